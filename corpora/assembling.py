@@ -1,0 +1,98 @@
+"""Making a `Paper` of a record of any shape, or saying why it can't be one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, SINGLE, normal_name
+from corpora.cleaning import identifiers_of, text_of, texts_of, url_of, year_of
+from corpora.paper import Accepted, Paper, Record, Rejected
+
+LONGEST_ID_BYTES = 512
+LONGEST_TITLE = 10_000
+LONGEST_ABSTRACT = 1_000_000
+"""In characters. Real ones are kept whole however long (a model reads as much as it can take); past this it's no paper
+but a file gone wrong, and it's rejected rather than cut."""
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]) -> Record:
+    """Make a paper of a record whose keys are among those in `corpora.aliases`.
+
+    Args:
+        line: Line on which the record begins.
+        record: What the corpus says, by its own names.
+        columns: Attribute or kind of identifier to the key that holds it, instead of the aliases.
+
+    Returns:
+        The paper, or why there is none: no id or title, an id that can't be a key, or a text no paper has.
+    """
+    values = {normal_name(key): value for key, value in record.items() if value not in (None, "")}
+    external: dict[str, object] = {}
+    for key in EXTERNAL:
+        if isinstance(held := values.get(key), Mapping):
+            external |= {normal_name(str(kind)): value for kind, value in held.items()}
+
+    def all_of(attribute: str, names: tuple[str, ...], among: Mapping[str, object]) -> Iterator[object]:
+        if attribute in columns:
+            yield record.get(columns[attribute])
+        else:
+            yield from (among[name] for name in names if name in among)
+
+    def first_of(attribute: str) -> object:
+        return next((value for value in all_of(attribute, SINGLE[attribute], values) if text_of(value)), None)
+
+    def collected(attribute: str) -> tuple[str, ...]:
+        found = (text for value in all_of(attribute, COLLECTED[attribute], values) for text in texts_of(value))
+        return tuple(dict.fromkeys(found))
+
+    named = (
+        name
+        for kind, names in IDENTIFIERS.items()
+        for value in all_of(kind, names, external | values)
+        for name in identifiers_of(kind, value)
+    )
+    raw_id = first_of("id")
+    paper = Paper(
+        id=raw_id.strip() if isinstance(raw_id, str) else text_of(raw_id),
+        title=text_of(first_of("title")),
+        abstract=text_of(first_of("abstract")),
+        authors=texts_of(first_of("authors")),
+        year=year_of(first_of("year")),
+        venue=text_of(first_of("venue")),
+        types=texts_of(first_of("types")),
+        language=text_of(first_of("language")),
+        fields=collected("fields"),
+        identifiers=tuple(dict.fromkeys((*collected("identifiers"), *named))),
+        references=collected("references"),
+        url=url_of(first_of("url")),
+    )
+    return validate(line, paper)
+
+
+def validate(line: int, paper: Paper) -> Record:
+    """Accept a paper that an index can hold, reject any other.
+
+    Args:
+        line: Line on which its record begins.
+        paper: The paper.
+
+    Returns:
+        `Accepted`, or `Rejected` with the first reason found.
+    """
+    if not paper.id:
+        return Rejected(line, "The record has no id.")
+    if _CONTROL.search(paper.id):
+        return Rejected(line, "The id has control characters or text that isn't Unicode in it.")
+    if len(paper.id.encode()) > LONGEST_ID_BYTES:
+        return Rejected(line, f"The id is longer than {LONGEST_ID_BYTES} bytes.")
+    if not paper.title:
+        lacks = "no title" if paper.abstract else "neither title nor abstract"
+        return Rejected(line, f"The record has {lacks}.", paper.id)
+    if len(paper.title) > LONGEST_TITLE:
+        return Rejected(line, f"The title is longer than {LONGEST_TITLE:,} characters.", paper.id)
+    if len(paper.abstract) > LONGEST_ABSTRACT:
+        return Rejected(line, f"The abstract is longer than {LONGEST_ABSTRACT:,} characters.", paper.id)
+    return Accepted(line, paper)

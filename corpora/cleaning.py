@@ -1,0 +1,130 @@
+"""Turning what corpora hold into clean values: text, years, lists of names, identifiers."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+EARLIEST_YEAR, LATEST_YEAR = 1400, 2100
+
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
+_FOUR_DIGITS = re.compile(r"(?<!\d)(\d{4})(?:\d{4})?(?!\d)")
+_WHOLE_FLOAT = re.compile(r"\d+\.0")
+_LONGEST_LITERAL = 1 << 20
+
+_NAME_KEYS = ("name", "display_name", "category", "paperId", "corpusId", "corpusid", "id", "text", "term", "label")
+"""Where an object keeps what it is called, the first that is filled winning."""
+
+_PREFIXES = {
+    "doi": re.compile(r"(https?://(dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE),
+    "pmid": re.compile(r"(https?://\S*/(?=\d)|pmid:?\s*)", re.IGNORECASE),
+    "pmc": re.compile(r"(https?://\S*/(?=PMC)|pmcid:?\s*)", re.IGNORECASE),
+    "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)", re.IGNORECASE),
+    "openalex": re.compile(r"https?://\S*/", re.IGNORECASE),
+}
+"""What people put before an identifier of that kind."""
+
+
+def clean_text(text: str) -> str:
+    """Return the text without control characters or lone surrogates, every run of white space one blank."""
+    return " ".join(_INVISIBLE.sub("", text).split())
+
+
+def text_of(value: object) -> str:
+    """Return one clean string of whatever a corpus holds where a string is due, empty where it says nothing.
+
+    Args:
+        value: A string, a number, an object with a name, or a list of such parts (paragraphs).
+
+    Returns:
+        The string; parts are joined by a blank.
+    """
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if value != value:  # NaN, which pandas writes for "missing"
+            return ""
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, Mapping):
+        return _name_of(value)
+    if isinstance(value, Sequence):
+        return " ".join(filter(None, (text_of(part) for part in value)))
+    return ""
+
+
+def year_of(value: object) -> int | None:
+    """Return the first plausible year a value names (1998, "1998-05-01", "May 1998", "19980501"), or None."""
+    years = (int(digits) for digits in _FOUR_DIGITS.findall(text_of(value)))
+    return next((year for year in years if EARLIEST_YEAR <= year <= LATEST_YEAR), None)
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """Return the distinct clean strings of a list, in order.
+
+    Args:
+        value: A list of strings, numbers, objects with a name or lists whose first item is the name; or one string,
+            divided at `;` or `|` (never at a comma, which stands inside names), or that spells such a list out.
+
+    Returns:
+        The strings that aren't empty.
+    """
+    return tuple(dict.fromkeys(filter(None, _parts(value))))
+
+
+def url_of(value: object) -> str:
+    """Return the first web address of a value, empty where there is none (a `javascript:` one is none)."""
+    return next((text for text in texts_of(value) if text.startswith(("http://", "https://"))), "")
+
+
+def identifiers_of(kind: str, value: object) -> Iterator[str]:
+    """Yield every identifier of a kind in a value as `kind:value`, however it is decorated.
+
+    Args:
+        kind: Such as `doi` or `pmid`.
+        value: One identifier or several.
+
+    Yields:
+        Without resolver address or prefix; DOIs in lower case, PMC numbers with their letters.
+    """
+    prefix = _PREFIXES.get(kind)
+    for text in texts_of(value):
+        name = prefix.sub("", text, count=1) if prefix and prefix.match(text) else text
+        name = name[:-2] if _WHOLE_FLOAT.fullmatch(name) else name.rstrip("/")
+        if kind == "doi":
+            name = name.lower()
+        elif kind == "pmc":
+            name = f"PMC{name.upper().removeprefix('PMC')}"
+        if name:
+            yield f"{kind}:{name}"
+
+
+def _parts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        listed = _spelled_out(value)
+        separator = ";" if ";" in value else "|"
+        return map(clean_text, value.split(separator)) if listed is None else map(text_of, listed)
+    if isinstance(value, Sequence):
+        return (text_of(item[0] if isinstance(item, list) and item else item) for item in value)
+    return (text_of(value),)
+
+
+def _spelled_out(text: str) -> Sequence[object] | None:
+    """Return the list a cell spells out as JSON or as Python prints it, or None."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]") and len(text) <= _LONGEST_LITERAL):
+        return None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            value = parse(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            continue
+        return value if isinstance(value, list) else None
+    return None
+
+
+def _name_of(value: Mapping[str, object]) -> str:
+    if "last" in value:  # S2ORC: {"first": "A", "middle": ["B"], "last": "C", "suffix": ""}
+        return " ".join(filter(None, (text_of(value.get(key)) for key in ("first", "middle", "last", "suffix"))))
+    return next((name for key in _NAME_KEYS if (name := text_of(value.get(key)))), "")

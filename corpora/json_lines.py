@@ -1,0 +1,67 @@
+"""Reading JSON lines one at a time, each with its number."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corpora.paper import Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+
+LONGEST_RECORD = 16 << 20
+"""In bytes for a line, in characters for an item of an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """One object.
+
+    Attributes:
+        line: Line on which it begins.
+        members: Its members.
+    """
+
+    line: int
+    members: dict[str, object]
+
+
+def read_lines(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
+    """Read one object a line; blank lines are skipped.
+
+    Args:
+        stream: The file.
+
+    Yields:
+        Every object, and a rejection for every line that is none.
+    """
+    number = 0
+    while raw := stream.readline(LONGEST_RECORD):
+        number += 1
+        if len(raw) == LONGEST_RECORD and not raw.endswith(b"\n"):
+            while raw and not raw.endswith(b"\n"):
+                raw = stream.readline(LONGEST_RECORD)
+            yield Rejected(number, f"The line is longer than {LONGEST_RECORD >> 20} MiB.")
+        elif raw := raw.removeprefix(b"\xef\xbb\xbf").strip():
+            yield _parse(number, raw)
+
+
+def _parse(number: int, raw: bytes) -> JsonObject | Rejected:
+    # Not orjson: it refuses the NaN that pandas writes for a missing value.
+    try:
+        value = json.loads(raw.decode())
+    except UnicodeDecodeError:
+        return Rejected(number, "The line has bytes that aren't UTF-8.")
+    except json.JSONDecodeError as error:
+        return Rejected(number, f"The line isn't JSON ({error.msg} at character {error.pos + 1}).")
+    except (ValueError, RecursionError):
+        return Rejected(number, "The line has a number too long or lists too deep to read.")
+    return as_object(number, value)
+
+
+def as_object(line: int, value: object) -> JsonObject | Rejected:
+    """Return a JSON value as an object, or a rejection where it's something else."""
+    return JsonObject(line, value) if isinstance(value, dict) else Rejected(line, "The record isn't a JSON object.")

@@ -1,0 +1,154 @@
+"""Opening a corpus's file: plain, gzip, zstd or xz, told apart by content, with every failure said in one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import zlib
+from typing import TYPE_CHECKING, Protocol, cast
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from _typeshed import WriteableBuffer
+
+BUFFER_BYTES = 1 << 20
+"""How much is read ahead: enough to see what a file holds before any of it is consumed."""
+
+COMPRESSED_SUFFIXES = ("", ".gz", ".zst", ".xz")
+"""What may follow a file's usual name."""
+
+_SAMPLE_BYTES = 8192
+_MOST_BAD = 0.05
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
+
+
+class _Source(Protocol):
+    def read1(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+def _open_zstd(raw: io.BufferedReader) -> _Source:
+    # Not zstandard's stream_reader: at a cut-off file it reports a clean end, Arrow's stream an error.
+    import pyarrow as pa
+
+    return cast("_Source", pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
+
+
+_DECOMPRESSORS: dict[bytes, Callable[[io.BufferedReader], _Source]] = {
+    b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw, mode="rb"),
+    b"\x28\xb5\x2f\xfd": _open_zstd,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+}
+"""By the bytes a file begins with; a name can lie, as when a browser unpacks a download and keeps its `.gz`."""
+
+_ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf": "a 7z archive", b"BZh": "bzip2", b"Rar!": "a rar archive"}
+
+
+class _Guarded(io.RawIOBase):
+    """A source whose failures become `InputError`, only after all that could be read before them was handed out."""
+
+    def __init__(self, source: _Source, raw: io.BufferedReader, path: Path) -> None:
+        self._source, self._raw, self._path = source, raw, path
+        self._failure: Exception | None = None
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer as far as the source reaches."""
+        view, filled = memoryview(buffer), 0
+        try:
+            while self._failure is None and filled < len(view):
+                piece = self._source.read1(len(view) - filled)
+                if not piece:
+                    break
+                view[filled : filled + len(piece)] = piece
+                filled += len(piece)
+        except _DAMAGE as failure:
+            self._failure = failure
+        if self._failure is not None and not filled:
+            why = "cut off or damaged" if self._source is not self._raw else f"unreadable ({self._failure})"
+            raise InputError(f"{self._path} is {why}: fetch it again.") from self._failure
+        return filled
+
+    def close(self) -> None:
+        """Close the source and the file below it."""
+        if not self.closed:
+            self._source.close()
+            self._raw.close()
+        super().close()
+
+
+def open_binary(path: Path) -> io.BufferedReader:
+    """Open a file for reading, decompressing it on the way where it begins as gzip, zstd or xz does.
+
+    Args:
+        path: The file.
+
+    Returns:
+        A stream whose `peek` shows the beginning; reading past damage raises `InputError`.
+
+    Raises:
+        InputError: If the file is missing, a folder, unreadable, empty, cut off, binary, UTF-16 or an archive.
+    """
+    try:
+        raw = path.open("rb")
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder: name a file in it.") from None
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}: check --path.") from None
+    except PermissionError:
+        raise InputError(f"{path} can't be read: give yourself permission to read it.") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(path)!r} can't be opened ({error}): check --path.") from None
+    try:
+        source = next((make(raw) for magic, make in _DECOMPRESSORS.items() if _starts(raw, magic)), raw)
+        stream: io.BufferedReader = io.BufferedReader(_Guarded(source, raw, path), BUFFER_BYTES)
+        _refuse_unreadable(path, stream.peek(BUFFER_BYTES)[:_SAMPLE_BYTES])
+    except BaseException:
+        raw.close()
+        raise
+    return stream
+
+
+def as_text(stream: io.BufferedReader) -> io.TextIOWrapper:
+    """Return a stream as UTF-8 text, with or without a byte order mark, its line ends left alone as `csv` wants them.
+
+    Bytes that aren't UTF-8 become lone surrogates (PEP 383), so that the caller can reject the record that has them.
+    """
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def find_compressed(folder: Path, name: str) -> Path | None:
+    """Return the file of that name in the folder, plain or compressed, or None."""
+    return next((p for suffix in COMPRESSED_SUFFIXES if (p := folder / f"{name}{suffix}").is_file()), None)
+
+
+def _starts(raw: io.BufferedReader, magic: bytes) -> bool:
+    try:
+        return raw.peek(len(magic)).startswith(magic)
+    except OSError as error:
+        raise InputError(f"{os.fspath(raw.name)} is unreadable ({error.strerror}): fetch it again.") from error
+
+
+def _refuse_unreadable(path: Path, head: bytes) -> None:
+    if not head:
+        raise InputError(f"{path} is empty: fetch it again or name another file.")
+    kind = next((kind for magic, kind in _ARCHIVES.items() if head.startswith(magic)), None)
+    kind = "a tar archive" if head[257:262] == b"ustar" else kind
+    if kind is not None:
+        raise InputError(f"{path} is {kind}: unpack it and name the file you want of it.")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path} is UTF-16 text: save it as UTF-8.")
+    text = head.decode(errors="replace")
+    bad = sum(char == "\ufffd" or (char < " " and char not in "\t\n\v\f\r") for char in text)
+    if bad > max(3, _MOST_BAD * len(text)):
+        raise InputError(f"{path} is a binary file: name a UTF-8 text file, or one packed as gzip, zstd or xz.")

@@ -1,0 +1,1 @@
+"""One file per corpus: how its records become papers."""

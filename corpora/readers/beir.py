@@ -1,0 +1,64 @@
+"""Corpora in BEIR's form (Thakur et al. 2021, arXiv:2104.08663): a folder with `corpus.jsonl`.
+
+Every line has `_id`, `title` and `text`. Where the title is empty, the text's first sentence stands in for it, cut at a
+word if long; the abstract still is the whole text, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from corpora.assembling import assemble
+from corpora.cleaning import text_of
+from corpora.errors import InputError
+from corpora.json_lines import read_lines
+from corpora.opening import find_compressed, open_binary
+from corpora.paper import Record, Rejected
+from corpora.sniffing import refuse_other, remedy_for_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+LONGEST_STAND_IN = 200
+_SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
+
+
+def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: ARG001  # every reader is given it
+    """Read a BEIR corpus lazily.
+
+    Args:
+        path: The folder, or its `corpus.jsonl`, plain or compressed.
+        columns: Not heeded, the layout is fixed.
+
+    Yields:
+        A record per document; its `metadata` is looked into for year, venue, authors and the like.
+
+    Raises:
+        InputError: If there is no such file there.
+    """
+    corpus_path = find_compressed(path, "corpus.jsonl") if path.is_dir() else path
+    if corpus_path is None:
+        raise InputError(f"{path} holds no corpus.jsonl, as a BEIR corpus does: {remedy_for_folder(path)}.")
+    with open_binary(corpus_path) as stream:
+        refuse_other(corpus_path, stream.peek(), "a BEIR corpus.jsonl", ("jsonl",))
+        for item in read_lines(stream):
+            yield item if isinstance(item, Rejected) else assemble(item.line, _flat(item.members), {"id": "_id"})
+
+
+def _flat(document: dict[str, object]) -> dict[str, object]:
+    metadata = document.get("metadata")
+    text = text_of(document.get("text"))
+    title = text_of(document.get("title")) or _stand_in(text)
+    known = {str(key): value for key, value in metadata.items()} if isinstance(metadata, dict) else {}
+    return known | document | {"title": title, "text": text}
+
+
+def _stand_in(text: str) -> str:
+    sentence = _SENTENCE.match(text)
+    title = sentence.group() if sentence else text
+    if len(title) <= LONGEST_STAND_IN:
+        return title
+    head = title[: LONGEST_STAND_IN - 1]
+    return f"{head.rpartition(' ')[0] or head}…"

@@ -1,0 +1,63 @@
+"""CORD-19's `metadata.csv` (Wang et al. 2020, arXiv:2004.10706; columns: github.com/allenai/cord19).
+
+A `cord_uid` may come more than once; every row is passed on and the index keeps the last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpora.assembling import assemble
+from corpora.download import download
+from corpora.errors import InputError
+from corpora.opening import find_compressed
+from corpora.paper import Record, Rejected
+from corpora.sniffing import remedy_for_folder
+from corpora.tables import open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+METADATA_URL = "https://ai2-semanticscholar-cord-19.s3-us-west-2.amazonaws.com/2022-06-02/metadata.csv"
+"""The final release, 2022-06-02, about 1.65 GB. Its publisher gives checksums of the 18.7 GB archive only (shortened:
+md5 c557069e, sha1 dd2c32bc), none of this file, so a download is held to the length the server states and to the
+SHA-256 recorded at the first one."""
+
+_COLUMNS = {"id": "cord_uid", "venue": "journal", "year": "publish_time", "types": "", "fields": "", "language": ""}
+
+
+def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: ARG001  # every reader is given it
+    """Read CORD-19's metadata lazily.
+
+    Args:
+        path: The table, plain or compressed, or the folder that holds it as `metadata.csv`.
+        columns: Not heeded, the layout is fixed.
+
+    Yields:
+        A record per row.
+
+    Raises:
+        InputError: If there is no such table there.
+    """
+    table_path = find_compressed(path, "metadata.csv") if path.is_dir() else path
+    if table_path is None:
+        raise InputError(f"{path} holds no metadata.csv, as CORD-19 does: {remedy_for_folder(path)}.")
+    with open_table(table_path, "CORD-19's metadata.csv", ("cord19",)) as table:
+        for row in table.rows:
+            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, _COLUMNS)
+
+
+def locate(data_folder: Path, *, url: str = METADATA_URL, sha256: str | None = None) -> Path:
+    """Return CORD-19's metadata in the data folder, downloading the final release where it isn't there.
+
+    Args:
+        data_folder: Where corpora are kept.
+        url: Where to download from.
+        sha256: Checksum to hold the download to.
+
+    Returns:
+        `cord19/metadata.csv` in the folder, or that name with `.gz`, `.zst` or `.xz`.
+    """
+    folder = data_folder / "cord19"
+    return find_compressed(folder, "metadata.csv") or download(url, folder / "metadata.csv", sha256=sha256)

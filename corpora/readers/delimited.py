@@ -1,0 +1,54 @@
+"""Any CSV or TSV table of papers with a header."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpora.aliases import SINGLE, check_columns, normal_name
+from corpora.assembling import assemble
+from corpora.errors import InputError
+from corpora.paper import Record, Rejected
+from corpora.sniffing import refuse_folder
+from corpora.tables import open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:
+    """Read a table lazily.
+
+    Args:
+        path: The file, plain or compressed.
+        columns: Attribute to the column that holds it; the others are found by their usual names, in any case.
+
+    Yields:
+        A record per row.
+
+    Raises:
+        InputError: If it's no table, a mapped column isn't there, or none is for the id or the title.
+    """
+    check_columns(columns)
+    refuse_folder(path, "a table")
+    with open_table(path, "a CSV or TSV table", ("csv", "cord19")) as table:
+        chosen = _choose_columns(path, table.header, columns)
+        for row in table.rows:
+            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, chosen)
+
+
+def _choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:
+    there = ", ".join(filter(None, header))
+    by_lower = {name.lower(): name for name in reversed(header)}
+    chosen = {attribute: by_lower.get(column.strip().lower(), "") for attribute, column in columns.items()}
+    absent = ", ".join(sorted(columns[attribute] for attribute, column in chosen.items() if not column))
+    if absent:
+        raise InputError(f"{path} has no column {absent}; those there are: {there}.")
+    normal = {normal_name(name) for name in header}
+    for attribute in ("id", "title"):
+        if attribute not in chosen and not normal.intersection(SINGLE[attribute]):
+            raise InputError(
+                f"{path} has no column for the {attribute}: map one with --column {attribute}=COLUMN; "
+                f"those there are: {there}."
+            )
+    return chosen

@@ -1,0 +1,67 @@
+"""Papers in JSON: one object a line, one array of objects, or one object of papers by id.
+
+Whose shapes are known stands in `corpora.aliases`: Semantic Scholar's API, S2AG and S2ORC; SciRepEval's samples;
+SPECTER's and SciDocs's `metadata.json`; OpenAlex's plain members; this project's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from corpora.aliases import ATTRIBUTES, EXTERNAL, check_columns, names_of, normal_name
+from corpora.assembling import assemble
+from corpora.json_lines import JsonObject, read_lines
+from corpora.json_stream import read_items
+from corpora.opening import BUFFER_BYTES, open_binary
+from corpora.paper import Record, Rejected
+from corpora.sniffing import refuse_folder, refuse_other
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from io import BufferedReader
+    from pathlib import Path
+
+_FIRST_MEMBER = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(?=\{)')
+_KNOWN_NAMES = frozenset((*EXTERNAL, *(name for attribute in ATTRIBUTES for name in names_of(attribute))))
+
+
+def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:
+    """Read JSON papers lazily.
+
+    Args:
+        path: The file, plain or compressed.
+        columns: Attribute to the key that holds it, for keys that aren't known.
+
+    Yields:
+        A record per object.
+
+    Raises:
+        InputError: If the file can't be read as JSON, or `columns` names an attribute that papers don't have.
+    """
+    check_columns(columns)
+    refuse_folder(path, "a JSON file")
+    with open_binary(path) as stream:
+        refuse_other(path, stream.peek(), "one JSON object a line", ("jsonl",))
+        for item in _items(stream):
+            yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns)
+
+
+def _items(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
+    head = stream.peek(BUFFER_BYTES).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+    if head.lstrip().startswith("["):
+        return read_items(stream, "array")
+    return read_items(stream, "mapping") if _holds_papers_by_id(head) else read_lines(stream)
+
+
+def _holds_papers_by_id(head: str) -> bool:
+    """Tell `{"<id>": {"title": ...}, ...}` from the first line of JSON lines whose first member is an object."""
+    first = _FIRST_MEMBER.match(head)
+    if first is None or normal_name(first.group(1)) in _KNOWN_NAMES:
+        return False
+    try:
+        value, _ = json.JSONDecoder().raw_decode(head, first.end())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "title" in value

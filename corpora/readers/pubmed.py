@@ -1,0 +1,191 @@
+"""PubMed and MEDLINE XML (dtd.nlm.nih.gov/ncbi/pubmed), parsed article by article with pubmed_parser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from corpora.assembling import assemble
+from corpora.errors import InputError, UnavailableError
+from corpora.opening import COMPRESSED_SUFFIXES, open_binary
+from corpora.paper import Record, Rejected
+from corpora.sniffing import refuse_other, remedy_for_folder
+from corpora.xml_records import XmlRecord, read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from lxml.etree import XMLParser
+    from lxml.etree import _Element as Element
+
+    ParseArticle = Callable[[Element], Mapping[str, Any]]
+
+URL = "https://pubmed.ncbi.nlm.nih.gov/{}/"
+
+_TAGS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
+_PMID = re.compile(rb"<PMID\b[^>]*>\s*(\d+)\s*</PMID>")
+_ENCODING = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([A-Za-z][\w.-]*)[\"']")
+_MARKED_UP = ("ArticleTitle", "VernacularTitle", "AbstractText", "Keyword", "LastName", "CollectiveName", "Citation")
+_NEVER_EMPTY = ("ELocationID", "OtherID", "PublicationType", "NameOfSubstance", "DescriptorName", "Language")
+_NO_LABEL = ("", "UNASSIGNED", "UNLABELLED", "UNLABELED")
+
+
+def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: ARG001  # every reader is given it
+    """Read PubMed records lazily.
+
+    Args:
+        path: An XML file, plain or compressed, or a folder of them, read in order of name.
+        columns: Not heeded, the layout is fixed.
+
+    Yields:
+        A record per article; books, deleted citations and articles without title, or that are broken, are rejected.
+
+    Raises:
+        InputError: If there is no PubMed XML.
+        UnavailableError: If lxml or pubmed_parser isn't installed.
+    """
+    parse = _article_parser()
+    if not path.is_dir():
+        yield from _read_file(path, parse)
+        return
+    files = sorted(file for suffix in COMPRESSED_SUFFIXES for file in path.glob(f"*.xml{suffix}"))
+    if not files:
+        raise InputError(f"{path} holds no .xml or .xml.gz file, as PubMed does: {remedy_for_folder(path)}.")
+    for file in files:
+        for record in _read_file(file, parse):
+            yield replace(record, reason=f"{file.name}: {record.reason}") if isinstance(record, Rejected) else record
+
+
+def _article_parser() -> ParseArticle:
+    try:
+        from pubmed_parser.medline_parser import parse_article_info
+    except ImportError:
+        raise UnavailableError("Reading PubMed needs lxml and pubmed_parser: run pip install 'ses[pubmed]'.") from None
+
+    def parse(article: Element) -> Mapping[str, Any]:
+        info: Mapping[str, Any] = parse_article_info(
+            article, year_info_only=True, nlm_category=False, author_list=True, reference_list=False
+        )
+        return info
+
+    return parse
+
+
+def _read_file(path: Path, parse: ParseArticle) -> Iterator[Record]:
+    from lxml import etree
+
+    with open_binary(path) as stream:
+        head = stream.peek()
+        refuse_other(path, head, "PubMed XML", ("pubmed",))
+        declared = _ENCODING.search(head)
+        try:
+            # A record has no document type, so no entity to expand; these say so once more.
+            parser = etree.XMLParser(
+                encoding=declared.group(1).decode() if declared else "utf-8",
+                resolve_entities=False,
+                no_network=True,
+                load_dtd=False,
+                remove_comments=True,
+                remove_pis=True,
+            )
+        except LookupError:
+            raise InputError(f"{path} is in an encoding that isn't known: save it as UTF-8.") from None
+        for record in read_records(stream, _TAGS):
+            if isinstance(record, Rejected):
+                yield record
+            elif record.tag == "PubmedArticle":
+                yield _article(record, parser, parse)
+            else:
+                yield from _not_articles(record)
+
+
+def _not_articles(record: XmlRecord) -> Iterator[Rejected]:
+    if record.tag == "PubmedBookArticle":
+        yield Rejected(record.line, "It is a book or a chapter, not an article.", _pmid_of(record))
+        return
+    line, counted = record.line, 0
+    for pmid in _PMID.finditer(record.body):
+        line += record.body.count(b"\n", counted, pmid.start())
+        counted = pmid.start()
+        yield Rejected(line, "PubMed has deleted this citation.", pmid.group(1).decode())
+
+
+def _pmid_of(record: XmlRecord) -> str:
+    found = _PMID.search(record.body)
+    return found.group(1).decode() if found else ""
+
+
+def _article(record: XmlRecord, parser: XMLParser, parse: ParseArticle) -> Record:
+    from lxml import etree
+
+    pmid = _pmid_of(record)
+    try:
+        article = etree.fromstring(record.body, parser)
+        _mend(article)
+        info = parse(article)
+    except etree.XMLSyntaxError as error:
+        line = record.line + (error.lineno or 1) - 1
+        return Rejected(record.line, f"The article's XML is broken on line {line} ({error.msg}).", pmid)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return Rejected(record.line, f"The article lacks a part that PubMed's form asks for ({error}).", pmid)
+    return assemble(record.line, _members(article, info), {})
+
+
+def _mend(article: Element) -> None:
+    """Even out what pubmed_parser stumbles over.
+
+    It reads markup one level deep and none in keywords, leaves out collective authors, sets labels of a structured
+    abstract on lines of their own, and fails at empty elements.
+    """
+    from lxml import etree
+
+    for element in article.iter(*_MARKED_UP):
+        etree.strip_tags(element, "*")
+    for element in article.iter(*_NEVER_EMPTY):
+        element.text = element.text or ""
+    for element in article.iter("CollectiveName"):
+        element.tag = "LastName"
+    for element in article.iter("AbstractText"):
+        label = element.attrib.pop("Label", "").strip()
+        if label.upper() not in _NO_LABEL and (element.text or "").strip():
+            element.text = f"{label.rstrip(':')}: {element.text}"
+
+
+def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
+    pmid = (info["pmid"] or "").strip()
+    title = info["title"]
+    if title.strip("[]. ") in ("", "Not Available"):
+        title = info["vernacular_title"]
+    ids = article.iterfind("PubmedData/ArticleIdList/ArticleId")
+    names = {kind: [id_.text for id_ in ids_] for kind, ids_ in _by_kind(ids).items()}
+    located = [e.text for e in article.iterfind("MedlineCitation/Article/ELocationID[@EIdType='doi']")]
+    return {
+        "id": pmid,
+        "title": title,
+        "abstract": info["abstract"],
+        "authors": [f"{a['forename'] or a['initials']} {a['lastname']}" for a in info["authors"]],
+        "year": info["pubdate"] or article.findtext("MedlineCitation/Article/ArticleDate/Year"),
+        "venue": info["journal"] or info["medline_ta"],
+        "types": _without_codes(info["publication_types"]),
+        "language": (info["languages"] or "").partition(";")[0],
+        "fields": [*_without_codes(info["mesh_terms"]), *(info["keywords"] or "").split("; ")],
+        "pmid": pmid,
+        "doi": [*located, *names.get("doi", [])],
+        "pmc": [info["pmc"], *names.get("pmc", [])],
+        "references": info["references"],
+        "url": URL.format(pmid),
+    }
+
+
+def _by_kind(ids: Iterator[Element]) -> dict[str, list[Element]]:
+    kinds: dict[str, list[Element]] = {}
+    for element in ids:
+        kinds.setdefault(element.get("IdType", ""), []).append(element)
+    return kinds
+
+
+def _without_codes(terms: str) -> list[str]:
+    """Return the names of `D000001:Name; D000002:Name`."""
+    return [term.partition(":")[2] for term in terms.split("; ")]

@@ -1,0 +1,67 @@
+"""The corpora `ses index --corpus NAME` knows: a new reader is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpora.errors import InputError
+from corpora.paper import Record
+from corpora.readers import beir, cord19, delimited, jsonl, pubmed, pubmed_sample
+
+Reader = Callable[[Path, Mapping[str, str]], Iterator[Record]]
+"""Reads a path lazily, given a mapping of paper attribute to column or key name (empty where the layout is fixed)."""
+
+Locator = Callable[[Path], Path]
+"""Finds the corpus's file without a `--path`, given the data folder; downloads it where it is published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus by name.
+
+    Attributes:
+        name: What `--corpus` calls it.
+        summary: One line for the help text.
+        read: Its reader; errors in the path or the columns are raised when the first record is asked for.
+        locate: How to find it without a path, or None where a path must be given.
+        takes_columns: Whether the reader heeds a mapping of columns.
+    """
+
+    name: str
+    summary: str
+    read: Reader
+    locate: Locator | None = None
+    takes_columns: bool = False
+
+
+_ALL = (
+    Corpus("cord19", "CORD-19's metadata.csv, the final release unless --path names one", cord19.read, cord19.locate),
+    Corpus("pubmed", "PubMed/MEDLINE XML, a file or a folder of them", pubmed.read),
+    Corpus("pubmed-sample", "20,788 recent PubMed records", pubmed.read, pubmed_sample.locate),
+    Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", beir.read),
+    Corpus("jsonl", "JSON papers of Semantic Scholar, SciRepEval or your own", jsonl.read, takes_columns=True),
+    Corpus("csv", "Any CSV or TSV table with a header", delimited.read, takes_columns=True),
+)
+
+CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in _ALL}
+"""Every corpus by its name."""
+
+
+def get_corpus(name: str) -> Corpus:
+    """Return the corpus of a name.
+
+    Args:
+        name: As the user wrote it, in any case.
+
+    Returns:
+        The corpus.
+
+    Raises:
+        InputError: If there is none; the message names those there are.
+    """
+    corpus = CORPORA.get(name.strip().lower())
+    if corpus is None:
+        raise InputError(f"There is no corpus {name!r}; choose one of: {', '.join(CORPORA)}.")
+    return corpus

@@ -1,0 +1,83 @@
+"""Telling from a file's beginning which corpus it is, to send a user who named the wrong one to the right one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from corpora.opening import find_compressed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS = {
+    "pubmed": "PubMed XML",
+    "jsonl": "JSON",
+    "cord19": "CORD-19's metadata table",
+    "csv": "a table",
+    "xml": "XML, but not PubMed's",
+}
+"""What a file's beginning may look like: the corpus's name, where one reads it, and what to call it."""
+
+_OBJECT_LINE = re.compile(rb"^\s*[\[{]", re.MULTILINE)
+_PUBMED_TAG = re.compile(rb"<(?:Pubmed\w+|DeleteCitation)\b")
+
+
+def guess_kind(head: bytes) -> str:
+    """Return the key of `KINDS` that a file's beginning looks like, or an empty string."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first_line = text.partition(b"\n")[0]
+    if text.startswith(b"<"):
+        return "pubmed" if _PUBMED_TAG.search(text) else "xml"
+    if text.startswith((b"{", b"[")):
+        return "jsonl"
+    if b"cord_uid" in first_line:
+        return "cord19"
+    if any(delimiter in first_line for delimiter in (b",", b"\t", b";", b"|")):
+        return "jsonl" if _OBJECT_LINE.search(text) and b'"' in first_line else "csv"
+    return "jsonl" if _OBJECT_LINE.search(text) else ""
+
+
+def refuse_other(path: Path, head: bytes, wanted: str, accepted: tuple[str, ...]) -> None:
+    """Refuse a file that looks like another corpus.
+
+    Args:
+        path: The file.
+        head: Its beginning.
+        wanted: What was expected, to tell the user.
+        accepted: Keys of `KINDS` that are fine.
+
+    Raises:
+        InputError: Saying what was expected, what it looks like and which `--corpus` reads that.
+    """
+    kind = guess_kind(head)
+    if kind in accepted:
+        return
+    if kind in ("", "xml"):
+        looks = KINDS.get(kind, "no corpus ses can read")
+        raise InputError(f"{path} should be {wanted}, but it looks like {looks}: name another file.")
+    raise InputError(f"{path} should be {wanted}, but it looks like {KINDS[kind]}: use --corpus {kind}.")
+
+
+def refuse_folder(path: Path, wanted: str) -> None:
+    """Refuse a folder where one file is wanted.
+
+    Args:
+        path: What the user named.
+        wanted: What was expected, to tell the user.
+
+    Raises:
+        InputError: Saying which `--corpus` reads the folder, where its content shows.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a folder where {wanted} is wanted: {remedy_for_folder(path)}.")
+
+
+def remedy_for_folder(path: Path) -> str:
+    """Return what to do about a folder that isn't what was expected, judging by what it holds."""
+    known = {"beir": "corpus.jsonl", "cord19": "metadata.csv"}
+    corpus = next((name for name, file in known.items() if find_compressed(path, file)), None)
+    if corpus is None and any(path.glob("*.xml*")):
+        corpus = "pubmed"
+    return f"use --corpus {corpus}" if corpus else "name the file itself, or the folder it is in"

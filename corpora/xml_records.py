@@ -1,0 +1,116 @@
+"""Cutting a big XML file into its records, so that a broken one can't take the others with it.
+
+A parser in recovery mode was tried first: at a stray `<` or closing tag libxml2 drops everything that follows without
+a word. Cut out and parsed alone, each record fails alone, on known lines; without the document type above it there are
+no entities to expand, and memory holds one record.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from corpora.paper import Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+
+LONGEST_RECORD = 16 << 20
+"""In bytes."""
+
+_CHUNK = 1 << 20
+_LONGEST_TAG = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class XmlRecord:
+    """One record.
+
+    Attributes:
+        line: Line on which it begins.
+        tag: Name of its element.
+        body: The element, as written.
+    """
+
+    line: int
+    tag: str
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Cutter:
+    """What was read and not yet handed out; a record begins at `start`, unless that is None."""
+
+    tags: re.Pattern[bytes]
+    buffer: bytes = b""
+    line: int = 1
+    counted: int = 0
+    scanned: int = 0
+    start: int | None = None
+
+    def cut(self) -> Iterator[XmlRecord | Rejected]:
+        for tag in self.tags.finditer(self.buffer, self.scanned):
+            closing, name = tag.group(1), tag.group(2).decode()
+            if closing and self.start is None:
+                yield Rejected(self.line_at(tag.start()), f"Here ends a {name} that never began.")
+            elif closing and self.start is not None:
+                yield XmlRecord(self.line_at(self.start), name, self.buffer[self.start : tag.end()])
+                self.start = None
+            elif not tag.group().endswith(b"/>"):
+                if self.start is not None:
+                    yield Rejected(self.line_at(self.start), f"The record is cut off by the next {name}.")
+                self.start = tag.start()
+            self.scanned = tag.end()
+
+    def forget(self) -> Iterator[Rejected]:
+        """Drop what can't matter any more, and a record that has grown past the limit."""
+        if self.start is not None and len(self.buffer) - self.start > LONGEST_RECORD:
+            yield Rejected(self.line_at(self.start), f"The record is longer than {LONGEST_RECORD >> 20} MiB.")
+            self.start = None
+        self.scanned = max(self.scanned, len(self.buffer) - _LONGEST_TAG)
+        keep = self.scanned if self.start is None else self.start
+        self.line_at(keep)
+        self.buffer = self.buffer[keep:]
+        self.counted = 0
+        self.scanned -= keep
+        self.start = None if self.start is None else 0
+
+    def rest(self, reason: str) -> Iterator[Rejected]:
+        if self.start is not None:
+            yield Rejected(self.line_at(self.start), reason)
+
+    def line_at(self, offset: int) -> int:
+        """Return the line of an offset; each must lie behind the one asked for before."""
+        self.line += self.buffer.count(b"\n", self.counted, offset)
+        self.counted = offset
+        return self.line
+
+
+def read_records(stream: BufferedReader, tags: tuple[str, ...]) -> Iterator[XmlRecord | Rejected]:
+    """Cut the elements of some names out of a file in an encoding that contains ASCII.
+
+    Args:
+        stream: The file.
+        tags: Names of elements that don't contain one another.
+
+    Yields:
+        Every element, and a rejection for every one that is cut off or never began; damage to the stream itself (a
+        truncated gzip) rejects the rest of the file.
+    """
+    cutter = _Cutter(re.compile(rb"<(/?)(%s)\b[^<>]*>" % "|".join(tags).encode()))
+    while True:
+        try:
+            chunk = stream.read1(_CHUNK)
+        except InputError as damage:
+            yield from cutter.rest("The record is cut off where the file is damaged.")
+            yield Rejected(cutter.line_at(len(cutter.buffer)), f"Nothing after this line can be read: {damage}")
+            return
+        if not chunk:
+            yield from cutter.rest("The record is cut off where the file ends.")
+            return
+        cutter.buffer += chunk
+        yield from cutter.cut()
+        yield from cutter.forget()

@@ -1,0 +1,177 @@
+import gzip
+import sys
+
+import pytest
+
+pytest.importorskip("pubmed_parser", reason="pip install 'ses[pubmed]' to test it")
+
+from corpora.errors import InputError, UnavailableError
+from corpora.paper import Accepted, Paper, Rejected
+from corpora.readers import pubmed
+
+FULL = """
+<PubmedArticle><MedlineCitation Status="MEDLINE"><PMID Version="1">33829574</PMID>
+<Article PubModel="Print"><Journal><JournalIssue><PubDate><MedlineDate>2020 Dec-2021 Jan</MedlineDate></PubDate>
+</JournalIssue><Title>Current biology : CB</Title></Journal>
+<ArticleTitle>Uptake of <i>H<sub>2</sub>O</i> at &lt;5 &#181;M</ArticleTitle>
+<ELocationID EIdType="doi">10.1000/ABC</ELocationID><ELocationID EIdType="pii">S0960</ELocationID>
+<Abstract><AbstractText Label="BACKGROUND" NlmCategory="BACKGROUND">We <b>know</b> <mml:math
+ xmlns:mml="http://www.w3.org/1998/Math/MathML"><mml:mi>x</mml:mi><mml:mn>2</mml:mn></mml:math>.</AbstractText>
+<AbstractText Label="RESULTS">Ran <i>in <sup>vivo</sup></i>.</AbstractText>
+<AbstractText Label="UNASSIGNED">End.</AbstractText></Abstract>
+<AuthorList><Author><LastName>Bainton</LastName><ForeName>R J</ForeName></Author>
+<Author><LastName>Li</LastName><Initials>X</Initials></Author>
+<Author><CollectiveName>The <i>RECOVERY</i> Group</CollectiveName></Author></AuthorList>
+<Language>eng</Language><Language>fre</Language><PublicationTypeList>
+<PublicationType UI="D016428">Journal Article</PublicationType><PublicationType UI="D016454">Review</PublicationType>
+</PublicationTypeList></Article>
+<MedlineJournalInfo><MedlineTA>Curr Biol</MedlineTA></MedlineJournalInfo>
+<MeshHeadingList><MeshHeading><DescriptorName UI="D000086382">COVID-19</DescriptorName>
+<QualifierName UI="Q000628">therapy</QualifierName></MeshHeading>
+<MeshHeading><DescriptorName UI="D006801">Humans</DescriptorName></MeshHeading></MeshHeadingList>
+<KeywordList><Keyword><i>Drosophila</i> wing</Keyword><Keyword>Humans</Keyword></KeywordList></MedlineCitation>
+<PubmedData><ArticleIdList><ArticleId IdType="pubmed">33829574</ArticleId>
+<ArticleId IdType="pmc">PMC777</ArticleId><ArticleId IdType="doi">10.1000/abc</ArticleId></ArticleIdList>
+<ReferenceList><Reference><Citation>A</Citation><ArticleIdList><ArticleId IdType="pubmed">11</ArticleId>
+</ArticleIdList></Reference><Reference><Citation>B</Citation></Reference><Reference><Citation>C</Citation>
+<ArticleIdList><ArticleId IdType="pubmed">12</ArticleId></ArticleIdList></Reference></ReferenceList></PubmedData>
+</PubmedArticle>""".strip()
+
+
+def article(pmid, title="A title", extra=""):
+    return (
+        f"<PubmedArticle><MedlineCitation><PMID>{pmid}</PMID>\n<Article><Journal><JournalIssue><PubDate>"
+        f"<Year>1999</Year></PubDate></JournalIssue><Title>J</Title></Journal><ArticleTitle>{title}</ArticleTitle>"
+        f"{extra}</Article></MedlineCitation></PubmedArticle>\n"
+    )
+
+
+def document(*parts, head='<?xml version="1.0" encoding="utf-8"?>\n'):
+    return (head + "<PubmedArticleSet>\n" + "".join(parts) + "</PubmedArticleSet>\n").encode()
+
+
+def read(tmp_path, data, name="pubmed.xml"):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return list(pubmed.read(path, {}))
+
+
+def summary(records):
+    return [
+        (record.line, record.paper.id) if isinstance(record, Accepted) else (record.line, record.id, record.reason)
+        for record in records
+    ]
+
+
+def test_an_article_with_everything(tmp_path):
+    assert read(tmp_path, document(FULL)) == [
+        Accepted(
+            3,
+            Paper(
+                id="33829574",
+                title="Uptake of H2O at <5 µM",
+                abstract="BACKGROUND: We know x2. RESULTS: Ran in vivo. End.",
+                authors=("R J Bainton", "X Li", "The RECOVERY Group"),
+                year=2020,
+                venue="Current biology : CB",
+                types=("Journal Article", "Review"),
+                language="eng",
+                fields=("COVID-19", "Humans", "Drosophila wing"),
+                identifiers=("doi:10.1000/abc", "pmid:33829574", "pmc:PMC777"),
+                references=("11", "12"),
+                url="https://pubmed.ncbi.nlm.nih.gov/33829574/",
+            ),
+        )
+    ]
+
+
+def test_what_is_no_article_is_counted(tmp_path):
+    parts = [
+        article(1, extra="<ELocationID EIdType='doi'/>"),
+        article(2, title=""),
+        article(3, title="[Not Available].", extra="<VernacularTitle>Über <i>Zellen</i></VernacularTitle>"),
+        "<PubmedBookArticle><BookDocument><PMID>4</PMID></BookDocument></PubmedBookArticle>\n",
+        "<PubmedArticle><MedlineCitation><PMID>5</PMID></MedlineCitation></PubmedArticle>\n",
+        "<DeleteCitation>\n<PMID Version='1'>6</PMID>\n<PMID>7</PMID></DeleteCitation>",
+    ]
+    records = read(tmp_path, document(*parts))
+    *_, lacking, _, _ = summary(records)
+    assert summary(records) == [
+        (3, "1"),
+        (5, "2", "The record has neither title nor abstract."),
+        (7, "3"),
+        (9, "4", "It is a book or a chapter, not an article."),
+        lacking,
+        (12, "6", "PubMed has deleted this citation."),
+        (13, "7", "PubMed has deleted this citation."),
+    ]
+    assert lacking[:2] == (10, "5")
+    assert lacking[2].startswith("The article lacks a part")
+    assert records[2].paper.title == "Über Zellen"
+
+
+@pytest.mark.parametrize(
+    "broken", ["x < y", "an <i>open tag", "a stray</b> end", "a & b", "&unknown;", "\x01", "</Article>"]
+)
+def test_a_broken_article_is_rejected_and_the_next_read(tmp_path, broken):
+    records = read(tmp_path, document(article(1), article(2, title=broken), article(3)))
+    (first, bad, third) = summary(records)
+    assert [first, third] == [(3, "1"), (7, "3")]
+    assert bad[:2] == (5, "2")
+    assert bad[2].startswith("The article's XML is broken on line 6")
+
+
+def test_bytes_that_are_not_utf8_reject_their_article(tmp_path):
+    data = document(article(1), article(2, title="caf@"), article(3)).replace(b"@", b"\xe9")
+    assert [type(record) for record in read(tmp_path, data)] == [Accepted, Rejected, Accepted]
+    declared = data.replace(b'encoding="utf-8"', b'encoding="iso-8859-1"')
+    assert [record.paper.title for record in read(tmp_path, declared)] == ["A title", "café", "A title"]
+
+
+def test_entities_are_neither_expanded_nor_fetched(tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the secret")
+    head = (
+        '<?xml version="1.0"?>\n<!DOCTYPE PubmedArticleSet [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">'
+        f'<!ENTITY file SYSTEM "{secret.as_uri()}">]>\n'
+    )
+    records = read(tmp_path, document(article(1, "x &file;"), article(2, "x &b;"), article(3), head=head))
+    assert [type(record) for record in records] == [Rejected, Rejected, Accepted]
+    assert "secret" not in repr(records).replace("secret.txt", "")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_file_cut_off_in_the_middle_gives_what_it_holds(tmp_path, pack):
+    titles = [f"Title {n} {hash((n, 'salt')):x}" for n in range(20_000)]
+    data = pack(document(*(article(n, title) for n, title in enumerate(titles))))
+    *read_ones, last = read(tmp_path, data[: len(data) // 2])
+    papers = [record.paper for record in read_ones if isinstance(record, Accepted)]
+    assert [paper.title for paper in papers] == titles[: len(papers)]
+    assert len(papers) > 5_000
+    assert all(isinstance(record, Rejected) for record in [*read_ones[len(papers) :], last])
+
+
+def test_a_folder_is_read_in_order_of_name(tmp_path):
+    (tmp_path / "b.xml").write_bytes(document(article(2)))
+    (tmp_path / "a.xml.gz").write_bytes(gzip.compress(document(article(1), article(9, title=""))))
+    (tmp_path / "notes.txt").write_text("not read")
+    assert summary(pubmed.read(tmp_path, {})) == [
+        (3, "1"),
+        (5, "9", "a.xml.gz: The record has neither title nor abstract."),
+        (3, "2"),
+    ]
+
+
+def test_an_empty_folder_and_an_unknown_encoding(tmp_path):
+    with pytest.raises(InputError, match=r"holds no \.xml"):
+        list(pubmed.read(tmp_path, {}))
+    with pytest.raises(InputError, match="encoding that isn't known"):
+        read(tmp_path, document(article(1), head='<?xml version="1.0" encoding="klingon"?>'))
+
+
+@pytest.mark.parametrize("package", ["lxml", "pubmed_parser.medline_parser"])
+def test_says_what_to_install(tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "pubmed_parser.medline_parser" if package == "lxml" else "none", raising=False)
+    with pytest.raises(UnavailableError, match=r"pip install 'ses\[pubmed\]'"):
+        read(tmp_path, document(article(1)))

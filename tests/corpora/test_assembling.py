@@ -1,0 +1,85 @@
+import pytest
+
+from corpora.aliases import ATTRIBUTES, check_columns
+from corpora.assembling import LONGEST_ABSTRACT, LONGEST_TITLE, assemble
+from corpora.errors import InputError
+from corpora.paper import Accepted, Paper, Rejected
+
+
+def paper_of(record, columns=None):
+    result = assemble(1, record, columns or {})
+    assert isinstance(result, Accepted), result
+    return result.paper
+
+
+def test_semantic_scholar_api_record():
+    record = {
+        "paperId": "649def34f8be52c8b66281af98ae884c09aef38b",
+        "corpusId": 2314124,
+        "externalIds": {"DOI": "10.18653/V1/N18-3011", "ArXiv": "1805.02262", "MAG": "2805", "ACL": "N18-3011"},
+        "url": "https://www.semanticscholar.org/paper/649def",
+        "title": "Construction of the\nLiterature Graph",
+        "abstract": None,
+        "venue": "",
+        "journal": {"name": "ArXiv", "volume": "abs/1805"},
+        "year": 2018,
+        "authors": [{"authorId": "1", "name": "Waleed Ammar"}],
+        "fieldsOfStudy": ["Computer Science"],
+        "s2FieldsOfStudy": [
+            {"category": "Computer Science", "source": "x"},
+            {"category": "Linguistics", "source": "y"},
+        ],
+        "publicationTypes": ["JournalArticle"],
+        "references": [{"paperId": "abc", "title": "t"}, {"paperId": None, "title": "u"}],
+    }
+    assert paper_of(record) == Paper(
+        id="649def34f8be52c8b66281af98ae884c09aef38b",
+        title="Construction of the Literature Graph",
+        authors=("Waleed Ammar",),
+        year=2018,
+        venue="ArXiv",
+        types=("JournalArticle",),
+        fields=("Computer Science", "Linguistics"),
+        identifiers=("doi:10.18653/v1/n18-3011", "arxiv:1805.02262", "s2:2314124", "mag:2805", "acl:N18-3011"),
+        references=("abc",),
+        url="https://www.semanticscholar.org/paper/649def",
+    )
+
+
+def test_names_are_found_in_any_spelling_and_columns_override_them():
+    record = {"Paper ID": 7, "Article Title": "A", "TEXT": "b", "doi_link": "https://doi.org/10.1/Z", "label": "C01"}
+    assert paper_of(record) == Paper(id="7", title="A", abstract="b")
+    mapped = paper_of(record, {"doi": "doi_link", "fields": "label", "id": "label"})
+    assert (mapped.id, mapped.identifiers, mapped.fields) == ("C01", ("doi:10.1/z",), ("C01",))
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"title": "a"}, "no id"),
+        ({"id": True, "title": "a"}, "no id"),
+        ({"id": "a\tb", "title": "a"}, "control characters"),
+        ({"id": "a\ud800", "title": "a"}, "Unicode"),
+        ({"id": "é" * 257, "title": "a"}, "512 bytes"),
+        ({"id": "1", "abstract": "b"}, "has no title"),
+        ({"id": "1", "title": " \x00 "}, "neither title nor abstract"),
+        ({"id": "1", "title": "a" * (LONGEST_TITLE + 1)}, "title is longer than 10,000"),
+        ({"id": "1", "title": "a", "abstract": "b" * (LONGEST_ABSTRACT + 1)}, "abstract is longer"),
+    ],
+)
+def test_rejections_say_why(record, reason):
+    result = assemble(3, record, {})
+    assert isinstance(result, Rejected)
+    assert result.line == 3
+    assert reason in result.reason
+
+
+def test_limits_themselves_are_accepted():
+    paper = paper_of({"id": f" {'é' * 256} ", "title": "a" * LONGEST_TITLE, "abstract": "b" * LONGEST_ABSTRACT})
+    assert (len(paper.id), len(paper.title), len(paper.abstract)) == (256, LONGEST_TITLE, LONGEST_ABSTRACT)
+
+
+def test_check_columns_names_the_attributes():
+    check_columns(dict.fromkeys(ATTRIBUTES, "x"))
+    with pytest.raises(InputError, match=r"no attribute colour .* id, title, abstract"):
+        check_columns({"colour": "x"})

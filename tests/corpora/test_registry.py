@@ -1,0 +1,39 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corpora.errors import InputError
+from corpora.registry import CORPORA, get_corpus
+
+
+def test_knows_the_corpora():
+    assert list(CORPORA) == ["cord19", "pubmed", "pubmed-sample", "beir", "jsonl", "csv"]
+    assert {name for name, corpus in CORPORA.items() if corpus.takes_columns} == {"jsonl", "csv"}
+    assert {name for name, corpus in CORPORA.items() if corpus.locate} == {"cord19", "pubmed-sample"}
+    assert get_corpus(" CORD19 ") is CORPORA["cord19"]
+
+
+def test_an_unknown_name_lists_those_there_are():
+    with pytest.raises(
+        InputError, match="no corpus 'arxiv'; choose one of: cord19, pubmed, pubmed-sample, beir, jsonl"
+    ):
+        get_corpus("arxiv")
+
+
+def test_looking_up_imports_nothing_heavy():
+    code = (
+        "import sys, corpora.registry as r; r.get_corpus('pubmed');"
+        "print(sorted({'lxml', 'pubmed_parser', 'pyarrow', 'zstandard', 'numpy', 'rich'} & set(sys.modules)))"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_readers_are_lazy_and_say_what_is_missing(name, tmp_path):
+    records = get_corpus(name).read(tmp_path / "none", {})
+    with pytest.raises(InputError, match="There is no file"):
+        next(records)
