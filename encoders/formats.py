@@ -1,0 +1,21 @@
+"""The task formats of SciRepEval (section 3): what a vector is for."""
+
+from enum import StrEnum
+
+
+class Format(StrEnum):
+    """A task format; its value is the control code without brackets, in lower case."""
+
+    CLF = "clf"
+    """Classification: facet tags."""
+    RGN = "rgn"
+    """Regression: forecasts such as citation counts."""
+    PRX = "prx"
+    """Proximity: a paper as a document, or as a query for papers like it."""
+    QRY = "qry"
+    """Ad-hoc search: a short query."""
+
+    @property
+    def code(self) -> str:
+        """The control code that SciRepEval adds to the vocabulary, such as `[PRX]`."""
+        return f"[{self.name}]"

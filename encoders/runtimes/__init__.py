@@ -1,0 +1,1 @@
+"""What runs an encoder's graph: one file each."""

@@ -1,0 +1,54 @@
+"""Texts to token ids with the Rust `tokenizers` library, from the files a model folder has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokenizers import Tokenizer
+
+    from encoders.card import ModelCard
+
+
+def well_formed(text: str) -> str:
+    """Return the text in Unicode that the tokenizer takes: surrogate pairs joined, lone surrogates as U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
+    """Load the tokenizer: special tokens added, cut at the card's length, never padded (batching does that).
+
+    Args:
+        folder: Holds `tokenizer.json`, or the `vocab.txt` of a BERT model.
+        card: Gives length and case.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        InputError: If neither file is there, or it is damaged.
+    """
+    from tokenizers import BertWordPieceTokenizer, Tokenizer
+
+    full, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
+    if not full.exists() and not (vocabulary.exists() and card.architecture == "bert"):
+        raise InputError(f"{folder} has no tokenizer.json: fetch the whole model.")
+    try:
+        if full.exists():
+            tokenizer = Tokenizer.from_file(str(full))
+        else:
+            tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=card.lowercase)._tokenizer
+    except Exception as error:
+        # The Rust library raises Exception itself.
+        raise InputError(f"The tokenizer in {folder} can't be read ({error}); fetch the model again.") from error
+    if not tokenizer.encode("").ids:
+        raise InputError(
+            f"The tokenizer in {folder} adds no special tokens, which BERT models need; fetch the model again."
+        )
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(card.max_tokens)
+    return tokenizer

@@ -1,0 +1,98 @@
+"""What every test may ask for, and the lanes: tests that need more than the project itself.
+
+A test is in a lane by its marker (`@pytest.mark.torch`) and is skipped where the lane is not ready. SES_REQUIRE_LANES
+(`realdata,torch`) names lanes that must run: their skipped tests fail, and so does a run in which none of them passed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What tests of a lane need, and how to get it."""
+
+    ready: Callable[[], bool]
+    remedy: str
+
+
+def _installed(*modules: str) -> Callable[[], bool]:
+    return lambda: all(find_spec(module) for module in modules)
+
+
+LANES = {
+    "realdata": Lane(lambda: bool(os.environ.get("SES_TEST_DATA")), "set SES_TEST_DATA to a folder of real papers"),
+    "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
+    "openvino": Lane(_installed("openvino", "nncf"), "pip install 'ses[openvino]'"),
+}
+
+_required = pytest.StashKey[tuple[str, ...]]()
+_passed = pytest.StashKey[Counter[str]]()
+
+
+@pytest.fixture
+def data_dir() -> Path:
+    """The folder of real papers and judgments that SES_TEST_DATA names; puts the test in the lane realdata."""
+    return Path(os.environ["SES_TEST_DATA"]).resolve()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    required = tuple(name for name in os.environ.get("SES_REQUIRE_LANES", "").replace(" ", "").split(",") if name)
+    if unknown := set(required) - set(LANES):
+        raise pytest.UsageError(f"SES_REQUIRE_LANES names {', '.join(unknown)}; the lanes are {', '.join(LANES)}.")
+    config.stash[_required] = required
+    config.stash[_passed] = Counter()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "data_dir" in getattr(item, "fixturenames", ()):
+            item.add_marker("realdata")
+
+
+def _lanes_of(item: pytest.Item) -> list[str]:
+    return [name for name in LANES if item.get_closest_marker(name)]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for name in _lanes_of(item):
+        if not LANES[name].ready():
+            pytest.skip(f"lane {name} is not ready: {LANES[name].remedy}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
+    report = yield
+    lanes = _lanes_of(item)
+    if report.skipped and not hasattr(report, "wasxfail"):
+        if must := [name for name in lanes if name in item.config.stash[_required]]:
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} was skipped, and SES_REQUIRE_LANES has {must[0]}: {report.longrepr[2]}"
+    elif report.when == "call" and report.passed:
+        item.config.stash[_passed].update(lanes)
+    return report
+
+
+def _idle(config: pytest.Config) -> list[str]:
+    return [name for name in config.stash[_required] if not config.stash[_passed][name]]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _idle(session.config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for name in _idle(config):
+        terminalreporter.write_line(f"No test of the lane {name} passed, and SES_REQUIRE_LANES has it.", red=True)

@@ -1,0 +1,205 @@
+"""What each file of a model folder says, which of it wins, and what it says wrongly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+
+import pytest
+
+from corpora.errors import InputError
+from encoders.card import CARD_FILE, read_card
+from encoders.formats import Format
+from tests.tiny import make_model
+
+
+def write(path, content):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def change(path, **values):
+    write(path, json.loads(path.read_text()) | values)
+
+
+def card_of(folder):
+    return read_card(folder, "tiny", "00ff")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make_model(tmp_path / "m")
+
+
+def modules(folder, *kinds, **pooling):
+    paths = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+    rows = [{"type": f"sentence_transformers.models.{kind}", "path": paths.get(kind, kind)} for kind in kinds]
+    write(folder / "modules.json", rows)
+    write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": 64} | pooling)
+
+
+def test_a_plain_folder_is_read_as_specter_is(folder):
+    card = card_of(folder)
+    assert (card.name, card.architecture, card.dimension, card.max_tokens) == ("tiny", "bert", 64, 128)
+    assert (card.pooling, card.normalize, card.similarity) == ("cls", False, "l2")
+    assert (card.separator, card.lowercase, card.licence, card.weights_sha256) == ("[SEP]", True, "", "00ff")
+    assert card.formats == (Format.PRX,)
+    assert card.text("T", "A") == "T [SEP] A"
+    assert (card.text("T", ""), card.text("", "A"), card.text("", "")) == ("T", "A", "")
+    assert card.text("T", "A", Format.CLF) == "T [SEP] A"
+
+
+def test_a_roberta_folder_has_fewer_positions_and_another_separator(tmp_path):
+    card = card_of(make_model(tmp_path / "m", architecture="roberta"))
+    assert (card.architecture, card.max_tokens, card.text("T", "A")) == ("roberta", 126, "T </s> A")
+
+
+def test_control_codes_in_the_tokenizer_make_a_vector_a_format(tmp_path):
+    card = card_of(make_model(tmp_path / "m", codes=True))
+    assert (card.pooling, card.formats) == ("code", tuple(Format))
+    assert [card.text("T", "A", f) for f in Format] == [f"[{name}] T [SEP] A" for name in ("CLF", "RGN", "PRX", "QRY")]
+    assert card.prompt("virus", Format.QRY) == "[QRY] virus"
+
+
+@pytest.mark.parametrize(
+    ("pooling", "expected"),
+    [
+        ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}, "mean"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_max_tokens": False}, "cls"),
+        ({"pooling_mode": "mean"}, "mean"),
+        ({"pooling_mode": ["cls"]}, "cls"),
+    ],
+)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_sentence_transformers_modules_say_pooling_and_normalization(pooling, expected, normalize, folder):
+    modules(folder, "Transformer", "Pooling", *(["Normalize"] if normalize else []), **pooling)
+    write(folder / "sentence_bert_config.json", {"max_seq_length": 100})
+    card = card_of(folder)
+    assert (card.pooling, card.normalize, card.similarity) == (expected, normalize, "cosine" if normalize else "l2")
+    assert card.max_tokens == 100
+
+
+@pytest.mark.parametrize("wanted", [None, 0, 4096, "many"])
+def test_a_length_the_model_does_not_have_is_not_taken(wanted, folder):
+    write(folder / "sentence_bert_config.json", {"max_seq_length": wanted})
+    assert card_of(folder).max_tokens == 128
+
+
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        {"pooling_mode_max_tokens": True},
+        {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
+        {"pooling_mode": ["mean", "cls"]},
+        {"pooling_mode": "lasttoken"},
+        {},
+    ],
+)
+def test_other_poolings_are_refused(pooling, folder):
+    modules(folder, "Transformer", "Pooling", **pooling)
+    with pytest.raises(InputError) as refused:
+        card_of(folder)
+    assert str(refused.value).startswith(f"{folder} pools its tokens in a way that ses can't; it knows first-token and")
+
+
+def test_other_modules_are_refused(folder):
+    modules(folder, "Transformer", "Pooling", "Dense", "CNN", pooling_mode="mean")
+    with pytest.raises(InputError) as refused:
+        card_of(folder)
+    assert str(refused.value) == f"{folder} has sentence-transformers modules that ses can't run: CNN, Dense."
+
+
+def test_its_own_card_wins_over_all_other_files(tmp_path):
+    folder = make_model(tmp_path / "m", codes=True)
+    modules(folder, "Transformer", "Pooling", pooling_mode="cls")
+    own = {"name": "mine", "pooling": "mean", "normalize": True, "similarity": "dot", "separator": "|"}
+    own |= {"max_tokens": 64, "licence": "MIT"}
+    before = card_of(folder)
+    write(folder / CARD_FILE, own)
+    assert card_of(folder) == replace(before, **own)
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"dimension": 3, "colour": "red"}, "sets colour, dimension; it may set only licence, max_tokens, name,"),
+        ({"pooling": "max"}, "asks for pooling 'max'; choose cls, mean or code."),
+        ({"similarity": "l1"}, "asks for similarity 'l1'; choose cosine, dot or l2."),
+        ({"max_tokens": 129}, "asks for max_tokens 129; choose 4 to 128."),
+        ({"max_tokens": -1}, "asks for max_tokens -1; choose 4 to 128."),
+        ({"max_tokens": "64"}, "sets max_tokens to '64', which is not a whole number."),
+        ({"normalize": "no"}, "sets normalize to 'no', which is not true or false."),
+        ({"pooling": ["cls"]}, "sets pooling to ['cls'], which is not a string."),
+        ([], "doesn't hold what a model folder's ses_card.json does; fetch the model again."),
+    ],
+)
+def test_what_its_own_card_may_not_say(own, message, folder):
+    write(folder / CARD_FILE, own)
+    with pytest.raises(InputError) as refused:
+        card_of(folder)
+    assert str(refused.value).startswith(f"{folder / CARD_FILE} {message}")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("config.json", None, "is not a model folder: it has no config.json."),
+        ("config.json", "{", "config.json can't be read as JSON ("),
+        ("config.json", "\ufeff{}", "config.json can't be read as JSON ("),
+        ("config.json", "[" * 100_000, "config.json can't be read as JSON ("),
+        ("config.json", "[]", "config.json doesn't hold what a model folder's config.json does"),
+        ("config.json", "{}", "holds a nameless model; --model takes BERT or RoBERTa folders."),
+        ("config.json", '{"model_type": "gpt2"}', "holds a gpt2 model; --model takes BERT or RoBERTa folders."),
+        ("config.json", '{"model_type": "bert"}', "config.json gives no whole number for hidden_size;"),
+        ("tokenizer.json", "[1]", "tokenizer.json doesn't hold what a model folder's tokenizer.json does"),
+        ("tokenizer_config.json", "no", "tokenizer_config.json can't be read as JSON ("),
+        ("modules.json", "{}", "modules.json doesn't hold what a model folder's modules.json does"),
+    ],
+)
+def test_damaged_files_are_told_by_name(file, content, message, folder):
+    (folder / file).unlink() if content is None else write(folder / file, content)
+    with pytest.raises(InputError) as refused:
+        card_of(folder)
+    assert message in str(refused.value)
+
+
+def test_the_fingerprint_is_the_same_for_the_same_model_elsewhere(folder, tmp_path):
+    assert card_of(folder) == card_of(make_model(tmp_path / "other"))
+
+
+def test_the_fingerprint_ignores_what_changes_no_vector(folder):
+    before = card_of(folder)
+    assert replace(before, name="other", licence="MIT").fingerprint == before.fingerprint
+    change(folder / "config.json", transformers_version="9", torch_dtype="float32")
+    change(folder / "tokenizer.json", truncation={"max_length": 3}, padding={"strategy": {"Fixed": 9}})
+    (folder / "README.md").write_text("A model.")
+    (folder / "vocab.txt").write_text("tokenizer.json goes before it")
+    assert card_of(folder).fingerprint == before.fingerprint
+
+
+def test_the_fingerprint_changes_with_every_attribute_but_name_and_licence(folder):
+    card = card_of(folder)
+    other = {int: 7, str: "other"}
+    prints = {card.fingerprint}
+    for name in {field.name for field in fields(card)} - {"name", "licence"}:
+        value = getattr(card, name)
+        prints.add(replace(card, **{name: not value if isinstance(value, bool) else other[type(value)]}).fingerprint)
+    assert len(prints) == 1 + len(fields(card)) - 2
+
+
+@pytest.mark.parametrize("setting", ["num_attention_heads", "layer_norm_eps", "num_hidden_layers"])
+def test_the_fingerprint_changes_with_what_the_graph_is_built_from(setting, folder):
+    before = card_of(folder).fingerprint
+    change(folder / "config.json", **{setting: 1})
+    assert card_of(folder).fingerprint != before
+
+
+@pytest.mark.parametrize("file", ["tokenizer.json", "vocab.txt"])
+def test_the_fingerprint_changes_with_the_vocabulary(file, folder):
+    (folder / "vocab.txt").write_text("virus\nlung\n")
+    if file == "vocab.txt":
+        (folder / "tokenizer.json").unlink()
+    before = card_of(folder).fingerprint
+    text = (folder / file).read_text()
+    (folder / file).write_text(text.replace("virus", "lungs"))
+    assert card_of(folder).fingerprint != before

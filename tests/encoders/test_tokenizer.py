@@ -1,0 +1,128 @@
+"""What the tokenizer makes of files and of any text at all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError
+from encoders.card import read_card
+from encoders.tokenizer import load_tokenizer, well_formed
+from tests.tiny import SPECIAL, WORDS, make_model
+
+
+def tokenizer_of(folder):
+    return load_tokenizer(folder, read_card(folder, "tiny", ""))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make_model(tmp_path / "m")
+
+
+def only_vocabulary(folder, words):
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("lowercase", "word"), [(True, "virus"), (False, "[UNK]")])
+def test_a_vocabulary_alone_is_enough(lowercase, word, folder):
+    only_vocabulary(folder, [*SPECIAL, *WORDS, "##s", "."])
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": lowercase}))
+    tokens = tokenizer_of(folder).encode("VIRUS cells. [SEP] lung").tokens
+    assert tokens == ["[CLS]", word, "cell", "##s", ".", "[SEP]", "lung", "[SEP]"]
+
+
+def test_cutting_and_padding_that_the_file_presets_are_overridden(folder):
+    file = json.loads((folder / "tokenizer.json").read_text())
+    file["truncation"] = {"max_length": 5, "strategy": "LongestFirst", "stride": 2, "direction": "Left"}
+    pad = {"strategy": {"Fixed": 200}, "direction": "Left", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
+    file["padding"] = pad | {"pad_to_multiple_of": 8}
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+    tokenizer = tokenizer_of(folder)
+    short, long = tokenizer.encode_batch(["virus lung cell protein gene", "virus " + "lung " * 300])
+    assert short.tokens == ["[CLS]", "virus", "lung", "cell", "protein", "gene", "[SEP]"]
+    assert long.tokens == ["[CLS]", "virus", *["lung"] * 125, "[SEP]"]
+
+
+def test_separators_and_control_codes_in_a_text_are_special_tokens(tmp_path):
+    tokenizer = tokenizer_of(make_model(tmp_path / "m", codes=True))
+    assert tokenizer.encode("[PRX] virus [SEP] lung [CLF]").tokens == (
+        ["[CLS]", "[PRX]", "virus", "[SEP]", "lung", "[CLF]", "[SEP]"]
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \t\n",
+        "病毒 感染",
+        "فيروس الرئة",
+        "\u202evirus\u202c",
+        "\0\x01\x7f",
+        "e\u0301",
+        "\U0001f9ec\u200d",
+        "\ufffd" * 9,
+    ],
+)
+def test_odd_texts_keep_their_ends(text, folder):
+    tokens = tokenizer_of(folder).encode(text).tokens
+    assert (tokens[0], tokens[-1]) == ("[CLS]", "[SEP]")
+    assert not text.strip("\ufffd \t\n\0\x01\x7f") or len(tokens) > 2
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("virus " * 16_667, 128), ("x" * 100_000, 3), ("病" * 100_000, 128)])
+def test_a_text_of_100_000_characters_is_cut(text, tokens, folder):
+    assert len(tokenizer_of(folder).encode(text).ids) == tokens
+
+
+def test_lone_surrogates_are_replaced_and_pairs_are_joined(folder):
+    assert well_formed("a\ud800b\udc00") == "a\ufffdb\ufffd"
+    assert well_formed(json.loads(r'"\ud83e\uddec"') + "\ud83e" + "\uddec") == "🧬🧬"
+    assert tokenizer_of(folder).encode(well_formed("virus \ud800")).tokens == ["[CLS]", "virus", "[SEP]"]
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_well_formed_text_is_valid_unicode_and_valid_unicode_stays(text):
+    well_formed(text).encode("utf-8")
+    assert well_formed(well_formed(text)) == well_formed(text)
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        assert well_formed(text) == text
+
+
+def test_a_folder_without_tokenizer_files_is_told(folder):
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError) as refused:
+        tokenizer_of(folder)
+    assert str(refused.value) == f"{folder} has no tokenizer.json: fetch the whole model."
+
+
+def test_a_roberta_vocabulary_alone_is_not_enough(tmp_path):
+    folder = make_model(tmp_path / "m", architecture="roberta")
+    only_vocabulary(folder, WORDS)
+    with pytest.raises(InputError, match=r"has no tokenizer\.json"):
+        tokenizer_of(folder)
+
+
+@pytest.mark.parametrize("content", ["{}", '{"version": "1.0", "model": 3}', '{"added_tokens": 3}'])
+def test_a_damaged_tokenizer_is_told(content, folder):
+    (folder / "tokenizer.json").write_text(content)
+    with pytest.raises(InputError, match=r"The tokenizer in .* can't be read \(.*\); fetch the model again\."):
+        tokenizer_of(folder)
+
+
+def test_a_vocabulary_without_special_tokens_is_told(folder):
+    only_vocabulary(folder, WORDS)
+    with pytest.raises(InputError, match=r"The tokenizer in .* can't be read \(.*\); fetch the model again\."):
+        tokenizer_of(folder)
+
+
+def test_a_tokenizer_that_adds_no_special_tokens_is_told(folder):
+    file = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps(file | {"post_processor": None}))
+    with pytest.raises(InputError, match="adds no special tokens, which BERT models need"):
+        tokenizer_of(folder)
