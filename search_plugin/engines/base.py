@@ -1,0 +1,103 @@
+"""What every engine does. The search layer fuses, explains and highlights the same way over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from corpora.paper import Paper
+from search_plugin.legs import Scored
+from search_plugin.page import Facets
+from search_plugin.schema import IndexSchema
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A paper ready to write.
+
+    Attributes:
+        paper: The paper.
+        content_hash: Of the paper, to tell later whether it changed.
+        vectors: float32 (dimension,) by vector field.
+    """
+
+    paper: Paper
+    content_hash: str
+    vectors: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A document the engine would not take, and why."""
+
+    id: str
+    reason: str
+
+
+class Index(Protocol):
+    """One generation of an index."""
+
+    name: str
+    generation: int
+    schema: IndexSchema
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """Write documents, replacing those with the same ids; durable on return. Returns those not taken."""
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete papers; ids that are not there are ignored."""
+
+    def finish(self) -> None:
+        """Make all that was written fast to search; may be called again at any time."""
+
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the content hashes of those ids that are there."""
+
+    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
+        """Return those papers that are there."""
+
+    def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
+        """Return float32 (dimension,) vectors of those ids that are there."""
+
+    def count(self) -> int:
+        """Return how many papers the index holds."""
+
+    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
+        """Return each leg's papers, best first, ties by id."""
+
+    def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
+        """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
+
+
+class Engine(Protocol):
+    """Keeps indexes by name, each in generations of which one is published and searched."""
+
+    url: str
+
+    def names(self) -> Sequence[str]:
+        """Return the published indexes, the one published last first."""
+
+    def open(self, name: str) -> Index:
+        """Return the published generation, or raise `InputError` that names the indexes there are."""
+
+    def build(self, name: str, schema: IndexSchema, source: str) -> Index:
+        """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
+
+    def publish(self, index: Index) -> None:
+        """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
+
+    def rollback(self, name: str) -> Index:
+        """Make the generation before the published one, again; raises `InputError` if there is none."""
+
+    def drop(self, name: str) -> None:
+        """Delete an index with all its generations."""
+
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Hold off other writers of the index; raises `UnavailableError` where there is one."""

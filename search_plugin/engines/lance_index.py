@@ -1,0 +1,232 @@
+"""One generation of an index in the embedded engine: a LanceDB table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from corpora.paper import Paper
+from search_plugin.engines.base import Document, Refused
+from search_plugin.filters.sql import to_sql
+from search_plugin.legs import Scored, ranked
+from search_plugin.page import Facets
+from search_plugin.plan import LEXICAL, Plan, VectorClause
+from search_plugin.schema import FIELDS, IndexSchema
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+EXACT_BELOW = 10_000
+"""Up to so many papers every vector is compared: exact, and as fast as the graph (benchmarks/search.py)."""
+
+TITLE_BOOST = 0.3
+"""Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
+
+BEAM = 200
+"""HNSW's search width (ef)."""
+
+_ENGLISH = {"language": "English", "stem": True, "remove_stop_words": True}
+
+_LISTS = ("authors", "types", "fields", "identifiers", "references")
+_KEPT_VERSIONS = timedelta(hours=1)  # a search that began before an update still reads the files it began with
+
+
+def create_table(database: Any, name: str, schema: IndexSchema, facts: bytes) -> None:
+    """Create an empty table for a generation; `facts` are stored with it."""
+    import pyarrow as pa
+
+    columns = [pa.field(field.name, _arrow_type(field.name)) for field in fields(Paper)]
+    columns += [pa.field("text", pa.string()), pa.field("content_hash", pa.string())]
+    columns += [pa.field(vector.name, pa.list_(pa.float32(), vector.dimension)) for vector in schema.vectors]
+    database.create_table(name, schema=pa.schema(columns, metadata={b"ses": facts}))
+
+
+class LanceIndex:
+    """See `Index`; `facts` are those `create_table` stored."""
+
+    def __init__(self, name: str, generation: int, schema: IndexSchema, facts: bytes, table: Any) -> None:
+        self.name = name
+        self.generation = generation
+        self.schema = schema
+        self.facts = facts
+        self._table = table
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """Write documents in one commit: after a crash all of them are there or none."""
+        if documents:
+            rows = _rows(documents, self.schema, self._table.schema)
+            self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        return []
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete papers; ids that are not there are ignored."""
+        if ids:
+            self._table.delete(_among(ids))
+
+    def finish(self) -> None:
+        """Build the text, id and vector indexes, or take new rows into them."""
+        from lancedb.index import FTS, BTree
+
+        rows = self._table.count_rows()
+        wanted = {"id": BTree(), "text": FTS(**_ENGLISH), "title": FTS(**_ENGLISH)} if rows else {}
+        if rows > EXACT_BELOW:
+            wanted |= {vector.name: _graph_index(vector.similarity) for vector in self.schema.vectors}
+        built = {config.columns[0]: config for config in self._table.list_indices()}
+        missing = {column: config for column, config in wanted.items() if column not in built}
+        if missing or any(config.num_unindexed_rows for config in built.values()):
+            self._table.optimize(cleanup_older_than=_KEPT_VERSIONS)
+        for column, config in missing.items():
+            self._table.create_index(column, config=config)
+
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the content hashes of those ids that are there."""
+        found = self._select(ids, ["id", "content_hash"])
+        return dict(zip(found["id"].to_pylist(), found["content_hash"].to_pylist(), strict=True))
+
+    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
+        """Return those papers that are there."""
+        rows = self._select(ids, [field.name for field in fields(Paper)]).to_pylist()
+        return {row["id"]: _paper(row) for row in rows}
+
+    def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
+        """Return float32 (dimension,) vectors of those ids that are there."""
+        found = self._select(ids, ["id", self.schema.vector(field).name])
+        rows = found[field].combine_chunks().flatten().to_numpy().reshape(-1, self.schema.vector(field).dimension)
+        return dict(zip(found["id"].to_pylist(), rows, strict=True))
+
+    def count(self) -> int:
+        """Return how many papers the index holds."""
+        return int(self._table.count_rows())
+
+    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
+        """Return each leg's papers, best first, ties by id."""
+        condition = to_sql(plan.filter) if plan.filter else None
+        legs: dict[str, Sequence[Scored]] = {}
+        if plan.words:
+            legs[LEXICAL] = self._lexical(plan, condition)
+        for clause in plan.vectors:
+            legs[clause.field] = self._nearest(clause, plan.window, condition)
+        return legs
+
+    def facets(self, plan: Plan, found: Iterable[str], names: Sequence[str], size: int) -> Facets:
+        """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
+        import pyarrow as pa
+
+        columns = list(dict.fromkeys(["id", *names]))
+        rows = self._select(list(found), columns)
+        counted = f"the {plan.window} nearest papers"
+        if plan.words:
+            condition = to_sql(plan.filter) if plan.filter else None
+            matching = self._match(plan.words, "text", columns, self.count(), condition).select(columns)
+            seen = set(matching["id"].to_pylist())
+            extra = rows.filter(pa.array([id_ not in seen for id_ in rows["id"].to_pylist()], pa.bool_()))
+            rows = pa.concat_tables([matching, extra.cast(matching.schema)])
+            counted = "papers that hold a word of the query" + (f", and {counted}" if plan.vectors else "")
+        return Facets(len(rows), counted, {name: _counts(rows[name], size) for name in names})
+
+    def _lexical(self, plan: Plan, condition: str | None) -> list[Scored]:
+        # LanceDB's own boolean query of the two clauses visits every match: four times slower, and no better.
+        depth = 2 * plan.window
+        scores = self._scores(self._match(plan.words, "text", ["id"], depth, condition))
+        titles = self._scores(self._match(plan.words, "title", ["id"], depth, condition))
+        summed = (Scored(id_, score + TITLE_BOOST * titles.get(id_, 0.0)) for id_, score in scores.items())
+        return ranked(summed)[: plan.window]
+
+    def _match(self, words: str, column: str, columns: list[str], limit: int, condition: str | None) -> pa.Table:
+        from lancedb.query import MatchQuery
+
+        query = self._table.search(MatchQuery(words, column)).select([*columns, "_score"]).limit(max(limit, 1))
+        return (query.where(condition, prefilter=True) if condition else query).to_arrow()
+
+    def _scores(self, found: pa.Table) -> dict[str, float]:
+        return dict(zip(found["id"].to_pylist(), found["_score"].to_pylist(), strict=True))
+
+    def _nearest(self, clause: VectorClause, window: int, condition: str | None) -> list[Scored]:
+        field = self.schema.vector(clause.field)
+        if clause.vector.shape != (field.dimension,):
+            raise InputError(
+                f"The query's vector has {clause.vector.size} numbers and the index {self.name} holds vectors of "
+                f"{field.dimension}: search with the model that made it, {self.schema.model}."
+            )
+        query = self._table.search(clause.vector, vector_column_name=clause.field).distance_type(field.similarity)
+        query = query.select(["id", "_distance"]).limit(window).ef(max(BEAM, window)).refine_factor(2)
+        if condition:
+            query = query.where(condition, prefilter=True)
+            # A graph search among few papers may miss most of them; comparing them all is exact and quick.
+            if self._table.count_rows(condition) <= EXACT_BELOW:
+                query = query.bypass_vector_index()
+        found = query.to_arrow()
+        closeness = _CLOSENESS[field.similarity]
+        distances = found["_distance"].to_pylist()
+        return ranked(Scored(id_, closeness(d)) for id_, d in zip(found["id"].to_pylist(), distances, strict=True))
+
+    def _select(self, ids: Sequence[str], columns: list[str]) -> pa.Table:
+        query = self._table.search().select(columns)
+        return (query.where(_among(ids)) if ids else query.where("false")).limit(max(len(ids), 1)).to_arrow()
+
+
+_CLOSENESS: dict[str, Callable[[float], float]] = {
+    "cosine": lambda distance: 1.0 - distance,
+    "dot": lambda distance: 1.0 - distance,
+    "l2": lambda distance: -(float(distance) ** 0.5),  # Lance measures the square
+}
+"""From Lance's distance to a score that grows with closeness: cosine, dot product, minus Euclidean distance."""
+
+
+def _graph_index(similarity: str) -> Any:
+    from lancedb.index import HnswSq
+
+    return HnswSq(distance_type=similarity, num_partitions=1)
+
+
+def _arrow_type(name: str) -> Any:
+    import pyarrow as pa
+
+    kind = FIELDS.get(name)
+    return pa.int32() if kind == "number" else pa.list_(pa.string()) if kind == "keywords" else pa.string()
+
+
+def _among(ids: Sequence[str]) -> str:
+    quoted = ", ".join("'" + id_.replace("'", "''") + "'" for id_ in ids)
+    return f"id IN ({quoted})"
+
+
+def _rows(documents: Sequence[Document], schema: IndexSchema, arrow_schema: Any) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    papers = [document.paper for document in documents]
+    columns: dict[str, Any] = {field.name: [getattr(paper, field.name) for paper in papers] for field in fields(Paper)}
+    columns["text"] = [f"{paper.title}\n{paper.abstract}" for paper in papers]
+    columns["content_hash"] = [document.content_hash for document in documents]
+    for vector in schema.vectors:
+        stacked = np.stack([document.vectors[vector.name] for document in documents]).astype(np.float32)
+        if stacked.shape[1] != vector.dimension:
+            raise InputError(
+                f"The model gives vectors of {stacked.shape[1]} numbers and the index holds {vector.dimension}: "
+                "index again with --fresh."
+            )
+        columns[vector.name] = pa.FixedSizeListArray.from_arrays(pa.array(stacked.ravel()), vector.dimension)
+    return pa.table([pa.array(columns[f.name], f.type) for f in arrow_schema], schema=arrow_schema)
+
+
+def _paper(row: Mapping[str, Any]) -> Paper:
+    return Paper(**{**row, **{name: tuple(row[name] or ()) for name in _LISTS}})
+
+
+def _counts(column: Any, size: int) -> tuple[tuple[str | int, int], ...]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.combine_chunks()
+    if pa.types.is_list(column.type):
+        # A paper counts once for a value, however often it names it.
+        pairs = pa.table({"row": pc.list_parent_indices(column), "value": pc.list_flatten(column)})
+        column = pairs.group_by(["row", "value"]).aggregate([])["value"].combine_chunks()
+    counted = pc.value_counts(column.drop_null())
+    found = [(entry["values"], entry["counts"]) for entry in counted.to_pylist() if entry["values"] != ""]
+    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0]))[:size])

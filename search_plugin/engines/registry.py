@@ -1,0 +1,55 @@
+"""The engines there are, chosen by URL: a new one is one file and one line here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from search_plugin.engines.base import Engine
+
+_INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+def _lance(url: str) -> Engine:
+    from search_plugin.engines.lance import LanceEngine
+
+    return LanceEngine(url)
+
+
+ENGINES: dict[str, Callable[[str], Engine]] = {"lance": _lance}
+"""By the URL's scheme."""
+
+
+def connect(url: str) -> Engine:
+    """Connect to an engine.
+
+    Args:
+        url: Its scheme chooses the engine: `lance:DIR`.
+
+    Returns:
+        The engine.
+
+    Raises:
+        InputError: If no engine goes by that scheme.
+        UnavailableError: If the engine does not answer, or its folder can't be used.
+    """
+    scheme = url.partition(":")[0]
+    if ":" not in url or scheme not in ENGINES:
+        raise InputError(
+            f"There is no engine for {url!r}; give --engine as {' or '.join(f'{s}:...' for s in ENGINES)}."
+        )
+    return ENGINES[scheme](url)
+
+
+def check_index_name(name: str) -> str:
+    """Return the name if every engine can hold an index of that name, or raise `InputError`."""
+    if not _INDEX_NAME.fullmatch(name):
+        raise InputError(
+            f"An index can't be named {name!r}; "
+            "use up to 64 lower-case letters, digits, - and _, a letter or digit first."
+        )
+    return name

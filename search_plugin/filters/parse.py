@@ -1,0 +1,214 @@
+"""Filters from the text users write."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from corpora.errors import InputError
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Operator, Or, Value
+from search_plugin.schema import FIELDS, resolve_field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MAX_LENGTH = 10_000
+"""Characters in all the filters of one search."""
+
+MAX_DEPTH = 30
+"""Brackets and nots inside each other; what nests deeper, LanceDB's SQL parser may refuse (see `sql`)."""
+
+EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
+
+_EXPECTATIONS = {
+    "NAME": "a field name, not or an opening bracket",
+    "OPERATOR": "=, !=, <, <=, >, >=, in or exists after a field name",
+    "QUOTED": "a value",
+    "_OPEN": "an opening bracket after in",
+    "_COMMA": "a comma or a closing bracket",
+    "_RIGHT": "and, or or a closing bracket",
+}
+"""By the first of these terminals that could have come next."""
+
+# 9 digits fit the 32-bit columns of every engine.
+_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+def parse_filter(text: str) -> Filter:
+    """Read one filter expression.
+
+    Comparisons are `FIELD OP VALUE` (`=`, `!=`, and for numbers `<`, `<=`, `>`, `>=`), `FIELD in (VALUE, ...)` and
+    `FIELD exists`; `not` binds tighter than `and`, `and` tighter than `or`. A value is quoted, with a backslash before
+    a quote or backslash inside it, or bare: words up to the next `and`, `or`, `,` or `)`, joined by single spaces.
+
+    Args:
+        text: The expression.
+
+    Returns:
+        The filter, its fields under the schema's names.
+
+    Raises:
+        InputError: If it can't be read; the message says where, what was expected, and shows a right one.
+    """
+    _check_text(text)
+    try:
+        parsed = cast("_Parsed", _parser().parse(text))
+    except UnexpectedInput as error:
+        raise _syntax_error(text, error) from None
+    return parsed.filter
+
+
+def parse_filters(texts: Iterable[str]) -> Filter | None:
+    """Read several expressions that must all hold, as from a repeated `--filter`.
+
+    Args:
+        texts: The expressions.
+
+    Returns:
+        One filter, or None where there are no expressions.
+
+    Raises:
+        InputError: If one can't be read, or all together are too long.
+    """
+    texts = list(texts)
+    _check_length(sum(map(len, texts)))
+    parts = tuple(parse_filter(text) for text in texts)
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else And(parts)
+
+
+def _check_text(text: str) -> None:
+    _check_length(len(text))
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"The filter's character {error.start + 1} is not valid Unicode; type it as UTF-8.") from None
+
+
+def _check_length(length: int) -> None:
+    if length > MAX_LENGTH:
+        raise InputError(f"The filter has {length:,} characters; keep it within {MAX_LENGTH:,}.")
+
+
+@cache
+def _parser() -> Lark:
+    grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", transformer=_Builder())
+
+
+class _Parsed(NamedTuple):
+    filter: Filter
+    depth: int
+
+
+class _Given(NamedTuple):
+    """A value as written, and where."""
+
+    text: str
+    position: int
+
+
+class _Builder(Transformer[Token, _Parsed]):
+    """Called by the parser while it reads, so that nothing recurses however deep the text nests."""
+
+    def any_of(self, parts: Sequence[_Parsed]) -> _Parsed:
+        return _Parsed(Or(tuple(part.filter for part in parts)), max(part.depth for part in parts))
+
+    def all_of(self, parts: Sequence[_Parsed]) -> _Parsed:
+        return _Parsed(And(tuple(part.filter for part in parts)), max(part.depth for part in parts))
+
+    def group(self, children: tuple[Token, _Parsed]) -> _Parsed:
+        _, inner = children
+        return _Parsed(inner.filter, _deeper(inner.depth))
+
+    def negated(self, children: tuple[Token, _Parsed]) -> _Parsed:
+        _, inner = children
+        return _Parsed(Not(inner.filter), _deeper(inner.depth))
+
+    def compare(self, children: tuple[Token, Token, _Given]) -> _Parsed:
+        name, sign, given = children
+        field = _field(name)
+        if sign not in ("=", "!=") and FIELDS[field] != "number":
+            raise _error(_position(sign), f"expected = or != for {field}, which is text, but found {sign}")
+        value = _value(field, given)
+        if sign == "!=":
+            return _Parsed(Not(Compare(field, "=", value)), 0)
+        return _Parsed(Compare(field, cast("Operator", str(sign)), value), 0)
+
+    def one_of(self, children: Sequence[Token | _Given]) -> _Parsed:
+        name, *values = children
+        field = _field(cast("Token", name))
+        return _Parsed(OneOf(field, tuple(_value(field, cast("_Given", value)) for value in values)), 0)
+
+    def exists(self, children: tuple[Token]) -> _Parsed:
+        return _Parsed(Exists(_field(children[0])), 0)
+
+    def value(self, tokens: Sequence[Token]) -> _Given:
+        first = tokens[0]
+        if first.type == "QUOTED":
+            return _Given(re.sub(r"\\(.)", r"\1", first[1:-1], flags=re.DOTALL), _position(first))
+        return _Given(" ".join(tokens), _position(first))
+
+
+def _deeper(depth: int) -> int:
+    if depth >= MAX_DEPTH:
+        raise InputError(f"The filter nests brackets and nots deeper than {MAX_DEPTH}; write it flatter.")
+    return depth + 1
+
+
+def _field(name: Token) -> str:
+    return resolve_field(str(name)[:60])
+
+
+def _value(field: str, given: _Given) -> Value:
+    if not given.text:
+        raise _error(
+            given.position, f"expected a value but found empty quotes (papers without one: not {field} exists)"
+        )
+    if FIELDS[field] != "number":
+        return given.text
+    if not _NUMBER.fullmatch(given.text):
+        problem = f"expected a whole number of at most 9 digits for {field} but found {_short(given.text)}"
+        raise _error(given.position, problem)
+    return int(given.text)
+
+
+def _syntax_error(text: str, error: UnexpectedInput) -> InputError:
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        start, found = len(text), "the end"
+    else:
+        start = cast("int", error.pos_in_stream)
+        word = re.match(r"""[(),"'=<>!]|[^\s(),"'=<>!]+""", text[start:])
+        found = _short(word[0] if word else text[start])
+    expected: set[str] = set()
+    if isinstance(error, UnexpectedToken):
+        expected = set(error.accepts or error.expected)
+    elif isinstance(error, UnexpectedCharacters):
+        expected = set(error.allowed)
+    if "QUOTED" in expected and text[start : start + 1] in ("'", '"'):
+        return _error(start + 1, "expected a second quote to close the one here")
+    return _error(start + 1, f"expected {_expectation(expected)} but found {found}")
+
+
+def _expectation(expected: set[str]) -> str:
+    for terminal, words in _EXPECTATIONS.items():
+        if terminal in expected:
+            return words
+    return "and, or or the end"
+
+
+def _error(position: int, problem: str) -> InputError:
+    return InputError(f"The filter can't be read at character {position}: {problem}. {EXAMPLE}")
+
+
+def _position(token: Token) -> int:
+    return cast("int", token.start_pos) + 1
+
+
+def _short(text: str) -> str:
+    return repr(text[:30])

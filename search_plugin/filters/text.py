@@ -1,0 +1,43 @@
+"""Filters back to the text users write."""
+
+from __future__ import annotations
+
+import re
+
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+
+
+def to_text(where: Filter) -> str:
+    """Print a filter so that `parse_filter` reads the same tree back.
+
+    Args:
+        where: The filter.
+
+    Returns:
+        The expression, with every string quoted.
+    """
+    match where:
+        case Compare(field, op, value):
+            return f"{field} {op} {_value(value)}"
+        case OneOf(field, values):
+            return f"{field} in ({', '.join(map(_value, values))})"
+        case Exists(field):
+            return f"{field} exists"
+        case Not(part):
+            return f"not {_operand(part)}"
+        case And(parts):
+            return " and ".join(map(_operand, parts))
+        case Or(parts):
+            return " or ".join(to_text(part) if isinstance(part, And) else _operand(part) for part in parts)
+
+
+def _operand(where: Filter) -> str:
+    text = to_text(where)
+    return f"({text})" if isinstance(where, And | Or) else text
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, int):
+        return str(value)
+    escaped = re.sub(r'(["\\])', r"\\\1", value)
+    return f'"{escaped}"'

@@ -1,0 +1,67 @@
+"""What a filter is: a small tree that every engine renders in its own terms.
+
+Logic is two-valued. A comparison with a missing value (None, an empty string, an empty list) is false, so its negation
+is true; a comparison on a list is true when any element matches. `evaluate.matches` is the reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Operator = Literal["=", "<", "<=", ">", ">="]
+"""All but `=` are for number fields; `!=` is the negation of `=`."""
+
+Value = str | int
+"""A whole number for number fields, a string for all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """The field stands in this relation to the value."""
+
+    field: str
+    op: Operator
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The field equals one of the values."""
+
+    field: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """The field has a value."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of two or more parts hold."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one of two or more parts holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: Filter
+
+
+Test = Compare | OneOf | Exists
+"""The leaves of the tree: each asks one thing of one field."""
+
+Filter = Test | And | Or | Not

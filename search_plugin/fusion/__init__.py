@@ -1,0 +1,1 @@
+"""Fusions: several legs' rankings made into one."""

@@ -1,0 +1,97 @@
+"""What every fusion does alike: check its weights and scores, and add up what each leg gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.legs import Contribution, Fused, Scored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Legs = Mapping[str, Sequence[Scored]]
+"""The hits of each leg by its name, best first."""
+
+MAX_SCORE = 3.5e38
+"""Engines score in 32-bit floats; beyond their range is a fault, and differences of such scores could overflow."""
+
+
+def check_weights(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """Give every leg its weight, 1 where none is named.
+
+    Args:
+        legs: Names of the legs.
+        weights: The weights asked for, by leg name.
+
+    Returns:
+        One weight per leg, in the order of the legs.
+
+    Raises:
+        InputError: If a weight names no leg, is negative or not a number, or all are zero.
+    """
+    names = list(legs)
+    for name, weight in weights.items():
+        if name not in names:
+            known = ", ".join(sorted(names)) or "none"
+            raise InputError(f"The weight {name}={weight:g} names no leg of this search; those there are: {known}.")
+        if not 0 <= weight < math.inf:
+            raise InputError(f"The weight {name}={weight:g} can't be used; give a number from 0 up.")
+    complete = {name: float(weights.get(name, 1.0)) for name in names}
+    if complete and not any(complete.values()):
+        raise InputError("The weights of all legs are 0, so nothing would be ranked; give at least one above 0.")
+    return complete
+
+
+def shares(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the checked weights scaled to sum to 1, as a weighted mean needs them."""
+    checked = check_weights(legs, weights)
+    # Divided by the largest first: the sum of weights near the end of the float range would overflow.
+    largest = max(checked.values(), default=1.0)
+    total = math.fsum(weight / largest for weight in checked.values())
+    return {name: weight / largest / total for name, weight in checked.items()}
+
+
+def combine(
+    legs: Legs, weights: Mapping[str, float], values: Callable[[Sequence[float]], Sequence[float]]
+) -> list[Fused]:
+    """Add up, for each paper, its weighted value from every leg that found it.
+
+    Args:
+        legs: The hits of each leg; where one names a paper twice, the better hit counts.
+        weights: One weight per leg.
+        values: Turns a leg's scores, best first, into the values to weight.
+
+    Returns:
+        The papers by score, best first, ties by id in ascending order. A score is the exact sum of its contributions'
+        values rounded once, so the order of the legs has no say in it.
+
+    Raises:
+        UnavailableError: If a score isn't a finite 32-bit number, as those of every working engine are.
+    """
+    contributions: dict[str, dict[str, Contribution]] = {}
+    for leg, hits in legs.items():
+        best = _distinct(leg, hits)
+        scored = zip(best, values([hit.score for hit in best]), strict=True)
+        for rank, (hit, value) in enumerate(scored, start=1):
+            given = Contribution(rank, hit.score, weights[leg] * value)
+            contributions.setdefault(hit.id, {})[leg] = given
+    fused = [
+        Fused(paper, math.fsum(given.value for given in by_leg.values()), by_leg)
+        for paper, by_leg in contributions.items()
+    ]
+    return sorted(fused, key=lambda hit: (-hit.score, hit.id))
+
+
+def _distinct(leg: str, hits: Sequence[Scored]) -> list[Scored]:
+    best: dict[str, Scored] = {}
+    for hit in hits:
+        if not abs(hit.score) <= MAX_SCORE:
+            raise UnavailableError(
+                f"The engine scored {hit.id} with {hit.score} in the {leg} leg, which can't be ranked; "
+                "check the stored vectors for values that are not numbers, and index again."
+            )
+        best.setdefault(hit.id, hit)
+    return list(best.values())

@@ -1,0 +1,214 @@
+"""The words of a query shown in the papers it found, for engines that don't mark them themselves."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A part of a paper's text that holds words of the query.
+
+    Attributes:
+        field: Where the text is from.
+        text: The part as it stands in the paper.
+        spans: Start and end of each match in `text`, in order, apart from each other.
+    """
+
+    field: Literal["title", "abstract"]
+    text: str
+    spans: tuple[Span, ...]
+
+
+_STOP_WORDS = """
+a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was
+will with
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""English words too common to mark; Lucene's list."""
+
+# Scripts written without spaces between words: kana, Han, Thai, Lao, Tibetan, Burmese and Khmer.
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u109f\u1780-\u17ff"
+# Marks that Python's \w leaves out though they stand inside words: accents, Hebrew and Arabic points, Indic vowels.
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963"
+_TOKEN = re.compile(f"([{_UNSPACED}]+)|[^\\W_{_UNSPACED}]+(?:[{_MARKS}][^\\W_{_UNSPACED}]*)*")
+_INSIDE_WORD = re.compile(f"[^\\W{_UNSPACED}]|[{_MARKS}]")
+
+# The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line.
+_SENTENCE_END = re.compile(r"(?<=[.!?\u061f\u06d4])\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])|\n+")
+
+_LETTERS = str.maketrans(
+    {"\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u00fe": "th"}
+    | {"\u00df": "ss", "\u0131": "i", "\u0127": "h", "\u0167": "t", "\u014b": "n", "\u0138": "q"}
+)
+"""Small letters that ASCII folding spells out although Unicode does not decompose them."""
+
+_LONGEST_WORD = 64
+"""Longer ones are no words: they are compared as they stand, so that no text can fill the cache of stems."""
+
+
+class _Match(NamedTuple):
+    term: str
+    start: int
+    end: int
+
+
+class _Passage(NamedTuple):
+    start: int
+    end: int
+    matches: Sequence[_Match]
+
+    def terms(self) -> set[str]:
+        return {match.term for match in self.matches}
+
+
+def highlight(query: str, title: str, abstract: str, *, max_snippets: int = 2, width: int = 240) -> tuple[Snippet, ...]:
+    """Find where a paper speaks the words of a query.
+
+    Words are compared by their English stem, without case and accents; in scripts without spaces, by pairs of
+    characters. Stop words don't count.
+
+    Args:
+        query: What the user searched for.
+        title: The paper's title; shown whole if it holds a word.
+        abstract: The paper's abstract; shown by the sentences, or windows of long ones, that together hold the most
+            different words, and no more of them than add one.
+        max_snippets: Most snippets from the abstract.
+        width: Most characters of each, except where a single word is longer.
+
+    Returns:
+        The title's snippet, then the abstract's in the order of the text; empty where nothing matches.
+    """
+    terms = frozenset(_query_terms(query))
+    if not terms:
+        return ()
+    snippets: list[Snippet] = []
+    if in_title := _matches(title, terms):
+        snippets.append(_snippet("title", title, _Passage(0, len(title), in_title)))
+    passages = list(_passages(abstract, _matches(abstract, terms), width))
+    snippets += [_snippet("abstract", abstract, passage) for passage in _best(passages, max_snippets)]
+    return tuple(snippets)
+
+
+def _query_terms(query: str) -> Iterator[str]:
+    for token in _TOKEN.finditer(query):
+        if token[1]:
+            yield from (token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1)))
+        elif (word := _fold(token[0])) and word not in STOP_WORDS:
+            yield _stem(word)
+
+
+def _matches(text: str, terms: Collection[str]) -> list[_Match]:
+    # No English stem changes the first letter, which spares nearly every word the stemmer.
+    initials = {term[0] for term in terms}
+    found: list[_Match] = []
+    for token in _TOKEN.finditer(text):
+        if token[1]:
+            found += _pairs(token[1], token.start(), terms)
+            continue
+        word = _fold(token[0])
+        if word[:1] in initials and word not in STOP_WORDS and (term := _stem(word)) in terms:
+            found.append(_Match(term, token.start(), token.end()))
+    return found
+
+
+def _pairs(run: str, start: int, terms: Collection[str]) -> Iterator[_Match]:
+    for at in range(len(run)):
+        for length in (1, 2):
+            term = run[at : at + length]
+            if len(term) == length and term in terms:
+                yield _Match(term, start + at, start + at + length)
+
+
+def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.lower().translate(_LETTERS))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def _stem(word: str) -> str:
+    return _cached_stem(word) if len(word) <= _LONGEST_WORD else word
+
+
+@lru_cache(maxsize=1 << 16)
+def _cached_stem(word: str) -> str:
+    import snowballstemmer
+
+    # A stemmer keeps the word it works on, so threads can't share one; it is cheap to make.
+    stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stem
+
+
+def _passages(text: str, matches: Sequence[_Match], width: int) -> Iterator[_Passage]:
+    """Yield each sentence with a match, or for a long one the windows that begin at each of its matches."""
+    if not matches:
+        return
+    borders = [0, *(at for end in _SENTENCE_END.finditer(text) for at in end.span()), len(text)]
+    at = 0
+    for start, end in zip(borders[::2], borders[1::2], strict=True):
+        first = at
+        while at < len(matches) and matches[at].start < end:
+            at += 1
+        inside = matches[first:at]
+        if inside and end - start <= width:
+            yield _Passage(start, end, inside)
+        else:
+            yield from _windows(text, _Passage(start, end, inside), width)
+
+
+def _windows(text: str, sentence: _Passage, width: int) -> Iterator[_Passage]:
+    last = 0
+    for first, match in enumerate(sentence.matches):
+        last = max(last, first + 1)
+        while last < len(sentence.matches) and sentence.matches[last].end - match.start <= width:
+            last += 1
+        inside = sentence.matches[first:last]
+        spare = max(0, width - (inside[-1].end - match.start))
+        start = max(sentence.start, match.start - spare // 2)
+        end = min(sentence.end, max(inside[-1].end, start + width))
+        while start < match.start and _cuts_word(text, start):
+            start += 1
+        while end > inside[-1].end and _cuts_word(text, end):
+            end -= 1
+        yield _Passage(start, end, inside)
+
+
+def _cuts_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and all(_INSIDE_WORD.match(letter) for letter in text[at - 1 : at + 1])
+
+
+def _best(passages: Sequence[_Passage], count: int) -> list[_Passage]:
+    """Choose greedily the passage with the most terms not yet shown, then with the most matches, then the first."""
+    chosen: list[_Passage] = []
+    shown: set[str] = set()
+    while passages and len(chosen) < count:
+        best = max(passages, key=lambda passage: (len(passage.terms() - shown), len(passage.matches)))
+        if best.terms() <= shown:
+            break
+        chosen.append(best)
+        shown |= best.terms()
+        passages = [passage for passage in passages if passage.end <= best.start or passage.start >= best.end]
+    return sorted(chosen)
+
+
+def _snippet(field: Literal["title", "abstract"], text: str, passage: _Passage) -> Snippet:
+    part = text[passage.start : passage.end]
+    start = passage.start + len(part) - len(part.lstrip())
+    spans: list[Span] = []
+    for match in passage.matches:
+        span = (match.start - start, match.end - start)
+        if spans and span[0] <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], span[1]))
+        else:
+            spans.append(span)
+    return Snippet(field, part.strip(), tuple(spans))

@@ -1,0 +1,44 @@
+"""What a search asks of an engine, with nothing of the engine in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.filters.tree import Filter
+
+LEXICAL = "lexical"
+"""Name of the BM25 leg; the vector legs carry the name of their vector field."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorClause:
+    """Find the papers whose vector in `field` is nearest to `vector`, float32 (dimension,)."""
+
+    field: str
+    vector: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One search, leg by leg.
+
+    Attributes:
+        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg.
+        vectors: One clause a vector leg.
+        filter: Holds in every leg.
+        window: How many papers each leg brings at most.
+    """
+
+    words: str
+    vectors: tuple[VectorClause, ...]
+    filter: Filter | None
+    window: int
+
+    @property
+    def legs(self) -> tuple[str, ...]:
+        """The names of the legs, lexical first."""
+        return (*([LEXICAL] if self.words else []), *(clause.field for clause in self.vectors))

@@ -1,0 +1,88 @@
+"""What a user asks, checked."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from search_plugin.filters.tree import Filter
+
+Mode = Literal["lexical", "vector", "hybrid"]
+
+MAX_QUERY = 10_000
+MAX_WINDOW = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A search as the user put it.
+
+    Attributes:
+        query: Plain words; control characters are taken out.
+        mode: By words (BM25), by meaning (vectors) or both.
+        fusion: How the legs of a hybrid search are joined; a name in `search_plugin.fusion.registry`.
+        weights: Of the legs in the fusion, by name (`lexical`, `prx`); 1 where absent.
+        filter: Holds for every hit.
+        facets: Fields to count the matches by.
+        size: Hits on the page.
+        offset: Hits before the page.
+        window: How deep each leg looks; paging ends there.
+
+    Raises:
+        InputError: If the query is empty or too long, or a number is out of bounds.
+    """
+
+    query: str
+    mode: Mode = "hybrid"
+    fusion: str = "minmax"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    filter: Filter | None = None
+    facets: tuple[str, ...] = ()
+    size: int = 10
+    offset: int = 0
+    window: int = 100
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "query", clean_query(self.query))
+        if self.mode not in get_args(Mode):
+            raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
+        check_page(self.size, self.offset, self.window)
+
+
+def clean_query(text: str) -> str:
+    """Return the query with control characters and surplus blanks taken out.
+
+    Args:
+        text: As the user typed it.
+
+    Returns:
+        At least one visible character.
+
+    Raises:
+        InputError: If nothing is left, or it is longer than `MAX_QUERY`.
+    """
+    if len(text) > MAX_QUERY:
+        raise InputError(f"The query has {len(text):,} characters; shorten it to at most {MAX_QUERY:,}.")
+    visible = "".join(" " if unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn") else char for char in text)
+    cleaned = " ".join(visible.split())
+    if not cleaned:
+        raise InputError("The query is empty; type some words to search for.")
+    return cleaned
+
+
+def check_page(size: int, offset: int, window: int) -> None:
+    """Raise `InputError` where a page can't be had from a window."""
+    if not 1 <= window <= MAX_WINDOW:
+        raise InputError(f"A window of {window} can't be searched; choose 1 to {MAX_WINDOW:,}.")
+    if size < 1 or offset < 0:
+        raise InputError(f"A page of {size} hits from {offset} can't be shown; size begins at 1 and offset at 0.")
+    if offset + size > window:
+        raise InputError(
+            f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}; "
+            f"ask for a --window of at least {offset + size}, or for fewer hits."
+        )

@@ -1,0 +1,85 @@
+"""What an index holds, told without naming an engine; each engine renders it in its own terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from corpora.errors import InputError
+
+FieldKind = Literal["number", "keyword", "keywords"]
+"""One number, one exact string, or a list of exact strings."""
+
+FIELDS: dict[str, FieldKind] = {
+    "id": "keyword",
+    "year": "number",
+    "venue": "keyword",
+    "language": "keyword",
+    "authors": "keywords",
+    "types": "keywords",
+    "fields": "keywords",
+    "identifiers": "keywords",
+    "references": "keywords",
+}
+"""The fields filters and facets may name; all are attributes of `Paper`."""
+
+ALIASES = {"journal": "venue", "author": "authors", "type": "types", "field": "fields"}
+"""What users also call those fields."""
+
+
+def resolve_field(name: str) -> str:
+    """Return the schema's name for the field a user named.
+
+    Args:
+        name: A field name or alias, in any case.
+
+    Returns:
+        A key of `FIELDS`.
+
+    Raises:
+        InputError: If there is no such field; the message names those there are.
+    """
+    lowered = name.strip().lower()
+    field = ALIASES.get(lowered, lowered)
+    if field not in FIELDS:
+        known = ", ".join(sorted([*FIELDS, *ALIASES]))
+        raise InputError(f"There is no field {name!r} to filter or count by; those there are: {known}.")
+    return field
+
+
+@dataclass(frozen=True, slots=True)
+class VectorField:
+    """One vector per paper.
+
+    Attributes:
+        name: The task format in lower case: `prx`, `clf`, `rgn` or `qry`.
+        dimension: Length of the vectors.
+        similarity: How closeness is measured; the model card says which.
+    """
+
+    name: str
+    dimension: int
+    similarity: Literal["cosine", "dot", "l2"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSchema:
+    """The vectors of an index and the model that made them; text and facet fields are the same in every index.
+
+    Attributes:
+        model: Name of the model, to tell the user.
+        fingerprint: What a model must match to search this index (`ModelCard.fingerprint`).
+        vectors: One field per task format.
+    """
+
+    model: str
+    fingerprint: str
+    vectors: tuple[VectorField, ...]
+
+    def vector(self, name: str) -> VectorField:
+        """Return the vector field of a format, or raise `InputError` naming those the index has."""
+        for field in self.vectors:
+            if field.name == name:
+                return field
+        known = ", ".join(field.name for field in self.vectors)
+        raise InputError(f"This index holds no {name} vectors, only: {known}. Index again with --formats {name}.")

@@ -1,0 +1,141 @@
+"""What is written is there, once, whole and searchable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError
+from search_plugin.engines.base import Document
+from search_plugin.filters.evaluate import matches
+from search_plugin.filters.parse import parse_filter
+from search_plugin.plan import Plan, VectorClause
+from tests.engines.conftest import DIMENSION, SCHEMA, documents
+
+
+def test_gives_back_papers_hashes_and_vectors_as_written(filled):
+    written = {document.paper.id: document for document in documents(200)}
+    ids = [*written][:50]
+    assert filled.count() == 200
+    assert filled.schema == SCHEMA
+    assert filled.papers(ids) == {id_: written[id_].paper for id_ in ids}
+    assert filled.hashes([*ids, "none"]) == {id_: written[id_].content_hash for id_ in ids}
+    for field in ("prx", "clf"):
+        stored = filled.vectors(ids, field)
+        assert all(np.array_equal(stored[id_], written[id_].vectors[field]) for id_ in ids)
+
+
+def test_upsert_replaces_by_id_and_delete_removes(filled):
+    old = documents(200)[3]
+    new = Document(replace(old.paper, title="neutrino"), "other", {**old.vectors, "prx": -old.vectors["prx"]})
+    filled.upsert([new])
+    filled.delete(["p00004", "none"])
+    filled.finish()
+    assert filled.count() == 199
+    assert filled.papers(["p00003"])["p00003"].title == "neutrino"
+    assert filled.hashes(["p00003", "p00004"]) == {"p00003": "other"}
+    found = filled.search(Plan("neutrino", (), None, 10))["lexical"]
+    assert [hit.id for hit in found] == ["p00003"]
+
+
+def test_new_papers_are_found_before_and_after_finish(filled):
+    paper = replace(documents(1)[0].paper, id="new", title="neutrino oscillation")
+    vector = np.eye(DIMENSION, dtype=np.float32)[0]
+    filled.upsert([Document(paper, "h", {"prx": vector, "clf": np.zeros(8, np.float32)})])
+    plan = Plan("neutrinos", (VectorClause("prx", vector),), None, 5)
+    for _ in range(2):
+        legs = filled.search(plan)
+        assert legs["lexical"][0].id == "new"  # found by its stem
+        assert legs["prx"][0].id == "new"
+        assert legs["prx"][0].score == pytest.approx(1.0, abs=1e-6)
+        filled.finish()
+
+
+def test_vector_leg_equals_exact_search(filled):
+    written = documents(200)
+    matrix = np.stack([document.vectors["prx"] for document in written])
+    query = np.random.default_rng(9).standard_normal(DIMENSION).astype(np.float32)
+    expected = matrix @ query / np.linalg.norm(query)
+    order = np.argsort(-expected)[:20]
+    hits = filled.search(Plan("", (VectorClause("prx", query),), None, 20))["prx"]
+    assert [hit.id for hit in hits] == [written[i].paper.id for i in order]
+    assert [hit.score for hit in hits] == pytest.approx(list(expected[order]), abs=1e-5)
+
+
+def test_l2_scores_are_minus_the_distance(filled):
+    written = documents(200)
+    matrix = np.stack([document.vectors["clf"] for document in written])
+    query = np.ones(8, dtype=np.float32)
+    distances = np.linalg.norm(matrix - query, axis=1)
+    hits = filled.search(Plan("", (VectorClause("clf", query),), None, 5))["clf"]
+    assert [hit.score for hit in hits] == pytest.approx(sorted(-distances, reverse=True)[:5], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "year>=2015",
+        "not journal=Nature",
+        "author='Ada Byron' and year<2000",
+        "field in (Physics, Biology)",
+        "not year exists",
+    ],
+)
+def test_filters_hold_in_every_leg_and_in_the_counts(filled, text):
+    condition = parse_filter(text)
+    passing = {document.paper.id for document in documents(200) if matches(condition, document.paper)}
+    assert 0 < len(passing) < 200
+    query = np.ones(DIMENSION, dtype=np.float32)
+    plan = Plan("virus protein cell gene lung", (VectorClause("prx", query),), condition, 200)
+    legs = filled.search(plan)
+    assert {hit.id for hit in legs["prx"]} == passing
+    assert {hit.id for hit in legs["lexical"]} <= passing
+    assert legs["lexical"]
+    assert filled.facets(plan, passing, ["venue"], 10).matches == len(passing)
+
+
+def test_ties_come_in_the_order_of_ids(filled):
+    twins = [replace(documents(1)[0].paper, id=id_, title="neutrino", abstract="") for id_ in ("z", "a", "m")]
+    vector = np.eye(DIMENSION, dtype=np.float32)[1]
+    filled.upsert([Document(paper, "h", {"prx": vector, "clf": np.zeros(8, np.float32)}) for paper in twins])
+    legs = filled.search(Plan("neutrino", (VectorClause("prx", vector),), None, 3))
+    assert [hit.id for hit in legs["lexical"]] == ["a", "m", "z"]
+    assert [hit.id for hit in legs["prx"]] == ["a", "m", "z"]
+
+
+def test_no_words_known_gives_no_lexical_hits(filled):
+    assert filled.search(Plan("xyzzy", (), None, 10)) == {"lexical": []}
+    facets = filled.facets(Plan("xyzzy", (), None, 10), [], ["year"], 5)
+    assert (facets.matches, facets.counts) == (0, {"year": ()})
+
+
+def test_facets_count_all_matches_not_the_window(filled):
+    plan = Plan("virus", (), None, 3)
+    with_virus = [d.paper for d in documents(200) if "virus" in f"{d.paper.title} {d.paper.abstract}".split()]
+    facets = filled.facets(plan, [hit.id for hit in filled.search(plan)["lexical"]], ["venue", "authors", "year"], 3)
+    assert facets.matches == len(with_virus) > 3
+
+    def top(values):
+        counts = {value: values.count(value) for value in set(values)}
+        return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:3])
+
+    assert facets.counts["venue"] == top([paper.venue for paper in with_virus if paper.venue])
+    assert facets.counts["authors"] == top([author for paper in with_virus for author in paper.authors])
+    assert facets.counts["year"] == top([paper.year for paper in with_virus if paper.year])
+
+
+def test_words_are_never_query_syntax(filled):
+    for text in ('virus" OR *:*', "title:virus AND", "virus~2 ^5 +(", "'; DROP TABLE", "病毒", "فيروس", "\u202evirus"):
+        filled.search(Plan(text, (), parse_filter("venue='O''Brien\\'s \"x\"'".replace("''", "")), 5))
+
+
+def test_a_vector_of_another_length_is_refused_both_ways(filled):
+    with pytest.raises(InputError, match=r"query's vector has 3 numbers and the index papers holds vectors of 16"):
+        filled.search(Plan("", (VectorClause("prx", np.ones(3, np.float32)),), None, 5))
+    document = documents(1)[0]
+    with pytest.raises(InputError, match="gives vectors of 5 numbers and the index holds 16: index again with --fresh"):
+        filled.upsert([replace(document, vectors={"prx": np.ones(5, np.float32), "clf": np.ones(8, np.float32)})])
+    with pytest.raises(InputError, match="holds no rgn vectors, only: prx, clf"):
+        filled.search(Plan("", (VectorClause("rgn", np.ones(3, np.float32)),), None, 5))

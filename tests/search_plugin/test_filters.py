@@ -1,0 +1,160 @@
+"""Reading filters, printing them, and their meaning."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError
+from corpora.paper import Paper
+from search_plugin.filters.evaluate import matches
+from search_plugin.filters.parse import MAX_LENGTH, parse_filter, parse_filters
+from search_plugin.filters.text import to_text
+from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
+from search_plugin.schema import FIELDS
+
+EXAMPLE = ' Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
+WORDS = [
+    "and",
+    "or",
+    "The Lancet",
+    'say "x"',
+    "it's",
+    "back\\slash",
+    "a\\",
+    "x\ny",
+    "nul\0",
+    "中文",
+    "é",
+    "(a, b)",
+    "%_`",
+]
+YEARS = [-1, 0, 1999, 2000, 2001]
+
+
+def fields_of(kind):
+    return st.sampled_from([name for name, its in FIELDS.items() if its == kind])
+
+
+words = st.sampled_from(WORDS)
+text_fields = fields_of("keyword") | fields_of("keywords")
+tests = (
+    st.builds(Compare, fields_of("number"), st.sampled_from(["=", "<", "<=", ">", ">="]), st.sampled_from(YEARS))
+    | st.builds(Compare, text_fields, st.just("="), words)
+    | st.builds(OneOf, text_fields, st.lists(words, min_size=1, max_size=3).map(tuple))
+    | st.builds(OneOf, fields_of("number"), st.lists(st.sampled_from(YEARS), min_size=1, max_size=3).map(tuple))
+    | st.builds(Exists, st.sampled_from(list(FIELDS)))
+)
+
+
+def branches(inner):
+    parts = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    return st.builds(And, parts) | st.builds(Or, parts) | st.builds(Not, inner)
+
+
+filters = st.recursive(tests, branches, max_leaves=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("journal=The   Lancet", Compare("venue", "=", "The Lancet")),
+        ("authors = O'Brien J", Compare("authors", "=", "O'Brien J")),
+        (r"venue = 'it\'s \\ \"so\"'", Compare("venue", "=", 'it\'s \\ "so"')),
+        ("venue=Trials not found in print exists", Compare("venue", "=", "Trials not found in print exists")),
+        ("venue=orange", Compare("venue", "=", "orange")),
+        ("venue = not", Compare("venue", "=", "not")),
+        ("YEAR!=-3", Not(Compare("year", "=", -3))),
+        ('year in (2000,"2001")', OneOf("year", (2000, 2001))),
+        ("Type IN (Review, Case Reports) ", OneOf("types", ("Review", "Case Reports"))),
+        (
+            "not year=1 AND year=2 Or year=3",
+            Or((And((Not(Compare("year", "=", 1)), Compare("year", "=", 2))), Compare("year", "=", 3))),
+        ),
+        ("not(year<1 or author exists)", Not(Or((Compare("year", "<", 1), Exists("authors"))))),
+        ("venue\u3000=\u3000医学", Compare("venue", "=", "医学")),
+    ],
+)
+def test_reads_the_grammar(text, expected):
+    assert parse_filter(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "problem"),
+    [
+        ("", 1, "expected a field name, not or an opening bracket but found the end"),
+        ("year", 5, "expected =, !=, <, <=, >, >=, in or exists after a field name but found the end"),
+        (
+            "journal=Science and Technology",
+            31,
+            "expected =, !=, <, <=, >, >=, in or exists after a field name but found the end",
+        ),
+        ("year = and venue=x", 8, "expected a value but found 'and'"),
+        ("year in 2000", 9, "expected an opening bracket after in but found '2000'"),
+        ("year in (2000", 14, "expected a comma or a closing bracket but found the end"),
+        ("(year=1", 8, "expected and, or or a closing bracket but found the end"),
+        ("venue=a (b)", 9, "expected and, or or the end but found '('"),
+        ('venue="abc', 7, "expected a second quote to close the one here"),
+        ("year > 20x", 8, "expected a whole number of at most 9 digits for year but found '20x'"),
+        ("year=2000000000", 6, "expected a whole number of at most 9 digits for year but found '2000000000'"),
+        ("journal >= x", 9, "expected = or != for venue, which is text, but found >="),
+        ('venue = ""', 9, "expected a value but found empty quotes (papers without one: not venue exists)"),
+    ],
+)
+def test_says_where_and_what_was_expected(text, position, problem):
+    with pytest.raises(InputError) as caught:
+        parse_filter(text)
+    assert str(caught.value) == f"The filter can't be read at character {position}: {problem}.{EXAMPLE}"
+
+
+def test_refuses_unknown_fields_and_what_is_too_much():
+    with pytest.raises(InputError, match=r"no field 'jurnal' .* journal"):
+        parse_filter("jurnal=x")
+    with pytest.raises(InputError, match="10,001 characters"):
+        parse_filter("x" * (MAX_LENGTH + 1))
+    with pytest.raises(InputError, match="keep it within"):
+        parse_filters(["year=1" + " " * 4000] * 3)
+    with pytest.raises(InputError, match="not valid Unicode"):
+        parse_filter("venue=\udc80")
+    for deep in ["(" * 51 + "year=1" + ")" * 51, "not " * 2000 + "year=1", "not (" * 1500 + "year=1" + ")" * 1500]:
+        with pytest.raises(InputError, match="deeper than"):
+            parse_filter(deep)
+
+
+@given(st.text(alphabet="yearvnuio=<>!()\"'\\, \nad中é", max_size=40))
+def test_any_text_is_read_or_refused(text):
+    try:
+        where = parse_filter(text)
+    except InputError:
+        return
+    assert parse_filter(to_text(where)) == where
+
+
+@given(filters)
+def test_text_form_reads_back(where):
+    assert parse_filter(to_text(where)) == where
+
+
+@given(st.text(min_size=1))
+def test_any_value_reads_back(value):
+    where = OneOf("venue", (value, value))
+    assert parse_filter(to_text(where)) == where
+
+
+def test_filters_are_joined_by_and():
+    one, other = Compare("year", "=", 1), Exists("venue")
+    assert parse_filters([]) is None
+    assert parse_filters(["year=1"]) == one
+    assert parse_filters(iter(["year=1", "venue exists"])) == And((one, other))
+
+
+def test_missing_values_fail_comparisons_and_pass_their_negation():
+    bare = Paper(id="1", title="t")
+    full = Paper(id="2", title="t", year=0, venue="V", authors=("A", "B"))
+    for where in ["year<9", "venue=V", "author=B", "year in (0,1)", "venue exists", "year exists", "author exists"]:
+        assert not matches(parse_filter(where), bare), where
+        assert matches(parse_filter(f"not {where}"), bare), where
+        assert matches(parse_filter(where), full), where
+    assert not matches(parse_filter("author != B"), full)
+    assert not matches(Compare("venue", "=", ""), bare)

@@ -1,0 +1,139 @@
+"""From request to page, on the embedded engine and a tiny model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from corpora.errors import InputError
+from search_plugin.filters.parse import parse_filter
+from search_plugin.request import SearchRequest, clean_query
+from search_plugin.search import search, similar
+from tests.indexer.jobs import engine_in, make_job, run_job
+from tests.tiny import make_model, papers, write_jsonl
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    written = [*papers(120), replace(papers(1)[0], id="solo", title="neutrino", abstract="")]
+    job = make_job(folder, write_jsonl(folder / "corpus.jsonl", written))
+    run_job(folder, job)
+    return folder, engine_in(folder).open("papers"), job.encoder()
+
+
+def test_hybrid_adds_up_its_legs(world):
+    _, index, encoder = world
+    page = search(index, SearchRequest("virus lung protein", size=20), encoder)
+    assert [hit.rank for hit in page.hits] == list(range(1, 21))
+    assert [hit.score for hit in page.hits] == sorted((hit.score for hit in page.hits), reverse=True)
+    legs = {leg for hit in page.hits for leg in hit.legs}
+    assert legs == {"lexical", "prx"}
+    for hit in page.hits:
+        assert hit.score == pytest.approx(sum(part.value for part in hit.legs.values()))
+    assert page.found == {"lexical": page.found["lexical"], "prx": 100}
+    assert page.candidates >= 100
+
+
+def test_each_mode_runs_only_its_legs(world):
+    _, index, encoder = world
+    lexical = search(index, SearchRequest("virus", mode="lexical"))
+    assert all(set(hit.legs) == {"lexical"} for hit in lexical.hits)
+    assert all("virus" in f"{hit.paper.title} {hit.paper.abstract}" for hit in lexical.hits)
+    assert all(hit.snippets for hit in lexical.hits)
+    vector = search(index, SearchRequest("virus", mode="vector"), encoder)
+    assert all(set(hit.legs) == {"prx"} for hit in vector.hits)
+
+
+def test_no_hit_and_one_hit_behave(world):
+    _, index, encoder = world
+    nothing = search(index, SearchRequest("xyzzy", mode="lexical", facets=("journal",)))
+    assert nothing.hits == ()
+    assert nothing.facets.matches == 0
+    one = search(index, SearchRequest("neutrinos", mode="lexical"))
+    assert [hit.paper.id for hit in one.hits] == ["solo"]
+    assert one.hits[0].score == 1.0
+    both = search(index, SearchRequest("neutrinos"), encoder)
+    assert "solo" in [hit.paper.id for hit in both.hits]
+    none_pass = search(index, SearchRequest("virus", filter=parse_filter("year>3000")), encoder)
+    assert none_pass.hits == ()
+    assert none_pass.candidates == 0
+
+
+def test_pages_follow_each_other_inside_the_window(world):
+    _, index, encoder = world
+    whole = search(index, SearchRequest("virus cell", size=30), encoder).hits
+    parts = [search(index, SearchRequest("virus cell", size=10, offset=offset), encoder).hits for offset in (0, 10, 20)]
+    assert [hit for part in parts for hit in part] == list(whole)
+
+
+def test_facets_keep_the_name_the_user_gave(world):
+    _, index, encoder = world
+    page = search(index, SearchRequest("virus", facets=("journal", "year")), encoder)
+    assert set(page.facets.counts) == {"journal", "year"}
+    assert sum(count for _, count in page.facets.counts["journal"]) <= page.facets.matches
+    with pytest.raises(InputError, match=r"There is no field 'colour'.*those there are: author, authors"):
+        search(index, SearchRequest("virus", facets=("colour",)), encoder)
+
+
+def test_similar_leaves_the_paper_itself_out(world):
+    _, index, _ = world
+    page = similar(index, "p00005")
+    assert len(page.hits) == 10
+    assert "p00005" not in [hit.paper.id for hit in page.hits]
+    hybrid = similar(index, "p00005", SearchRequest("-", mode="hybrid", filter=parse_filter("year exists")))
+    assert {leg for hit in hybrid.hits for leg in hit.legs} == {"lexical", "prx"}
+    assert all(hit.paper.year for hit in hybrid.hits)
+    with pytest.raises(InputError, match="holds no paper 'none'"):
+        similar(index, "none")
+
+
+def test_another_model_is_refused_naming_both(world, tmp_path):
+    folder, index, _ = world
+    make_model(tmp_path / "model", seed=5)
+    other = make_job(tmp_path, tmp_path / "none").encoder()
+    with pytest.raises(InputError) as caught:
+        search(index, SearchRequest("virus"), other)
+    assert str(folder / "model") in str(caught.value)
+    assert str(tmp_path / "model") in str(caught.value)
+    with pytest.raises(InputError, match="needs the model that made the index"):
+        search(index, SearchRequest("virus"))
+
+
+def test_a_page_is_ready_for_json(world):
+    _, index, encoder = world
+    page = search(index, SearchRequest("virus", facets=("year",)), encoder)
+    assert json.loads(json.dumps(page.to_dict()))["hits"][0]["paper"]["id"] == page.hits[0].paper.id
+
+
+def test_queries_are_cleaned_and_bounded():
+    assert clean_query(" a\x00b\n\tc\ud800 ") == "a b c"
+    assert clean_query("فيروس كورونا 病毒") == "فيروس كورونا 病毒"
+    for empty in ("", "   ", "\x00\x01"):
+        with pytest.raises(InputError, match="The query is empty"):
+            SearchRequest(empty)
+    with pytest.raises(InputError, match="has 1,048,576 characters; shorten it to at most 10,000"):
+        SearchRequest("a" * (1 << 20))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 0}, "size begins at 1"),
+        ({"offset": -1}, "offset at 0"),
+        ({"size": 50, "offset": 60}, "lie beyond the search window of 100; ask for a --window of at least 110"),
+        ({"window": 20_000}, "window of 20000 can't be searched"),
+        ({"mode": "magic"}, "no mode 'magic'; choose one of lexical, vector, hybrid"),
+    ],
+)
+def test_pages_that_cannot_be_had_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        SearchRequest("virus", **options)
+
+
+@pytest.mark.parametrize("query", ["病毒感染", "فيروس كورونا", '" OR 1=1 --', "a" * 10_000, "*", "👩‍🔬 research"])
+def test_any_text_is_a_query(world, query):
+    _, index, encoder = world
+    assert search(index, SearchRequest(query), encoder).hits
