@@ -1,0 +1,1 @@
+"""Measures every claim about search and encoders."""

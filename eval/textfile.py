@@ -1,0 +1,92 @@
+"""Line-based files from anywhere: read with bounds and line numbers, written so that no one sees half of one."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+LONGEST_LINE = 1 << 20
+"""Bytes; a longer line is no judgment, ranking or query but another kind of file."""
+
+
+def bad_line(path: Path, number: int, reason: str) -> InputError:
+    """Return the error for one line of a file; `reason` is the rest of the sentence without its full stop."""
+    return InputError(f"{path}, line {number}: {reason}.")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a text file that aren't blank, with their numbers from 1.
+
+    They stay bytes because `bytes.split` divides at ASCII blanks only, as trec_eval does, where `str.split` would
+    also divide an identifier at a no-break space.
+
+    Args:
+        path: The file.
+
+    Yields:
+        Line number and line, without its end.
+
+    Raises:
+        InputError: If the file can't be read or isn't text.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
+                if len(line) >= LONGEST_LINE or b"\0" in line:
+                    raise bad_line(path, number, "this is no text file, or its line is far too long")
+                content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                if content.strip():
+                    yield number, content.rstrip(b"\r\n")
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}.") from error
+
+
+def decode(field: bytes, path: Path, number: int) -> str:
+    """Return a field of a line as text, or raise `InputError` where it isn't UTF-8."""
+    try:
+        return field.decode()
+    except UnicodeDecodeError as error:
+        raise bad_line(path, number, "this isn't UTF-8 text") from error
+
+
+def require_id(value: str) -> None:
+    """Raise `InputError` for an identifier that pytrec_eval's C strings can't hold: it would misread it or crash."""
+    if not value or "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise InputError(f"The identifier {value!r} is empty or not valid text: give the query or paper another one.")
+
+
+def require_column(value: str) -> str:
+    """Return an identifier or tag as it is, or raise `InputError` where it can't be a column of a TREC file."""
+    if value.encode().split() != [value.encode()]:
+        raise InputError(f"{value!r} is empty or holds a blank, which a TREC file can't hold: rename it first.")
+    return value
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file whole or not at all, replacing an older one only at the end.
+
+    Args:
+        path: The file to write.
+        lines: Its lines without line ends; whatever error comes from them leaves the older file as it was.
+
+    Raises:
+        UnavailableError: If the file can't be written there.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)

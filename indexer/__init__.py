@@ -1,0 +1,1 @@
+"""Papers and vectors into an engine."""

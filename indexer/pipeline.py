@@ -1,0 +1,203 @@
+"""Papers into an index: survey, then read, encode and write what is new, all three at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.paper import Accepted, Paper, Record, Rejected
+from encoders.formats import Format
+from indexer.blocks import prefetch
+from indexer.dead_letter import DeadLetter
+from indexer.report import IndexReport, Progress, Silent
+from indexer.survey import Survey, open_survey
+from search_plugin.engines.base import Document
+from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.search import check_model
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.encoder import Encoder
+    from search_plugin.engines.base import Engine, Index
+
+
+@dataclass(frozen=True, slots=True)
+class IndexJob:
+    """What to index, into what.
+
+    Attributes:
+        records: Reads the corpus from its beginning; called once for the survey and once for the work.
+        source: Tells one corpus from another, and from itself with other content; a first or fresh build that was
+            interrupted is gone on with only by a job of the same source.
+        index: Name of the index.
+        card: Of the model.
+        encoder: Loads the model; called only if there is something to encode.
+        state_dir: For the list of rejected records and the survey's notes.
+        formats: Task formats to store a vector for.
+        fresh: Build a new version beside the one there is, and swap at the end.
+        block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
+            resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
+        bulk_bytes: Whole blocks are written together when they reach this size: text and vectors of about 2,500 papers.
+    """
+
+    records: Callable[[], Iterator[Record]]
+    source: str
+    index: str
+    card: ModelCard
+    encoder: Callable[[], Encoder]
+    state_dir: Path
+    formats: tuple[Format, ...] = (Format.PRX,)
+    fresh: bool = False
+    block: int = 512
+    bulk_bytes: int = 8 << 20
+
+
+def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None) -> IndexReport:
+    """Index a corpus, or bring its index up to date.
+
+    What a killed run wrote is found again by its content hashes and not redone; run the same job again to finish it.
+
+    Args:
+        job: What to index.
+        engine: Where to.
+        progress: Is told how far it is.
+
+    Returns:
+        What was done.
+
+    Raises:
+        InputError: If the corpus can't be read, or the index was made by another model.
+        UnavailableError: If the engine, the model or the disk fails, or another run is writing the index.
+    """
+    begun = time.perf_counter()
+    progress = progress or Silent()
+    stopwatch = _Stopwatch()
+    dead = DeadLetter(job.state_dir / "rejected" / f"{job.index}.jsonl")
+    try:
+        with engine.lock(job.index), open_survey(job.state_dir) as survey:
+            index, published = _target(job, engine)
+            progress.stage("reading", None)
+            survey.read(job.records(), dead.add, progress)
+            survey.compare(index.hashes)
+            _write(job, index, survey, dead, progress, stopwatch)
+            progress.stage("finishing", None)
+            index.finish()
+            if not published:
+                engine.publish(index)
+            papers = index.count()
+            counts = survey.counts()
+    finally:
+        dead.close()
+    return IndexReport(
+        index=job.index,
+        generation=index.generation,
+        model=job.card.name,
+        new=counts["new"],
+        updated=counts["updated"],
+        unchanged=counts["unchanged"],
+        duplicates=counts["duplicates"],
+        rejected=dead.count,
+        dead_letter=dead.path if dead.count else None,
+        papers=papers,
+        seconds=time.perf_counter() - begun,
+        encoding_seconds=stopwatch.seconds,
+    )
+
+
+def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
+    """Return the generation to write to, and whether it is the published one."""
+    vectors = tuple(VectorField(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
+    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors)
+    if job.fresh or job.index not in engine.names():
+        return engine.build(job.index, schema, job.source), False
+    index = engine.open(job.index)
+    check_model(index, job.card.name, job.card.fingerprint)
+    for task_format in job.formats:
+        index.schema.vector(task_format)
+    return index, True
+
+
+def _write(
+    job: IndexJob, index: Index, survey: Survey, dead: DeadLetter, progress: Progress, stopwatch: _Stopwatch
+) -> None:
+    counts = survey.counts()
+    total = counts["new"] + counts["updated"]
+    if not total:
+        return
+    progress.stage("indexing", total)
+    papers = prefetch(_blocks(job.records(), survey.work(), job.block))
+    documents = prefetch(_encoded(papers, job, index, stopwatch))
+    for bulk in _bulks(documents, job.bulk_bytes):
+        refused = index.upsert(bulk)
+        for refusal in refused:
+            dead.add(Rejected(survey.refuse(refusal.id), refusal.reason, refusal.id))
+        progress.advance(len(bulk) - len(refused), len(refused))
+
+
+def _blocks(records: Iterable[Record], work: Iterator[int], size: int) -> Iterator[list[Paper]]:
+    """Yield the papers to do, block by block; `work` gives their ordinals in ascending order."""
+    block: list[Paper] = []
+    number, wanted = 0, next(work, None)
+    papers = (record.paper for record in records if isinstance(record, Accepted))
+    for ordinal, paper in enumerate(papers):
+        if wanted is None:
+            break
+        if ordinal // size != number:
+            if block:
+                yield block
+            block, number = [], ordinal // size
+        if ordinal == wanted:
+            block.append(paper)
+            wanted = next(work, None)
+    if block:
+        yield block
+
+
+def _encoded(
+    blocks: Iterator[list[Paper]], job: IndexJob, index: Index, stopwatch: _Stopwatch
+) -> Iterator[list[Document]]:
+    encoder = job.encoder()
+    formats = [Format(vector.name) for vector in index.schema.vectors]
+    for papers in blocks:
+        with stopwatch:
+            texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
+            vectors = encoder.encode_formats(texts, formats)
+        yield [
+            Document(paper, paper.content_hash(), {name.value: rows[i] for name, rows in vectors.items()})
+            for i, paper in enumerate(papers)
+        ]
+
+
+def _bulks(blocks: Iterator[list[Document]], limit: int) -> Iterator[Sequence[Document]]:
+    bulk: list[Document] = []
+    size = 0
+    for block in blocks:
+        bulk += block
+        size += sum(_bytes(document) for document in block)
+        if size >= limit:
+            yield bulk
+            bulk, size = [], 0
+    if bulk:
+        yield bulk
+
+
+def _bytes(document: Document) -> int:
+    text = len(document.paper.title) + len(document.paper.abstract)
+    return text + sum(vector.nbytes for vector in document.vectors.values())
+
+
+class _Stopwatch:
+    """Adds up the seconds spent inside its blocks."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._begun = 0.0
+
+    def __enter__(self) -> None:
+        self._begun = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._begun

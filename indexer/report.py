@@ -1,0 +1,64 @@
+"""What an indexing run did, and what it tells while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Progress(Protocol):
+    """Is told how far a run is; see `ses.progress` for the one that prints."""
+
+    def stage(self, name: str, total: int | None) -> None:
+        """Begin a stage of so many papers, if the number is known."""
+
+    def advance(self, papers: int, rejected: int = 0) -> None:
+        """Go on by so many papers."""
+
+
+class Silent:
+    """A `Progress` that tells nobody."""
+
+    def stage(self, name: str, total: int | None) -> None:
+        """Ignore it."""
+
+    def advance(self, papers: int, rejected: int = 0) -> None:
+        """Ignore it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """Counts of one run; `new + updated + unchanged + duplicates + rejected` is the number of records read.
+
+    Attributes:
+        index: Its name.
+        generation: The version that is searched now.
+        model: Made the vectors.
+        new: Papers the index did not hold.
+        updated: Papers whose content changed.
+        unchanged: Papers left as they were.
+        duplicates: Records with the id of a later one, which won.
+        rejected: Records that could not become papers, or that the engine refused.
+        dead_letter: File that lists the rejected, where there are any.
+        papers: What the index holds now.
+        seconds: Of the whole run.
+        encoding_seconds: Of them spent in the encoder, while reading and writing went on.
+    """
+
+    index: str
+    generation: int
+    model: str
+    new: int
+    updated: int
+    unchanged: int
+    duplicates: int
+    rejected: int
+    dead_letter: Path | None
+    papers: int
+    seconds: float
+    encoding_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {**asdict(self), "dead_letter": str(self.dead_letter) if self.dead_letter else None}

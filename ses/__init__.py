@@ -1,0 +1,1 @@
+"""The command line: thin, it only wires the other packages."""

@@ -1,0 +1,54 @@
+"""The command `ses`: one file a command in `ses.commands`, errors to exit codes here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import rich_click as click
+from click.exceptions import NoArgsIsHelpError
+
+from corpora.errors import SesError
+from ses.commands.eval import eval_
+from ses.commands.index import index
+from ses.commands.search import search
+from ses.commands.similar import similar
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="ses")
+def ses() -> None:
+    """Scientific search with task-format embeddings: papers in, hybrid search out.
+
+    Exit codes: 0 done, 1 done with rejected records, 2 wrong usage or input, 3 engine or model unavailable.
+    """
+
+
+for command in (index, search, similar, eval_):
+    ses.add_command(command)
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        code = ses.main(standalone_mode=False)
+    except SesError as error:
+        code = _fail(str(error), error.exit_code)
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        code = 2
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        code = _fail("Stopped; the same command goes on where it was.", 130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code or 0)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"Error: {message}", err=True)
+    return code

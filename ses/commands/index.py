@@ -1,0 +1,169 @@
+"""`ses index`."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from corpora.errors import InputError
+from corpora.registry import CORPORA
+from encoders.formats import Format
+from ses.options import engine_options, model_options
+
+if TYPE_CHECKING:
+    from corpora.registry import Corpus
+    from indexer.report import IndexReport
+    from search_plugin.engines.base import Engine
+    from ses.settings import Settings
+
+
+@click.command()
+@click.option("--corpus", metavar="NAME", help=f"What to index: {', '.join(CORPORA)}.")
+@click.option(
+    "--path", type=click.Path(path_type=Path), help="Its file or folder; found or downloaded where it can be."
+)
+@click.option(
+    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Where csv and jsonl keep what; repeatable."
+)
+@click.option("--index", "name", metavar="NAME", help="Name of the index [default: the corpus's].")
+@click.option(
+    "--formats",
+    default="prx",
+    show_default=True,
+    metavar="LIST",
+    help="Task formats to store vectors for, such as prx,clf.",
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Index the first N papers only.")
+@click.option("--fresh", is_flag=True, help="Build a new version beside the one there is, and swap at the end.")
+@click.option("--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing.")
+@model_options
+@engine_options
+@click.pass_context
+def index(
+    context: click.RichContext,
+    /,
+    corpus: str | None,
+    path: Path | None,
+    columns: tuple[str, ...],
+    name: str | None,
+    formats: str,
+    limit: int | None,
+    fresh: bool,  # noqa: FBT001 - click passes flags so
+    rollback: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+    **flags: Any,
+) -> None:
+    """Index a corpus, or bring its index up to date.
+
+    Papers that have not changed are skipped. A run that was stopped, even by kill -9, goes on where it was when the
+    same command is given again. Records that can't be indexed are listed in a file, with line and reason, and the exit
+    code is 1.
+    """
+    from search_plugin.engines.registry import connect
+    from ses.settings import load_settings
+
+    settings = load_settings(**flags)
+    engine = connect(settings.engine_url)
+    if rollback:
+        index_name = name or corpus
+        if not index_name:
+            raise InputError("Say which index to roll back, with --index NAME.")
+        with engine.lock(index_name):
+            restored = engine.rollback(index_name)
+        _say(
+            as_json,
+            {"index": index_name, "generation": restored.generation},
+            f"Searching version {restored.generation} of {index_name} again.",
+        )
+        return
+    if not corpus:
+        raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
+    report = _run(settings, corpus, path, columns, name, formats, limit, fresh, engine)
+    _say(as_json, report.to_dict(), _summary(report))
+    context.exit(1 if report.rejected else 0)
+
+
+def _run(
+    settings: Settings,
+    corpus_name: str,
+    path: Path | None,
+    columns: tuple[str, ...],
+    name: str | None,
+    formats: str,
+    limit: int | None,
+    fresh: bool,  # noqa: FBT001 - passed through from click
+    engine: Engine,
+) -> IndexReport:
+    from corpora.reading import first_accepted, source_of
+    from corpora.registry import get_corpus
+    from encoders.registry import DEFAULT_MODEL, find_model
+    from indexer.pipeline import IndexJob, index_corpus
+    from search_plugin.engines.registry import check_index_name
+    from ses.progress import progress_on_stderr
+    from ses.wiring import make_encoder
+
+    corpus = get_corpus(corpus_name)
+    mapping = _columns(corpus, columns)
+    source = path or _located(corpus, settings)
+    index_name = check_index_name(name or corpus.name)
+    # An index is kept up to date by the model that made it, unless another is asked for.
+    made_by = engine.open(index_name).schema.model if index_name in engine.names() else DEFAULT_MODEL
+    model = settings.model or made_by
+    job = IndexJob(
+        records=lambda: first_accepted(corpus.read(source, mapping), limit),
+        source=source_of(corpus.name, source.resolve(), limit),
+        index=index_name,
+        card=find_model(model).card,
+        encoder=functools.partial(make_encoder, settings, model),
+        state_dir=settings.data_dir,
+        formats=_formats(formats),
+        fresh=fresh,
+    )
+    with progress_on_stderr() as progress:
+        return index_corpus(job, engine, progress)
+
+
+def _columns(corpus: Corpus, texts: tuple[str, ...]) -> dict[str, str]:
+    if texts and not corpus.takes_columns:
+        takers = ", ".join(name for name, other in CORPORA.items() if other.takes_columns)
+        raise InputError(f"The layout of {corpus.name} is fixed; --column works with {takers}.")
+    pairs = [text.partition("=") for text in texts]
+    for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
+        if not (attribute and equals and column):
+            raise InputError(f"The mapping {text!r} can't be read; write it as ATTRIBUTE=COLUMN, such as title=Titel.")
+    return {attribute.strip(): column.strip() for attribute, _, column in pairs}
+
+
+def _located(corpus: Corpus, settings: Settings) -> Path:
+    if corpus.locate is None:
+        raise InputError(f"Say where the papers are, with --path; the corpus {corpus.name} has no place of its own.")
+    return corpus.locate(settings.data_dir / "corpora")
+
+
+def _formats(text: str) -> tuple[Format, ...]:
+    names = [part.strip().lower() for part in text.split(",") if part.strip()]
+    known = [task_format.value for task_format in Format]
+    if not names or any(name not in known for name in names):
+        raise InputError(f"The formats {text!r} can't be read; give some of {', '.join(known)}, with commas between.")
+    return tuple(dict.fromkeys(Format(name) for name in ["prx", *names]))  # searches look among the prx vectors
+
+
+def _summary(report: IndexReport) -> str:
+    parts = [
+        f"Index {report.index}, version {report.generation}: {report.papers:,} papers",
+        f"{report.new:,} new, {report.updated:,} updated, {report.unchanged:,} unchanged, "
+        f"{report.duplicates:,} duplicates, {report.rejected:,} rejected",
+        f"{report.seconds:.1f} s, of them {report.encoding_seconds:.1f} s encoding by {report.model}",
+    ]
+    if report.dead_letter:
+        parts.append(f"The rejected records, with line and reason: {report.dead_letter}")
+    return "\n".join(parts)
+
+
+def _say(as_json: bool, document: dict[str, Any], text: str) -> None:  # noqa: FBT001 - passed through from click
+    import orjson
+
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else text)

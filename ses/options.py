@@ -1,0 +1,47 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
+
+import rich_click as click
+
+from encoders.runtimes.base import Precision
+from search_plugin.request import Mode
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+engine_options = _together(
+    click.option("--engine", metavar="URL", help="Where indexes are kept: lance:DIR [default: in the data folder]."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+)
+model_options = _together(
+    click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
+    click.option("--runtime", metavar="NAME", help="What runs the model: onnx or openvino [default: onnx]."),
+    click.option("--precision", type=click.Choice(get_args(Precision)), help="[default: int8]"),
+)
+page_options = _together(
+    click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
+    click.option("--mode", type=click.Choice(get_args(Mode)), help="By words, by meaning or both."),
+    click.option("--fusion", default="minmax", show_default=True, metavar="NAME", help="minmax, rrf or zscore."),
+    click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
+    click.option("--filter", "filters", multiple=True, metavar="EXPR",
+                 help="Such as 'year>=2020 and not journal=Nature'; repeatable."),
+    click.option("--facet", "facets", multiple=True, metavar="FIELD", help="Count the matches by a field; repeatable."),
+    click.option("--size", default=10, show_default=True, metavar="N", help="Hits on the page."),
+    click.option("--offset", default=0, show_default=True, metavar="N", help="Hits before the page."),
+    click.option("--window", default=100, show_default=True, metavar="N",
+                 help="How deep each leg looks; paging ends there."),
+    click.option("--explain", is_flag=True, help="Show each leg's rank, score and contribution."),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""A page of hits for people, and for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+import rich_click as click
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from search_plugin.highlights import Snippet
+    from search_plugin.page import Facets, Hit, Page
+
+_AUTHORS_SHOWN = 3
+
+
+def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
+    """Print a page on standard output.
+
+    Args:
+        page: The page.
+        as_json: As one JSON document, which always explains.
+        explain: With each leg's rank, raw score and contribution.
+    """
+    if as_json:
+        click.echo(orjson.dumps(page.to_dict(), option=orjson.OPT_INDENT_2))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for hit in page.hits:
+        _show_hit(console, hit, explain=explain)
+    if page.facets:
+        _show_facets(console, page.facets)
+    console.print(Text(_footer(page), style="dim"))
+
+
+def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
+    paper = hit.paper
+    title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), Text(paper.title))
+    console.print(Text(f"{hit.rank:3}. ", style="bold"), title, sep="")
+    authors = ", ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
+    facts = [str(paper.year) if paper.year else "", paper.venue, authors, paper.id]
+    console.print(Text("     " + " · ".join(fact for fact in facts if fact), style="dim"))
+    for snippet in hit.snippets:
+        if snippet.field == "abstract":
+            console.print(Text("     "), marked(snippet), sep="")
+    if explain:
+        console.print(Text(f"     score {hit.score:.4f}", style="cyan"))
+        for leg, part in hit.legs.items():
+            told = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
+            console.print(Text(told, style="cyan"))
+
+
+def marked(snippet: Snippet) -> Text:
+    """Return a snippet with its matches in bold."""
+    text = Text(snippet.text)
+    for start, end in snippet.spans:
+        text.stylize("bold yellow", start, end)
+    return text
+
+
+def _show_facets(console: Console, facets: Facets) -> None:
+    for field, counts in facets.counts.items():
+        listed = ", ".join(f"{value} ({count:,})" for value, count in counts) or "no values"
+        console.print(Text(f"{field}: ", style="bold") + Text(listed))
+    console.print(Text(f"counted over {facets.matches:,} papers: {facets.counted}", style="dim"))
+
+
+def _footer(page: Page) -> str:
+    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items())
+    spent = sum(page.milliseconds.values())
+    shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
+    return f"{shown}{page.candidates:,} candidates ({legs}) in index {page.index}, {spent:.0f} ms"

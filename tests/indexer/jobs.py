@@ -1,0 +1,45 @@
+"""Jobs over tiny corpora, written in many small commits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corpora.registry import get_corpus
+from encoders.encoder import load_encoder
+from encoders.registry import find_model
+from indexer.pipeline import IndexJob, index_corpus
+from search_plugin.engines.registry import connect
+from tests.tiny import make_model
+
+
+def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool = False, **options) -> IndexJob:
+    """A job in a folder that holds everything: model, cache, indexes. int8, whose vectors depend on their batch."""
+    model = folder / "model"
+    if not model.exists():
+        make_model(model)
+    return IndexJob(
+        records=lambda: get_corpus("jsonl").read(corpus, {}),
+        source=str(corpus),
+        index=index,
+        card=find_model(str(model)).card,
+        encoder=lambda: load_encoder(str(model), cache_dir=folder / "cache", precision="int8", threads=1),
+        state_dir=folder / "state",
+        fresh=fresh,
+        **{"block": 32, "bulk_bytes": 20_000, **options},
+    )
+
+
+def engine_in(folder: Path):
+    return connect(f"lance:{folder / 'indexes'}")
+
+
+def run_job(folder: Path, job: IndexJob):
+    return index_corpus(job, engine_in(folder))
+
+
+def contents(folder: Path, index: str, ids: list[str]) -> dict[str, tuple]:
+    """Everything an index holds, by id: paper, hash and the bytes of the vector."""
+    opened = engine_in(folder).open(index)
+    papers, hashes, vectors = opened.papers(ids), opened.hashes(ids), opened.vectors(ids, "prx")
+    assert opened.count() == len(papers)
+    return {id_: (paper, hashes[id_], vectors[id_].tobytes()) for id_, paper in papers.items()}

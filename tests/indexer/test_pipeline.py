@@ -1,0 +1,184 @@
+"""What a run does with new, changed, doubled and broken records, and with an index of another model."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError, UnavailableError
+from corpora.paper import Accepted, Rejected
+from encoders.encoder import load_encoder
+from encoders.formats import Format
+from indexer.blocks import prefetch
+from indexer.pipeline import index_corpus
+from search_plugin.engines.base import Refused
+from tests.indexer.jobs import contents, engine_in, make_job, run_job
+from tests.tiny import make_model, papers, write_jsonl
+
+
+def counts(report):
+    return {name: getattr(report, name) for name in ("new", "updated", "unchanged", "duplicates", "rejected", "papers")}
+
+
+def expect(**given):
+    return {"new": 0, "updated": 0, "unchanged": 0, "duplicates": 0, "rejected": 0, **given}
+
+
+def test_indexes_then_skips_then_updates(tmp_path):
+    written = papers(150)
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", written)
+    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(new=150, papers=150)
+
+    job = replace(make_job(tmp_path, corpus), encoder=lambda: pytest.fail("the model is loaded for nothing"))
+    assert counts(run_job(tmp_path, job)) == expect(unchanged=150, papers=150)
+
+    written[3] = replace(written[3], title="neutrino")
+    write_jsonl(corpus, [*written[1:], *papers(152)[150:]])
+    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(new=2, updated=1, unchanged=148, papers=152)
+    assert engine_in(tmp_path).open("papers").papers(["p00003"])["p00003"].title == "neutrino"
+
+
+def test_vectors_are_those_of_title_and_abstract(tmp_path):
+    written = papers(40)
+    job = replace(
+        make_job(tmp_path, write_jsonl(tmp_path / "corpus.jsonl", written)),
+        encoder=lambda: load_encoder(str(tmp_path / "model"), cache_dir=tmp_path / "cache", precision="fp32"),
+    )
+    run_job(tmp_path, job)
+    stored = engine_in(tmp_path).open("papers").vectors([paper.id for paper in written], "prx")
+    encoder = job.encoder()
+    for paper in written:
+        text = f"{paper.title} [SEP] {paper.abstract}" if paper.abstract else paper.title
+        assert np.allclose(stored[paper.id], encoder.encode([text])[0], atol=1e-5)
+
+
+def test_stores_one_vector_a_format(tmp_path):
+    make_model(tmp_path / "model", codes=True)
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(10))
+    run_job(tmp_path, make_job(tmp_path, corpus, formats=(Format.PRX, Format.CLF)))
+    index = engine_in(tmp_path).open("papers")
+    assert not np.allclose(index.vectors(["p00001"], "prx")["p00001"], index.vectors(["p00001"], "clf")["p00001"])
+    with pytest.raises(InputError, match="holds no rgn vectors, only: prx, clf"):
+        run_job(tmp_path, make_job(tmp_path, corpus, formats=(Format.PRX, Format.RGN)))
+
+
+def test_of_two_papers_with_one_id_the_last_wins_and_is_counted(tmp_path):
+    written = papers(100)
+    doubled = [replace(written[7], title="first"), *written, replace(written[7], title="last")]
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", doubled)
+    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(new=100, duplicates=2, papers=100)
+    assert engine_in(tmp_path).open("papers").papers(["p00007"])["p00007"].title == "last"
+    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=100, duplicates=2, papers=100)
+
+
+def test_rejected_records_are_listed_with_line_and_reason(tmp_path):
+    good = papers(3)
+    records = [Accepted(1, good[0]), Rejected(2, "It has no title.", "x"), Accepted(3, good[1]), Accepted(4, good[2])]
+    job = replace(make_job(tmp_path, tmp_path / "none"), records=lambda: iter(records))
+
+    class Picky:
+        """An index that refuses one paper."""
+
+        def __init__(self, index):
+            self._index = index
+
+        def __getattr__(self, name):
+            return getattr(self._index, name)
+
+        def upsert(self, documents):
+            self._index.upsert([document for document in documents if document.paper.id != good[1].id])
+            return [Refused(good[1].id, "It is too long.")]
+
+    engine = engine_in(tmp_path)
+    build = engine.build
+    engine.build = lambda *given: Picky(build(*given))
+    report = index_corpus(job, engine)
+    assert counts(report) == expect(new=2, rejected=2, papers=2)
+    assert [json.loads(line) for line in report.dead_letter.read_text().splitlines()] == [
+        {"line": 2, "reason": "It has no title.", "id": "x"},
+        {"line": 3, "reason": "It is too long.", "id": good[1].id},
+    ]
+    # The next run tries the refused one again, and leaves no list behind when nothing is rejected.
+    clean = replace(job, records=lambda: iter([record for record in records if isinstance(record, Accepted)]))
+    again = index_corpus(clean, engine_in(tmp_path))
+    assert counts(again) == expect(new=1, unchanged=2, papers=3)
+    assert again.dead_letter is None
+    assert not report.dead_letter.exists()
+
+
+def test_an_index_of_another_model_is_refused_naming_both(tmp_path):
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(5))
+    first = make_job(tmp_path, corpus)
+    run_job(tmp_path, first)
+    make_model(tmp_path / "model", seed=1)
+    second = make_job(tmp_path, corpus)
+    with pytest.raises(InputError) as caught:
+        run_job(tmp_path, second)
+    assert first.card.fingerprint in str(caught.value)
+    assert second.card.fingerprint in str(caught.value)
+    assert "--fresh" in str(caught.value)
+    assert run_job(tmp_path, replace(second, fresh=True)).generation == 2
+
+
+def test_fresh_builds_beside_and_swaps(tmp_path):
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(50))
+    run_job(tmp_path, make_job(tmp_path, corpus))
+    write_jsonl(corpus, papers(20))
+    assert counts(run_job(tmp_path, make_job(tmp_path, corpus, fresh=True))) == expect(new=20, papers=20)
+    engine = engine_in(tmp_path)
+    assert engine.open("papers").count() == 20
+    assert engine.rollback("papers").count() == 50
+
+
+def test_a_failing_encoder_leaves_nothing_published_and_is_told(tmp_path):
+    def broken():
+        raise UnavailableError("The model is gone.")
+
+    job = replace(make_job(tmp_path, write_jsonl(tmp_path / "corpus.jsonl", papers(50))), encoder=broken)
+    with pytest.raises(UnavailableError, match="The model is gone"):
+        run_job(tmp_path, job)
+    assert list(engine_in(tmp_path).names()) == []
+
+
+def test_an_empty_corpus_makes_an_empty_index(tmp_path):
+    job = replace(make_job(tmp_path, tmp_path / "none"), records=lambda: iter([]))
+    assert counts(run_job(tmp_path, job)) == expect(papers=0)
+    assert contents(tmp_path, "papers", ["p00000"]) == {}
+
+
+def test_a_second_writer_is_refused(tmp_path):
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(5))
+    with engine_in(tmp_path).lock("papers"), pytest.raises(UnavailableError, match="Another `ses index` is writing"):
+        run_job(tmp_path, make_job(tmp_path, corpus))
+
+
+def test_prefetch_keeps_order_passes_errors_on_and_stops_when_left():
+    assert list(prefetch(iter(range(100)))) == list(range(100))
+
+    def failing():
+        yield 1
+        raise ValueError("broken")
+
+    taken = prefetch(failing())
+    assert next(taken) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(taken)
+
+    produced = []
+
+    def endless():
+        while True:
+            produced.append(1)
+            yield 1
+
+    taken = prefetch(endless(), depth=2)
+    next(taken)
+    time.sleep(0.05)
+    assert len(produced) <= 5, "the reader runs ahead without bound"
+    taken.close()
+    assert not [thread for thread in threading.enumerate() if "run" in thread.name]

@@ -1,0 +1,190 @@
+"""The command line as a user runs it: a process, its output and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tiny import make_model, papers, write_jsonl
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A data folder with an index `jsonl` in it, its corpus and its model."""
+    folder = tmp_path_factory.mktemp("home")
+    make_model(folder / "model")
+    write_jsonl(folder / "corpus.jsonl", papers(60))
+    done = ses(folder, "index", "--corpus", "jsonl", "--path", folder / "corpus.jsonl", "--model", folder / "model")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def ses(folder, *arguments, **environment):
+    variables = {**os.environ, "SES_DATA_DIR": str(folder / "data"), "SES_CACHE_DIR": str(folder / "cache")}
+    variables |= {"HF_HUB_OFFLINE": "1", "NO_COLOR": "1", **environment}
+    command = [sys.executable, "-m", "ses", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=variables, cwd=ROOT, check=False, timeout=120)
+
+
+def fails(done, code, *parts):
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    for part in parts:
+        assert part in " ".join(done.stderr.split()), done.stderr
+
+
+def test_searches_with_everything(home):
+    done = ses(home, "search", "virus lung", "--filter", "year>=2000", "--facet", "journal", "--explain", "--size", "3")
+    assert done.returncode == 0, done.stderr
+    for part in (
+        "  1. ",
+        "lexical: rank",
+        "prx: rank",
+        "gives",
+        "journal: ",
+        "papers that hold a word of the query",
+        "1 to 3 of",
+    ):
+        assert part in done.stdout
+    document = json.loads(
+        ses(home, "search", "virus lung", "--filter", "year>=2000", "--facet", "journal", "--json").stdout
+    )
+    assert len(document["hits"]) == 10
+    assert all(hit["paper"]["year"] >= 2000 for hit in document["hits"])
+    assert document["facets"]["counts"]["journal"]
+
+
+def test_similar_and_lexical_need_no_model(home):
+    (home / "model").rename(home / "hidden")
+    try:
+        assert ses(home, "similar", "p00003").returncode == 0
+        assert ses(home, "search", "virus", "--mode", "lexical").returncode == 0
+        fails(ses(home, "search", "virus"), 2, "There is no model")
+    finally:
+        (home / "hidden").rename(home / "model")
+
+
+def test_indexing_again_says_unchanged_in_json_alone(home):
+    done = ses(home, "index", "--corpus", "jsonl", "--path", home / "corpus.jsonl", "--model", home / "model", "--json")
+    assert json.loads(done.stdout)["unchanged"] == 60
+    assert done.returncode == 0
+
+
+def test_rejected_rows_give_exit_code_1_and_a_list(home, tmp_path):
+    (tmp_path / "bad.jsonl").write_text('{"id": "a", "title": "virus"}\nnot json\n{"id": "b"}\n')
+    done = ses(
+        home,
+        "index",
+        "--corpus",
+        "jsonl",
+        "--path",
+        tmp_path / "bad.jsonl",
+        "--index",
+        "bad",
+        "--model",
+        home / "model",
+        "--json",
+    )
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert (report["new"], report["rejected"]) == (1, 2)
+    lines = [json.loads(line) for line in Path(report["dead_letter"]).read_text().splitlines()]
+    assert [line["line"] for line in lines] == [2, 3]
+
+
+def test_rolls_back(home):
+    given = (
+        "index",
+        "--corpus",
+        "jsonl",
+        "--path",
+        home / "corpus.jsonl",
+        "--index",
+        "swap",
+        "--model",
+        home / "model",
+        "--json",
+    )
+    assert json.loads(ses(home, *given).stdout)["generation"] == 1
+    assert json.loads(ses(home, *given, "--fresh", "--limit", "5").stdout)["papers"] == 5
+    assert "version 1 of swap" in ses(home, "index", "--rollback", "--index", "swap").stdout
+    assert json.loads(ses(home, *given).stdout)["unchanged"] == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts"),
+    [
+        (["index"], 2, ["--corpus NAME", "cord19"]),
+        (["index", "--corpus", "arxiv"], 2, ["no corpus 'arxiv'"]),
+        (["index", "--corpus", "jsonl"], 2, ["with --path"]),
+        (["index", "--corpus", "jsonl", "--path", "/none.jsonl"], 2, ["There is no file /none.jsonl"]),
+        (["index", "--corpus", "cord19", "--path", "x", "--column", "title=T"], 2, ["--column works with jsonl, csv"]),
+        (["index", "--corpus", "csv", "--path", "x", "--column", "title"], 2, ["ATTRIBUTE=COLUMN"]),
+        (["index", "--corpus", "csv", "--path", "x", "--formats", "abc"], 2, ["clf, rgn, prx, qry"]),
+        (["index", "--corpus", "csv", "--path", "x", "--index", "A B"], 2, ["can't be named 'A B'"]),
+        (["index", "--corpus", "csv", "--path", "x", "--model", "none"], 2, ["There is no model 'none'"]),
+        (["index", "--corpus", "csv", "--path", "x", "--model", "allenai/none"], 3, ["can't be fetched from the hub"]),
+        (["index", "--corpus", "csv", "--path", "x", "--engine", "solr://x"], 2, ["no engine for 'solr://x'"]),
+        (["index", "--rollback"], 2, ["Say which index"]),
+        (["search", ""], 2, ["The query is empty"]),
+        (["search", "x", "--index", "none"], 2, ["There is no index 'none'", "jsonl"]),
+        (["search", "x", "--filter", "colour=red"], 2, ["no field 'colour'", "venue", "year"]),
+        (["search", "x", "--filter", "year>="], 2, ["at character 7: expected a value"]),
+        (["search", "x", "--fusion", "sum"], 2, ["no fusion 'sum'"]),
+        (["search", "x", "--weight", "bm25=1"], 2, ["names no leg"]),
+        (["search", "x", "--weight", "lexical"], 2, ["LEG=NUMBER"]),
+        (["search", "x", "--size", "1000"], 2, ["--window"]),
+        (["search", "x", "--runtime", "tensorrt"], 2, ["no runtime 'tensorrt'"]),
+        (["search", "x", "--model", "all-MiniLM-L6-v2"], 2, ["was made by the model", "all-MiniLM-L6-v2"]),
+        (["similar", "none"], 2, ["holds no paper 'none'"]),
+        (["eval", "retrieval", "--data", "/none"], 2, ["/none"]),
+    ],
+)
+def test_wrong_usage_is_one_plain_sentence(home, arguments, code, parts):
+    fails(ses(home, *arguments), code, *parts)
+
+
+def test_a_megabyte_of_query_is_refused(home):
+    # A command line holds 128 KiB an argument at most; what a shell lets through must still be refused plainly.
+    fails(ses(home, "search", "a" * 100_000), 2, "The query has 100,000 characters")
+
+
+def test_nothing_indexed_yet_says_how_to_begin(tmp_path):
+    fails(ses(tmp_path, "search", "virus"), 2, "There is no index", "ses index --corpus NAME")
+
+
+def test_a_wrong_setting_says_where(home):
+    fails(ses(home, "search", "x", SES_PRECISION="int4"), 2, "precision", "SES_PRECISION")
+    fails(ses(home, "search", "x", SES_DATA_DIR="/dev/null/x"), 3, "can't be written")
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(home, tmp_path):
+    from ses.settings import load_settings
+
+    (tmp_path / "ses.toml").write_text('model = "file"\nruntime = "openvino"\n')
+    code = (
+        "from ses.settings import load_settings as s; x = s(model=None); print(x.model, x.runtime, s(model='y').model)"
+    )
+    environment = {**os.environ, "SES_MODEL": "environment", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=tmp_path, check=True
+    )
+    assert done.stdout.split() == ["environment", "openvino", "y"]
+    assert load_settings(model="flag").model == "flag"
+
+
+def test_a_closed_pipe_is_no_error(home):
+    command = f"{sys.executable} -m ses search virus --mode lexical --json --size 50 | head -c 10"
+    variables = {**os.environ, "SES_DATA_DIR": str(home / "data"), "SES_CACHE_DIR": str(home / "cache")}
+    done = subprocess.run(
+        ["/bin/bash", "-c", command], capture_output=True, text=True, env=variables, cwd=ROOT, check=True
+    )
+    assert done.stderr == ""

@@ -1,0 +1,1 @@
+"""Makes the encoders; nothing yet."""
