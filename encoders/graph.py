@@ -1,7 +1,7 @@
 """The ONNX graph of a BERT-family encoder, written from its weights without torch.
 
-Architecture: Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions). Plain operators of opset 20
-are used, since they quantize better than onnxruntime's fused ones and run as fast (benchmarks/encoding.py).
+Architecture: Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions). Plain operators
+of opset 20 are used, since they quantize better than onnxruntime's fused ones and run as fast (benchmarks/encoding.py).
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class _Builder:
 def build_graph(weights: Mapping[str, np.ndarray], config: Mapping[str, Any], card: ModelCard) -> onnx.ModelProto:
     """Write the graph: token ids and attention mask in, one vector a text out.
 
-    Inputs `input_ids` and `attention_mask` are int64 of shape (batch, length), padded on the right; output `vector` is float32 of
-    shape (batch, dimension), pooled and scaled as the card says.
+    Inputs `input_ids` and `attention_mask` are int64 of shape (batch, length), padded on the right; output `vector` is
+    float32 of shape (batch, dimension), pooled and scaled as the card says.
 
     Args:
         weights: Arrays by name, from `read_weights`.

@@ -54,7 +54,7 @@ def find_model(name: str) -> Model:
     """Find a model and check its weights.
 
     Args:
-        name: A key of `KNOWN_MODELS`, the path of a folder, or a hub id with an optional revision (`org/model@revision`).
+        name: A key of `KNOWN_MODELS`, the path of a folder, or a hub id, `org/model` or `org/model@revision`.
 
     Returns:
         The folder and what it declares.
@@ -87,8 +87,8 @@ def find_model(name: str) -> Model:
 
 def _local(name: str) -> Path | None:
     try:
-        folder = Path(name).expanduser().resolve()
-        return folder if name and folder.is_dir() else None
+        folder = Path(name).expanduser()
+        return folder.resolve() if name and folder.is_dir() else None
     except (OSError, RuntimeError, ValueError):  # a name too long, an unknown ~user, a null byte
         return None
 

@@ -11,7 +11,12 @@ from safetensors.numpy import save_file
 
 from corpora.paper import Paper
 
-WORDS = ["virus", "lung", "cell", "protein", "gene", "patient", "trial", "drug", "vaccine", "immune", "response", "infection", "brain", "model", "network", "data", "cancer", "therapy", "risk", "child", "adult", "dose", "mouse", "study", "heart", "blood", "liver", "acid", "water", "soil", "plant", "climate", "ocean", "star", "galaxy", "quantum"]
+WORDS = (
+    *("virus", "lung", "cell", "protein", "gene", "patient", "trial", "drug", "vaccine", "immune", "response"),
+    *("infection", "brain", "model", "network", "data", "cancer", "therapy", "risk", "child", "adult", "dose"),
+    *("mouse", "study", "heart", "blood", "liver", "acid", "water", "soil", "plant", "climate", "ocean", "star"),
+    *("galaxy", "quantum"),
+)
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 CODES = ("[CLF]", "[RGN]", "[PRX]", "[QRY]")

@@ -19,4 +19,4 @@ Session = Callable[["np.ndarray", "np.ndarray"], "np.ndarray"]
 """Token ids and mask, both int64 (batch, length), to vectors, float32 (batch, dimension)."""
 
 Prepare = Callable[["onnx.ModelProto", Precision, "Path", Sequence["Batch"]], None]
-"""Writes the runtime's own files into a folder, from a float32 graph; the batches serve runtimes that calibrate int8 on real text."""
+"""Writes the runtime's own files into a folder, from a float32 graph; the batches serve those that calibrate int8."""

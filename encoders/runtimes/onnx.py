@@ -1,4 +1,4 @@
-"""onnxruntime: the default runtime. Its int8 is dynamic: weights are scaled per output channel, activations as they come."""
+"""onnxruntime: the default runtime. Its int8 scales weights per output channel, activations as they come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenVINO: int8 is static, its ranges calibrated once by NNCF; the fastest runtime on CPUs with VNNI (docs/benchmarks.md)."""
+"""OpenVINO: the fastest runtime on CPUs with VNNI (docs/benchmarks.md). NNCF calibrates its int8 ranges once."""
 
 from __future__ import annotations
 

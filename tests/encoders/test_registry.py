@@ -113,39 +113,22 @@ def test_a_broken_connection_is_told(monkeypatch):
         find_model("org/tiny")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(
-            "",
-            " ",
-            "no-such-model",
-            "../tiny",
-            "./a",
-            "/etc/nothing",
-            "/nothing",
-            "~/nothing",
-            "~nobody-here/x",
-            "a/b/c",
-        ),
-        *(
-            "../../etc/passwd",
-            "a/../b",
-            "\0",
-            "a\0/b",
-            "x" * 5000,
-            "a/..",
-            "../..",
-            ".../x",
-            "a b/c",
-            "a/b@../c",
-            "a/b\n",
-        ),
-    ],
-)
-def test_names_that_are_no_model_never_reach_the_hub(name, hub, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path / "..")
-    with pytest.raises(InputError):
+PATHS = ("../tiny", "./a", "/etc/nothing", "/nothing", "~/nothing", "~nobody-here/x", "a/b/c", "../../etc/passwd")
+NO_NAMES = ("", " ", "no-such-model", "\0", "x" * 5000, "a/../b", "a/../..", ".../x")
+
+
+@pytest.mark.parametrize("name", [*PATHS, *NO_NAMES])
+def test_paths_and_names_that_are_no_model_are_not_asked_of_the_hub(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"There is no model '"):
+        find_model(name)
+
+
+@pytest.mark.parametrize("name", ["a/..", "a b/c", "a/b\n", "a\0/b", "a--b/c", "@/x", "a/@main"])
+def test_ids_that_the_hub_does_not_allow_never_get_there(name, hub, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="is not a hub id; one looks like allenai/specter2_base"):
         find_model(name)
     assert hub == []
 

@@ -20,11 +20,11 @@ KILLS = 20
 
 @pytest.mark.slow
 def test_twenty_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
-    written = papers(1500)
+    written = papers(800)
     first = write_jsonl(tmp_path / "first.jsonl", written)
     changed = [replace(paper, title=f"{paper.title} vaccine") if i % 3 else paper for i, paper in enumerate(written)]
-    second = write_jsonl(tmp_path / "second.jsonl", changed[100:] + papers(1600)[1500:])
-    ids = [paper.id for paper in papers(1600)]
+    second = write_jsonl(tmp_path / "second.jsonl", changed[100:] + papers(900)[800:])
+    ids = [paper.id for paper in papers(900)]
 
     run_job(tmp_path, make_job(tmp_path, first, "reference"))
     after_first = contents(tmp_path, "reference", ids)
@@ -32,8 +32,8 @@ def test_twenty_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
     run_job(tmp_path, make_job(tmp_path, second, "reference"))
     duration = time.monotonic() - begun
     after_second = contents(tmp_path, "reference", ids)
-    assert len(after_first) == 1500
-    assert len(after_second) == 1600
+    assert len(after_first) == 800
+    assert len(after_second) == 900
 
     kills, rounds, draw = 0, 0, random.Random(7)
     # Each round builds an index, updates it, and builds it anew beside itself, killed again and again on the way.
@@ -41,8 +41,10 @@ def test_twenty_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
         name = f"round{rounds}"
         stages = ((first, "", after_first), (second, "", after_second), (first, "fresh", after_first))
         for corpus, flag, expected in stages:
-            while (report := _run(tmp_path, corpus, name, flag, draw.uniform(0, duration / 2))) is None:
+            patience = duration / 3
+            while (report := _run(tmp_path, corpus, name, flag, draw.uniform(0, patience))) is None:
                 kills += 1
+                patience *= 1.2  # a machine that has become slower must still get to the end
             assert contents(tmp_path, name, ids) == expected
             assert report["rejected"] == report["duplicates"] == 0
         rounds += 1
