@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-EXACT_BELOW = 10_000
-"""Up to so many papers every vector is compared: exact, and as fast as the graph (benchmarks/search.py)."""
+PARTITIONED_FROM = 5_000
+"""From so many papers on, vectors are kept in partitions (IVF) of some 8,000 without loss. The nearest partitions are
+searched, which up to 160,000 papers are all of them: exact, and several times as fast as LanceDB's plain scan. HNSW was as
+fast, but took a minute to build, and its recall was lower (docs/benchmarks.md)."""
+
+PROBES = 20
+"""Partitions searched at least; more where a filter leaves too few papers in them."""
 
 TITLE_BOOST = 0.3
 """Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
-
-BEAM = 200
-"""HNSW's search width (ef)."""
 
 _ENGLISH = {"language": "English", "stem": True, "remove_stop_words": True}
 
@@ -69,12 +71,12 @@ class LanceIndex:
 
     def finish(self) -> None:
         """Build the text, id and vector indexes, or take new rows into them."""
-        from lancedb.index import FTS, BTree
+        from lancedb.index import FTS, BTree, IvfFlat
 
         rows = self._table.count_rows()
         wanted = {"id": BTree(), "text": FTS(**_ENGLISH), "title": FTS(**_ENGLISH)} if rows else {}
-        if rows > EXACT_BELOW:
-            wanted |= {vector.name: _graph_index(vector.similarity) for vector in self.schema.vectors}
+        if rows >= PARTITIONED_FROM:
+            wanted |= {vector.name: IvfFlat(distance_type=vector.similarity) for vector in self.schema.vectors}
         built = {config.columns[0]: config for config in self._table.list_indices()}
         missing = {column: config for column, config in wanted.items() if column not in built}
         if missing or any(config.num_unindexed_rows for config in built.values()):
@@ -153,13 +155,8 @@ class LanceIndex:
                 f"{field.dimension}: search with the model that made it, {self.schema.model}."
             )
         query = self._table.search(clause.vector, vector_column_name=clause.field).distance_type(field.similarity)
-        query = query.select(["id", "_distance"]).limit(window).ef(max(BEAM, window)).refine_factor(2)
-        if condition:
-            query = query.where(condition, prefilter=True)
-            # A graph search among few papers may miss most of them; comparing them all is exact and quick.
-            if self._table.count_rows(condition) <= EXACT_BELOW:
-                query = query.bypass_vector_index()
-        found = query.to_arrow()
+        query = query.select(["id", "_distance"]).limit(window).minimum_nprobes(PROBES).maximum_nprobes(0)
+        found = (query.where(condition, prefilter=True) if condition else query).to_arrow()
         closeness = _CLOSENESS[field.similarity]
         distances = found["_distance"].to_pylist()
         return ranked(Scored(id_, closeness(d)) for id_, d in zip(found["id"].to_pylist(), distances, strict=True))
@@ -175,12 +172,6 @@ _CLOSENESS: dict[str, Callable[[float], float]] = {
     "l2": lambda distance: -(float(distance) ** 0.5),  # Lance measures the square
 }
 """From Lance's distance to a score that grows with closeness: cosine, dot product, minus Euclidean distance."""
-
-
-def _graph_index(similarity: str) -> Any:
-    from lancedb.index import HnswSq
-
-    return HnswSq(distance_type=similarity, num_partitions=1)
 
 
 def _arrow_type(name: str) -> Any:

@@ -139,3 +139,20 @@ def test_a_vector_of_another_length_is_refused_both_ways(filled):
         filled.upsert([replace(document, vectors={"prx": np.ones(5, np.float32), "clf": np.ones(8, np.float32)})])
     with pytest.raises(InputError, match="holds no rgn vectors, only: prx, clf"):
         filled.search(Plan("", (VectorClause("rgn", np.ones(3, np.float32)),), None, 5))
+
+
+def test_large_indexes_find_the_nearest_too_with_and_without_a_filter(engine):
+    count = 6_000
+    written = documents(count)
+    index = engine.build("large", SCHEMA, "source")
+    index.upsert(written)
+    index.finish()
+    matrix = np.stack([document.vectors["prx"] for document in written])
+    draw = np.random.default_rng(3)
+    for condition in (None, parse_filter("year=1999 and journal=Nature")):
+        passing = [i for i, d in enumerate(written) if condition is None or matches(condition, d.paper)]
+        for _ in range(5):
+            query = draw.standard_normal(DIMENSION).astype(np.float32)
+            nearest = sorted(passing, key=lambda i: -float(matrix[i] @ query))[:10]
+            hits = index.search(Plan("", (VectorClause("prx", query),), condition, 10))["prx"]
+            assert [hit.id for hit in hits] == [written[i].paper.id for i in nearest]
