@@ -142,10 +142,10 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _cached_stem(word: str) -> str:
-    import snowballstemmer
+    import Stemmer
 
     # A stemmer keeps the word it works on, so threads can't share one; it is cheap to make.
-    stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    stem: str = Stemmer.Stemmer("english", 0).stemWord(word)
     return stem
 
 

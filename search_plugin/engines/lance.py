@@ -125,7 +125,7 @@ class LanceEngine:
             stored = orjson.loads(facts)["schema"]
         vectors = tuple(VectorField(**vector) for vector in stored["vectors"])
         schema = IndexSchema(stored["model"], stored["fingerprint"], vectors)
-        return LanceIndex(name, generation, schema, facts, table)
+        return LanceIndex(name, generation, schema, facts, str(self._root), table)
 
     def _alias(self, name: str) -> _Alias:
         path = self._root / f"{name}.json"

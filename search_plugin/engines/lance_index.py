@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.paper import Paper
+from search_plugin.engines import background
 from search_plugin.engines.base import Document, Refused
+from search_plugin.engines.lance_legs import matches, search_legs
 from search_plugin.filters.sql import to_sql
-from search_plugin.legs import Scored, ranked
 from search_plugin.page import Facets
-from search_plugin.plan import LEXICAL, Plan, VectorClause
 from search_plugin.schema import FIELDS, IndexSchema
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from search_plugin.legs import Scored
+    from search_plugin.plan import Plan
+
 PARTITIONED_FROM = 5_000
-"""From so many papers on, vectors are kept in partitions (IVF) of some 8,000 without loss. The nearest partitions are
-searched, which up to 160,000 papers are all of them: exact, and several times as fast as LanceDB's plain scan. HNSW was as
-fast, but took a minute to build, and its recall was lower (docs/benchmarks.md)."""
+"""From so many papers on, vectors are kept in partitions (IVF) of some 8,000 without loss. The nearest are searched,
+which up to 160,000 papers are all of them: exact, and several times as fast as LanceDB's plain scan. HNSW was as fast,
+but took half a minute to build, and its recall was lower (docs/benchmarks.md)."""
 
 PROBES = 20
 """Partitions searched at least; more where a filter leaves too few papers in them."""
-
-TITLE_BOOST = 0.3
-"""Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
 
 _ENGLISH = {"language": "English", "stem": True, "remove_stop_words": True}
 
@@ -48,17 +48,22 @@ def create_table(database: Any, name: str, schema: IndexSchema, facts: bytes) ->
 
 
 class LanceIndex:
-    """See `Index`; `facts` are those `create_table` stored."""
+    """See `Index`; `facts` are those `create_table` stored, `uri` is the database of `table`."""
 
-    def __init__(self, name: str, generation: int, schema: IndexSchema, facts: bytes, table: Any) -> None:
+    def __init__(self, name: str, generation: int, schema: IndexSchema, facts: bytes, uri: str, table: Any) -> None:
         self.name = name
         self.generation = generation
         self.schema = schema
         self.facts = facts
         self._table = table
+        self._uri = uri
+        self._reader: Any = None
+        # Where the papers of the last search lie: a page asks for them next.
+        self._rows: dict[str, int] = {}
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents in one commit: after a crash all of them are there or none."""
+        self._written()
         if documents:
             rows = _rows(documents, self.schema, self._table.schema)
             self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
@@ -66,6 +71,7 @@ class LanceIndex:
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete papers; ids that are not there are ignored."""
+        self._written()
         if ids:
             self._table.delete(_among(ids))
 
@@ -73,6 +79,7 @@ class LanceIndex:
         """Build the text, id and vector indexes, or take new rows into them."""
         from lancedb.index import FTS, BTree, IvfFlat
 
+        self._written()
         rows = self._table.count_rows()
         wanted = {"id": BTree(), "text": FTS(**_ENGLISH), "title": FTS(**_ENGLISH)} if rows else {}
         if rows >= PARTITIONED_FROM:
@@ -106,12 +113,7 @@ class LanceIndex:
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return each leg's papers, best first, ties by id."""
-        condition = to_sql(plan.filter) if plan.filter else None
-        legs: dict[str, Sequence[Scored]] = {}
-        if plan.words:
-            legs[LEXICAL] = self._lexical(plan, condition)
-        for clause in plan.vectors:
-            legs[clause.field] = self._nearest(clause, plan.window, condition)
+        legs, self._rows = background.run(search_legs(self._searched(), self.schema, plan))
         return legs
 
     def facets(self, plan: Plan, found: Iterable[str], names: Sequence[str], size: int) -> Facets:
@@ -123,55 +125,37 @@ class LanceIndex:
         counted = f"the {plan.window} nearest papers"
         if plan.words:
             condition = to_sql(plan.filter) if plan.filter else None
-            matching = self._match(plan.words, "text", columns, self.count(), condition).select(columns)
+            matching = background.run(
+                matches(self._searched(), plan.words, "text", self.count(), condition, columns)
+            ).select(columns)
             seen = set(matching["id"].to_pylist())
             extra = rows.filter(pa.array([id_ not in seen for id_ in rows["id"].to_pylist()], pa.bool_()))
             rows = pa.concat_tables([matching, extra.cast(matching.schema)])
             counted = "papers that hold a word of the query" + (f", and {counted}" if plan.vectors else "")
         return Facets(len(rows), counted, {name: _counts(rows[name], size) for name in names})
 
-    def _lexical(self, plan: Plan, condition: str | None) -> list[Scored]:
-        # LanceDB's own boolean query of the two clauses visits every match: four times slower, and no better.
-        depth = 2 * plan.window
-        scores = self._scores(self._match(plan.words, "text", ["id"], depth, condition))
-        titles = self._scores(self._match(plan.words, "title", ["id"], depth, condition))
-        summed = (Scored(id_, score + TITLE_BOOST * titles.get(id_, 0.0)) for id_, score in scores.items())
-        return ranked(summed)[: plan.window]
+    def _searched(self) -> Any:
+        """LanceDB's asynchronous table, whose legs run at once."""
+        if self._reader is None:
+            self._reader = background.run(_open(self._uri, self._table.name))
+        return self._reader
 
-    def _match(self, words: str, column: str, columns: list[str], limit: int, condition: str | None) -> pa.Table:
-        from lancedb.query import MatchQuery
-
-        query = self._table.search(MatchQuery(words, column)).select([*columns, "_score"]).limit(max(limit, 1))
-        return (query.where(condition, prefilter=True) if condition else query).to_arrow()
-
-    def _scores(self, found: pa.Table) -> dict[str, float]:
-        return dict(zip(found["id"].to_pylist(), found["_score"].to_pylist(), strict=True))
-
-    def _nearest(self, clause: VectorClause, window: int, condition: str | None) -> list[Scored]:
-        field = self.schema.vector(clause.field)
-        if clause.vector.shape != (field.dimension,):
-            raise InputError(
-                f"The query's vector has {clause.vector.size} numbers and the index {self.name} holds vectors of "
-                f"{field.dimension}: search with the model that made it, {self.schema.model}."
-            )
-        query = self._table.search(clause.vector, vector_column_name=clause.field).distance_type(field.similarity)
-        query = query.select(["id", "_distance"]).limit(window).minimum_nprobes(PROBES).maximum_nprobes(0)
-        found = (query.where(condition, prefilter=True) if condition else query).to_arrow()
-        closeness = _CLOSENESS[field.similarity]
-        distances = found["_distance"].to_pylist()
-        return ranked(Scored(id_, closeness(d)) for id_, d in zip(found["id"].to_pylist(), distances, strict=True))
+    def _written(self) -> None:
+        """Forget what a write may have moved."""
+        self._reader, self._rows = None, {}
 
     def _select(self, ids: Sequence[str], columns: list[str]) -> pa.Table:
+        rows = [row for id_ in ids if (row := self._rows.get(id_)) is not None]
+        if rows and len(rows) == len(ids):
+            return self._table.take_row_ids(rows).select(columns).to_arrow()
         query = self._table.search().select(columns)
         return (query.where(_among(ids)) if ids else query.where("false")).limit(max(len(ids), 1)).to_arrow()
 
 
-_CLOSENESS: dict[str, Callable[[float], float]] = {
-    "cosine": lambda distance: 1.0 - distance,
-    "dot": lambda distance: 1.0 - distance,
-    "l2": lambda distance: -(float(distance) ** 0.5),  # Lance measures the square
-}
-"""From Lance's distance to a score that grows with closeness: cosine, dot product, minus Euclidean distance."""
+async def _open(uri: str, name: str) -> Any:
+    import lancedb
+
+    return await (await lancedb.connect_async(uri)).open_table(name)
 
 
 def _arrow_type(name: str) -> Any:

@@ -132,7 +132,7 @@ def test_words_are_never_query_syntax(filled):
 
 
 def test_a_vector_of_another_length_is_refused_both_ways(filled):
-    with pytest.raises(InputError, match=r"query's vector has 3 numbers and the index papers holds vectors of 16"):
+    with pytest.raises(InputError, match=r"query's vector has 3 numbers and the index holds vectors of 16"):
         filled.search(Plan("", (VectorClause("prx", np.ones(3, np.float32)),), None, 5))
     document = documents(1)[0]
     with pytest.raises(InputError, match="gives vectors of 5 numbers and the index holds 16: index again with --fresh"):
