@@ -24,10 +24,19 @@ DEPTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """One mode's outcome."""
+    """One mode's outcome.
+
+    Attributes:
+        run: What was found.
+        scores: How good that is.
+        without_text: Judged queries that have no text, and so count 0.
+        shortened: Queries too long to be searched whole.
+    """
 
     run: Run
     scores: Scores
+    without_text: int
+    shortened: int
 
 
 def evaluate_retrieval(
@@ -64,7 +73,9 @@ def evaluate_retrieval(
     for mode in modes:
         rankings = {query: _ranking(index, encoder, text, mode, fusion) for query, text in judged.texts.items()}
         run = Run(tag=f"ses-{mode}", rankings=rankings)
-        outcome[mode] = Retrieval(run, evaluate(run, judged.qrels, measures, drop_same_id=drop_same_id))
+        scores = evaluate(run, judged.qrels, measures, drop_same_id=drop_same_id)
+        shortened = sum(len(text) > MAX_QUERY for text in judged.texts.values())
+        outcome[mode] = Retrieval(run, scores, len(judged.without_text), shortened)
     return outcome
 
 

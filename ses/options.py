@@ -37,7 +37,8 @@ model_options = _together(
 )
 page_options = _together(
     click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
-    click.option("--mode", type=click.Choice(get_args(Mode)), help="[default: hybrid; for similar, vector]"),
+    click.option("--mode", type=click.Choice(get_args(Mode)),
+                 help="What to search by [default: hybrid; for similar, vector]."),
     click.option("--fusion", default="minmax", show_default=True, metavar="NAME", help="minmax, rrf or zscore."),
     click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
     click.option("--filter", "filters", multiple=True, metavar="EXPR",

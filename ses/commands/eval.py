@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
-from search_plugin.request import Mode
+from search_plugin.request import MAX_QUERY, Mode
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def retrieval(
 
     settings = load_settings(**flags)
     folder = BeirFolder(data)
-    index = _indexed(folder, settings)
+    index, rejected = _indexed(folder, settings)
     outcome = evaluate_retrieval(
         folder,
         index,
@@ -84,6 +84,12 @@ def retrieval(
         runs.mkdir(parents=True, exist_ok=True)
         for mode, result in outcome.items():
             write_run(result.run, runs / f"{mode}.trec")
+    first = next(iter(outcome.values()))
+    left_out = {
+        "documents of the corpus were rejected": rejected,
+        "judged queries have no text, and count 0": first.without_text,
+        f"queries were cut to {MAX_QUERY:,} characters": first.shortened,
+    }
     report = report_of({mode: result.scores for mode, result in outcome.items()})
     if as_json:
         document = {
@@ -91,14 +97,19 @@ def retrieval(
             "split": split,
             "index": index.name,
             "model": index.schema.model,
+            "left_out": left_out,
             **report.as_dict(),
         }
         click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
     else:
         print_report(report, Console())
+        for what, count in left_out.items():
+            if count:
+                click.echo(f"{count:,} {what}")
 
 
-def _indexed(folder: BeirFolder, settings: Settings) -> Index:
+def _indexed(folder: BeirFolder, settings: Settings) -> tuple[Index, int]:
+    """Bring the folder's index up to date; return it and how many documents were rejected."""
     from corpora.reading import source_of
     from corpora.registry import get_corpus
     from encoders.registry import DEFAULT_MODEL, find_model
@@ -121,8 +132,8 @@ def _indexed(folder: BeirFolder, settings: Settings) -> Index:
         state_dir=settings.data_dir,
     )
     with progress_on_stderr() as progress:
-        index_corpus(job, engine, progress)
-    return engine.open(name)
+        report = index_corpus(job, engine, progress)
+    return engine.open(name), report.rejected
 
 
 def _plain(name: str) -> str:
