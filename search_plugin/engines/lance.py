@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import orjson
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.base import Index
+from search_plugin.engines.lance_errors import explained, sentence
 from search_plugin.engines.lance_index import LanceIndex, create_table
 from search_plugin.engines.registry import check_index_name
 from search_plugin.schema import IndexSchema, VectorField
@@ -68,9 +69,10 @@ class LanceEngine:
         newest = max([*generations, alias.current, alias.previous, 0])
         facts = orjson.dumps({"schema": asdict(schema), "source": source})
         if newest in generations and newest not in (alias.current, alias.previous):
-            index = self._generation(name, newest)
-            if index.facts == facts:
-                return index
+            with suppress(UnavailableError):
+                index = self._generation(name, newest)
+                if index.facts == facts:
+                    return index
         with self._explained():
             create_table(self._database, _table(name, newest + 1), schema, facts)
         return self._generation(name, newest + 1)
@@ -108,7 +110,7 @@ class LanceEngine:
                 f"Another `ses index` is writing the index {name}; wait until it is done, or choose another --index."
             ) from None
         except OSError as error:
-            raise UnavailableError(_sentence(self._root, error)) from error
+            raise UnavailableError(sentence(self._root, error)) from error
         try:
             yield
         finally:
@@ -119,13 +121,18 @@ class LanceEngine:
         return sorted(int(number) for folder in folders if (number := folder.stem.rpartition(".v")[2]).isdigit())
 
     def _generation(self, name: str, generation: int) -> LanceIndex:
-        with self._explained():
-            table = self._database.open_table(_table(name, generation))
+        try:
+            with self._explained():
+                table = self._database.open_table(_table(name, generation))
             facts = table.schema.metadata[b"ses"]
             stored = orjson.loads(facts)["schema"]
-        vectors = tuple(VectorField(**vector) for vector in stored["vectors"])
-        schema = IndexSchema(stored["model"], stored["fingerprint"], vectors)
-        return LanceIndex(name, generation, schema, facts, str(self._root), table)
+            vectors = tuple(VectorField(**vector) for vector in stored["vectors"])
+            schema = IndexSchema(stored["model"], stored["fingerprint"], vectors)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UnavailableError(
+                f"The index {name} in {self._root} is damaged, or not made by this version of ses; index again with --fresh."
+            ) from error
+        return LanceIndex(name, generation, schema, facts, self._root, table)
 
     def _alias(self, name: str) -> _Alias:
         path = self._root / f"{name}.json"
@@ -134,7 +141,7 @@ class LanceEngine:
         except FileNotFoundError:
             return _Alias()
         except (orjson.JSONDecodeError, TypeError, OSError) as error:
-            raise UnavailableError(f"{path} can't be read ({error}); index again with --fresh.") from error
+            raise UnavailableError(f"{path} can't be read ({error}); delete it and index again.") from error
 
     def _point(self, name: str, alias: _Alias) -> None:
         path = self._root / f"{name}.json"
@@ -154,30 +161,6 @@ class LanceEngine:
     def _explained(self) -> Iterator[None]:
         with explained(self._root):
             yield
-
-
-@contextmanager
-def explained(root: Path) -> Iterator[None]:
-    """Turn what LanceDB and the file system raise into a sentence for the user."""
-    try:
-        yield
-    except (OSError, RuntimeError, ValueError) as error:
-        raise UnavailableError(_sentence(root, error)) from error
-
-
-def _sentence(root: Path, error: Exception) -> str:
-    text = str(error)
-    if "No space left" in text or "StorageFull" in text:
-        return (
-            f"The disk of {root} is full; free some space and run the same command again: it goes on where it stopped."
-        )
-    if (
-        isinstance(error, PermissionError | FileExistsError | NotADirectoryError)
-        or "denied" in text
-        or "Read-only" in text
-    ):
-        return f"{root} can't be written; make it a writable folder, or give another with --engine lance:DIR."
-    return f"The index folder {root} can't be used ({' '.join(text.split())[:300]})."
 
 
 def _table(name: str, generation: int) -> str:

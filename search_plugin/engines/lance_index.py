@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.engines import background
 from search_plugin.engines.base import Document, Refused
+from search_plugin.engines.lance_errors import told
 from search_plugin.engines.lance_legs import matches, search_legs
 from search_plugin.filters.sql import to_sql
 from search_plugin.page import Facets
@@ -48,19 +50,20 @@ def create_table(database: Any, name: str, schema: IndexSchema, facts: bytes) ->
 
 
 class LanceIndex:
-    """See `Index`; `facts` are those `create_table` stored, `uri` is the database of `table`."""
+    """See `Index`; `facts` are those `create_table` stored, `root` the folder of its table."""
 
-    def __init__(self, name: str, generation: int, schema: IndexSchema, facts: bytes, uri: str, table: Any) -> None:
+    def __init__(self, name: str, generation: int, schema: IndexSchema, facts: bytes, root: Path, table: Any) -> None:
         self.name = name
         self.generation = generation
         self.schema = schema
         self.facts = facts
         self._table = table
-        self._uri = uri
+        self.root = root
         self._reader: Any = None
         # Where the papers of the last search lie: a page asks for them next.
         self._rows: dict[str, int] = {}
 
+    @told
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents in one commit: after a crash all of them are there or none."""
         self._written()
@@ -69,12 +72,14 @@ class LanceIndex:
             self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
         return []
 
+    @told
     def delete(self, ids: Sequence[str]) -> None:
         """Delete papers; ids that are not there are ignored."""
         self._written()
         if ids:
             self._table.delete(_among(ids))
 
+    @told
     def finish(self) -> None:
         """Build the text, id and vector indexes, or take new rows into them."""
         from lancedb.index import FTS, BTree, IvfFlat
@@ -91,31 +96,37 @@ class LanceIndex:
         for column, config in missing.items():
             self._table.create_index(column, config=config)
 
+    @told
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the content hashes of those ids that are there."""
         found = self._select(ids, ["id", "content_hash"])
         return dict(zip(found["id"].to_pylist(), found["content_hash"].to_pylist(), strict=True))
 
+    @told
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return those papers that are there."""
         rows = self._select(ids, [field.name for field in fields(Paper)]).to_pylist()
         return {row["id"]: _paper(row) for row in rows}
 
+    @told
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
         found = self._select(ids, ["id", self.schema.vector(field).name])
         rows = found[field].combine_chunks().flatten().to_numpy().reshape(-1, self.schema.vector(field).dimension)
         return dict(zip(found["id"].to_pylist(), rows, strict=True))
 
+    @told
     def count(self) -> int:
         """Return how many papers the index holds."""
         return int(self._table.count_rows())
 
+    @told
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return each leg's papers, best first, ties by id."""
         legs, self._rows = background.run(search_legs(self._searched(), self.schema, plan))
         return legs
 
+    @told
     def facets(self, plan: Plan, found: Iterable[str], names: Sequence[str], size: int) -> Facets:
         """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
         import pyarrow as pa
@@ -137,7 +148,7 @@ class LanceIndex:
     def _searched(self) -> Any:
         """LanceDB's asynchronous table, whose legs run at once."""
         if self._reader is None:
-            self._reader = background.run(_open(self._uri, self._table.name))
+            self._reader = background.run(_open(self.root, self._table.name))
         return self._reader
 
     def _written(self) -> None:
@@ -152,10 +163,10 @@ class LanceIndex:
         return (query.where(_among(ids)) if ids else query.where("false")).limit(max(len(ids), 1)).to_arrow()
 
 
-async def _open(uri: str, name: str) -> Any:
+async def _open(root: Path, name: str) -> Any:
     import lancedb
 
-    return await (await lancedb.connect_async(uri)).open_table(name)
+    return await (await lancedb.connect_async(root)).open_table(name)
 
 
 def _arrow_type(name: str) -> Any:

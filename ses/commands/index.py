@@ -109,9 +109,9 @@ def _run(
     mapping = _columns(corpus, columns)
     source = path or _located(corpus, settings)
     index_name = check_index_name(name or corpus.name)
-    # An index is kept up to date by the model that made it, unless another is asked for.
-    made_by = engine.open(index_name).schema.model if index_name in engine.names() else DEFAULT_MODEL
-    model = settings.model or made_by
+    # An index is kept up to date by the model that made it.
+    kept = not fresh and index_name in engine.names()
+    model = settings.model or (engine.open(index_name).schema.model if kept else DEFAULT_MODEL)
     job = IndexJob(
         records=lambda: first_accepted(corpus.read(source, mapping), limit),
         source=source_of(corpus.name, source.resolve(), limit),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -109,3 +110,22 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UnavailableError, match=r"file.*can't be written; make it a writable folder"):
         connect(f"lance:{tmp_path / 'file'}")
+
+
+def test_an_index_of_another_ses_is_told_and_can_be_made_anew(tmp_path):
+    import lancedb
+    import pyarrow as pa
+
+    engine = connect(f"lance:{tmp_path}")
+    engine.publish(build(engine, "a", 5))
+    lancedb.connect(tmp_path).create_table("a.v1", pa.table({"id": ["x"]}), mode="overwrite")
+    with pytest.raises(UnavailableError, match="damaged, or not made by this version of ses; index again with --fresh"):
+        engine.open("a")
+    engine.publish(build(engine, "a", 6))
+    assert engine.open("a").count() == 6
+    shutil.rmtree(tmp_path / "a.v2.lance")
+    with pytest.raises(UnavailableError, match="damaged"):
+        engine.open("a")
+    (tmp_path / "a.json").write_text("?")
+    with pytest.raises(UnavailableError, match=r"a\.json can't be read .* delete it and index again"):
+        engine.open("a")
