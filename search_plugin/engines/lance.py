@@ -130,7 +130,8 @@ class LanceEngine:
             schema = IndexSchema(stored["model"], stored["fingerprint"], vectors)
         except (KeyError, TypeError, ValueError) as error:
             raise UnavailableError(
-                f"The index {name} in {self._root} is damaged, or not made by this version of ses; index again with --fresh."
+                f"The index {name} in {self._root} is damaged, or not made by this version of ses; "
+                "index again with --fresh."
             ) from error
         return LanceIndex(name, generation, schema, facts, self._root, table)
 

