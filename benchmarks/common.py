@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import numpy as np
+
+from corpora.paper import Paper
+from search_plugin.engines.base import Document, Index
+from search_plugin.engines.registry import connect
+from search_plugin.schema import IndexSchema, VectorField
 
 
 def data_dir() -> Path:
@@ -40,3 +49,29 @@ def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dic
 def percentile(values: Sequence[float], share: float) -> float:
     """The value that a share of the others does not exceed."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
+
+
+def random_index(url: str, size: int, model: str = "none", fingerprint: str = "none", dimension: int = 384) -> Index:
+    """Write so many of PubMed's papers, over again if there are not enough, with random unit vectors; not finished yet.
+
+    Encoding 33,000 papers takes ten minutes, and what an index costs depends on the number of vectors, not their meaning.
+    """
+    schema = IndexSchema(model, fingerprint, (VectorField("prx", dimension, "cosine"),))
+    index = connect(url).build("papers", schema, "benchmark")
+    draw = np.random.default_rng(0)
+    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
+        lines = file.readlines()
+    for start in range(0, size, 2_000):
+        rows = range(start, min(start + 2_000, size))
+        vectors = draw.standard_normal((len(rows), dimension)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        index.upsert([_document(lines[i % len(lines)], i, vectors[i - start]) for i in rows])
+    return index
+
+
+def _document(line: str, number: int, vector: np.ndarray) -> Document:
+    row = json.loads(line)
+    paper = Paper(
+        str(number), row["title"], row["abstract"] or "", venue=row["journal"], year=int(row["year"] or 0) or None
+    )
+    return Document(paper, paper.content_hash(), {"prx": vector})

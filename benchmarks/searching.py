@@ -1,35 +1,26 @@
 """A hybrid query over 33,000 papers against the encoding of the query alone.
 
-Real PubMed papers, and SciFact's claims as queries. The papers' vectors are random unit vectors, since encoding 33,000
-papers takes ten minutes, and what a search costs depends on their number and not on what they mean.
+Real PubMed papers with random vectors (see `benchmarks.common.random_index`), and SciFact's claims as queries.
 Needs SES_TEST_DATA. Run: python -m benchmarks.searching [PAPERS]
 """
 
 from __future__ import annotations
 
 import json
-import lzma
 import sys
 import tempfile
 import time
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
-from benchmarks.common import data_dir, percentile
-from corpora.paper import Paper
+from benchmarks.common import data_dir, percentile, random_index
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import DEFAULT_MODEL
-from search_plugin.engines.base import Document
-from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
-from search_plugin.schema import IndexSchema, VectorField
 from search_plugin.search import search
 
 QUERIES = 200
-CHUNK = 2_000
 
 
 def main() -> None:
@@ -39,16 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         encoder = load_encoder(DEFAULT_MODEL, cache_dir=Path(folder))
         card = encoder.card
-        engine = connect(f"lance:{folder}/indexes")
-        schema = IndexSchema(card.name, card.fingerprint, (VectorField("prx", card.dimension, card.similarity),))
-        index = engine.build("papers", schema, "benchmark")
-        draw = np.random.default_rng(0)
-        with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
-            rows = (json.loads(line) for line in islice(file, count))
-            while chunk := list(islice(rows, CHUNK)):
-                vectors = draw.standard_normal((len(chunk), card.dimension)).astype(np.float32)
-                vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-                index.upsert([_document(row, vector) for row, vector in zip(chunk, vectors, strict=True)])
+        index = random_index(f"lance:{folder}/indexes", count, card.name, card.fingerprint, card.dimension)
         index.finish()
         encoding, modes = [], {"lexical": [], "vector": [], "hybrid": [], "hybrid with facets": []}
         for query in [*queries[:10], *queries]:
@@ -63,13 +45,6 @@ def main() -> None:
     for mode, taken in modes.items():
         middle, tail = percentile(taken[10:], 0.5), percentile(taken[10:], 0.99)
         print(f"{mode:20} p50 {middle:6.1f} ms  p99 {tail:6.1f} ms  {middle / alone:5.2f}x")
-
-
-def _document(row: dict[str, str], vector: np.ndarray) -> Document:
-    paper = Paper(
-        row["id"], row["title"], row["abstract"] or "", venue=row["journal"], year=int(row["year"] or 0) or None
-    )
-    return Document(paper, paper.content_hash(), {"prx": vector})
 
 
 def _milliseconds(work: object) -> float:

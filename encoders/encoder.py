@@ -100,7 +100,7 @@ class Encoder:
 
 
 def load_encoder(
-    model: str = DEFAULT_MODEL,
+    model: str | Model = DEFAULT_MODEL,
     *,
     cache_dir: Path,
     runtime: str = "onnx",
@@ -111,7 +111,7 @@ def load_encoder(
     """Make a model ready: find it, check its weights, build its graph once a machine, load the runtime.
 
     Args:
-        model: Known name, folder or hub id; see `find_model`.
+        model: What `find_model` found, or takes: a known name, folder or hub id.
         cache_dir: Where built graphs are kept.
         runtime: A name in `encoders.runtimes.registry`.
         precision: `int8` is twice as fast at a mean cosine of .995 to `fp32` (docs/benchmarks.md).
@@ -125,7 +125,7 @@ def load_encoder(
         InputError: If the model or the runtime's name is wrong.
         UnavailableError: If the model, the runtime's package or a writable folder is missing.
     """
-    found = find_model(model)
+    found = find_model(model) if isinstance(model, str) else model
     chosen = get_runtime(runtime)
     tokenizer = load_tokenizer(found.folder, found.card)
     folder = _graph_folder(found, chosen, precision, cache_dir, tokenizer)

@@ -109,7 +109,7 @@ def open_survey(folder: Path) -> Iterator[Survey]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # Used by one thread at a time: the reader takes over from the main thread when the survey is done.
+    # The reader's thread asks for the work while the main thread notes what was refused; SQLite serializes them.
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     # The notes are worthless after a crash, so nothing is spent on making them durable.
     connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;")

@@ -9,12 +9,13 @@ from corpora.errors import InputError
 
 if TYPE_CHECKING:
     from encoders.encoder import Encoder
+    from encoders.registry import Model
     from search_plugin.engines.base import Engine, Index
     from search_plugin.request import SearchRequest
     from ses.settings import Settings
 
 
-def make_encoder(settings: Settings, model: str) -> Encoder:
+def make_encoder(settings: Settings, model: Model) -> Encoder:
     """Load a model as the settings say."""
     from encoders.cache import EmbeddingCache
     from encoders.encoder import load_encoder

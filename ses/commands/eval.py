@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
-from search_plugin.request import MAX_QUERY, Mode
+from corpora.errors import InputError
+from search_plugin.request import Mode
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
+    from encoders.encoder import Encoder
     from eval.beir import BeirFolder
     from search_plugin.engines.base import Index
     from ses.settings import Settings
@@ -65,51 +67,49 @@ def retrieval(
     from eval.report import print_report, report_of
     from eval.retrieval import evaluate_retrieval
     from eval.runs import write_run
+    from search_plugin.fusion.registry import get_fusion
     from ses.settings import load_settings
-    from ses.wiring import make_encoder
 
     settings = load_settings(**flags)
     folder = BeirFolder(data)
-    index, rejected = _indexed(folder, settings)
+    # What can be wrong with the question is found before hours may go into the answer.
+    folder.judged(split)
+    get_fusion(fusion)
+    if runs:
+        _make(runs)
+    index, encoder, rejected = _indexed(folder, settings)
     outcome = evaluate_retrieval(
-        folder,
-        index,
-        make_encoder(settings, index.schema.model),
-        split=split,
-        modes=modes or get_args(Mode),
-        fusion=fusion,
-        drop_same_id=drop_same_id,
+        folder, index, encoder, split=split, modes=modes or get_args(Mode), fusion=fusion, drop_same_id=drop_same_id
     )
     if runs:
-        runs.mkdir(parents=True, exist_ok=True)
         for mode, result in outcome.items():
             write_run(result.run, runs / f"{mode}.trec")
     first = next(iter(outcome.values()))
     left_out = {
-        "documents of the corpus were rejected": rejected,
-        "judged queries have no text, and count 0": first.without_text,
-        f"queries were cut to {MAX_QUERY:,} characters": first.shortened,
+        "documents_rejected": rejected,
+        "queries_without_text": first.without_text,
+        "queries_shortened": first.shortened,
     }
     report = report_of({mode: result.scores for mode, result in outcome.items()})
     if as_json:
-        document = {
-            "data": str(data),
-            "split": split,
-            "index": index.name,
-            "model": index.schema.model,
-            "left_out": left_out,
-            **report.as_dict(),
-        }
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    else:
-        print_report(report, Console())
-        for what, count in left_out.items():
-            if count:
-                click.echo(f"{count:,} {what}")
+        told = {"data": str(data), "split": split, "index": index.name, "model": index.schema.model}
+        click.echo(orjson.dumps({**told, "left_out": left_out, **report.as_dict()}, option=orjson.OPT_INDENT_2))
+        return
+    print_report(report, Console())
+    for what, count in left_out.items():
+        if count:
+            click.echo(f"{count:,} {what.replace('_', ' ')}")
 
 
-def _indexed(folder: BeirFolder, settings: Settings) -> tuple[Index, int]:
-    """Bring the folder's index up to date; return it and how many documents were rejected."""
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {folder} can't be made ({error.strerror}); give another with --run.") from error
+
+
+def _indexed(folder: BeirFolder, settings: Settings) -> tuple[Index, Encoder, int]:
+    """Bring the folder's index up to date; return it, its encoder and how many documents were rejected."""
     from corpora.reading import source_of
     from corpora.registry import get_corpus
     from encoders.registry import DEFAULT_MODEL, find_model
@@ -119,21 +119,20 @@ def _indexed(folder: BeirFolder, settings: Settings) -> tuple[Index, int]:
     from ses.wiring import make_encoder
 
     engine = connect(settings.engine_url)
-    model = settings.model or DEFAULT_MODEL
-    card = find_model(model).card
+    model = find_model(settings.model or DEFAULT_MODEL)
     # The model is part of the name, so that models can be compared without indexing anew each time.
-    name = f"eval-{_plain(folder.path.resolve().name)}-{card.fingerprint[:8]}"
+    name = f"eval-{_plain(folder.path.resolve().name)}-{model.card.fingerprint[:8]}"
     job = IndexJob(
         records=lambda: get_corpus("beir").read(folder.path, {}),
         source=source_of("beir", folder.path.resolve(), None),
         index=name,
-        card=card,
-        encoder=functools.partial(make_encoder, settings, model),
+        card=model.card,
+        encoder=functools.cache(functools.partial(make_encoder, settings, model)),
         state_dir=settings.data_dir,
     )
     with progress_on_stderr() as progress:
         report = index_corpus(job, engine, progress)
-    return engine.open(name), report.rejected
+    return engine.open(name), job.encoder(), report.rejected
 
 
 def _plain(name: str) -> str:

@@ -111,12 +111,12 @@ def _run(
     index_name = check_index_name(name or corpus.name)
     # An index is kept up to date by the model that made it.
     kept = not fresh and index_name in engine.names()
-    model = settings.model or (engine.open(index_name).schema.model if kept else DEFAULT_MODEL)
+    model = find_model(settings.model or (engine.open(index_name).schema.model if kept else DEFAULT_MODEL))
     job = IndexJob(
         records=lambda: first_accepted(corpus.read(source, mapping), limit),
         source=source_of(corpus.name, source.resolve(), limit),
         index=index_name,
-        card=find_model(model).card,
+        card=model.card,
         encoder=functools.partial(make_encoder, settings, model),
         state_dir=settings.data_dir,
         formats=_formats(formats),

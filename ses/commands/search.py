@@ -29,8 +29,7 @@ def search(query: str, index: str | None, as_json: bool, **options: Any) -> None
     opened = open_index(connect(settings.engine_url), index)
     encoder = None
     if request.mode != "lexical":
-        model = settings.model or opened.schema.model
-        card = find_model(model).card
-        check_model(opened, card.name, card.fingerprint)
+        model = find_model(settings.model or opened.schema.model)
+        check_model(opened, model.card.name, model.card.fingerprint)
         encoder = make_encoder(settings, model)
     show_page(run(opened, request, encoder), as_json=as_json, explain=options["explain"])
