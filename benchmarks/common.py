@@ -54,7 +54,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 def random_index(url: str, size: int, model: str = "none", fingerprint: str = "none", dimension: int = 384) -> Index:
     """Write so many of PubMed's papers, over again if there are not enough, with random unit vectors; not finished yet.
 
-    Encoding 33,000 papers takes ten minutes, and what an index costs depends on the number of vectors, not their meaning.
+    Encoding 33,000 papers takes ten minutes, and what an index costs depends on the number of vectors, not on meaning.
     """
     schema = IndexSchema(model, fingerprint, (VectorField("prx", dimension, "cosine"),))
     index = connect(url).build("papers", schema, "benchmark")
@@ -71,7 +71,6 @@ def random_index(url: str, size: int, model: str = "none", fingerprint: str = "n
 
 def _document(line: str, number: int, vector: np.ndarray) -> Document:
     row = json.loads(line)
-    paper = Paper(
-        str(number), row["title"], row["abstract"] or "", venue=row["journal"], year=int(row["year"] or 0) or None
-    )
+    year = int(row["year"] or 0) or None
+    paper = Paper(str(number), row["title"], row["abstract"] or "", venue=row["journal"], year=year)
     return Document(paper, paper.content_hash(), {"prx": vector})

@@ -1,4 +1,4 @@
-"""Peak memory of writing and of finishing an index, by its size, without a model: what grows with the corpus and what doesn't.
+"""Peak memory of writing and of finishing an index, by its size, without a model.
 
 Each size is a process of its own. Needs SES_TEST_DATA. Run: python -m benchmarks.memory [PAPERS ...]
 """

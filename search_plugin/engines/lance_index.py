@@ -13,7 +13,7 @@ from corpora.paper import Paper
 from search_plugin.engines import background
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.lance_errors import told
-from search_plugin.engines.lance_legs import matches, search_legs
+from search_plugin.engines.lance_legs import matches, search_legs, take
 from search_plugin.filters.sql import to_sql
 from search_plugin.page import Facets
 from search_plugin.schema import FIELDS, IndexSchema
@@ -50,7 +50,10 @@ def create_table(database: Any, name: str, schema: IndexSchema, facts: bytes) ->
 
 
 class LanceIndex:
-    """See `Index`; `facts` are those `create_table` stored, `root` the folder of its table."""
+    """See `Index`; `facts` are those `create_table` stored, `root` the folder of its table.
+
+    Searches see the index as it was at the first of them, or at the last write through this object.
+    """
 
     def __init__(self, name: str, generation: int, schema: IndexSchema, facts: bytes, root: Path, table: Any) -> None:
         self.name = name
@@ -156,9 +159,11 @@ class LanceIndex:
         self._reader, self._rows = None, {}
 
     def _select(self, ids: Sequence[str], columns: list[str]) -> pa.Table:
-        rows = [row for id_ in ids if (row := self._rows.get(id_)) is not None]
-        if rows and len(rows) == len(ids):
-            return self._table.take_row_ids(rows).select(columns).to_arrow()
+        known = self._rows
+        if ids and all(id_ in known for id_ in ids):
+            # By the reader that gave the addresses: in another version of the table they may mean other papers.
+            rows = [known[id_] for id_ in ids]
+            return background.run(take(self._searched(), rows, columns)).select(columns)
         query = self._table.search().select(columns)
         return (query.where(_among(ids)) if ids else query.where("false")).limit(max(len(ids), 1)).to_arrow()
 

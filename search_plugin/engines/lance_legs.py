@@ -91,10 +91,16 @@ async def _nearest(table: Any, schema: IndexSchema, clause: VectorClause, window
     return {row: _CLOSENESS[field.similarity](distance) for row, distance in distances.items()}
 
 
+async def take(table: Any, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    """Return columns of the rows at some addresses, and `_rowid`, in the table's order."""
+    found: pa.Table = await table.take_row_ids(list(rows)).select(list(columns)).with_row_id().to_arrow()
+    return found
+
+
 async def _ids(table: Any, rows: list[int]) -> dict[int, str]:
     if not rows:
         return {}
-    found = await table.take_row_ids(rows).select(["id"]).with_row_id().to_arrow()
+    found = await take(table, rows, ["id"])
     return dict(zip(found["_rowid"].to_pylist(), found["id"].to_pylist(), strict=True))
 
 
