@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_TEXTS = 8
-"""Small batches stay in a CPU's cache: 4 to 16 are best (benchmarks/encoding.py)."""
+"""Small batches stay in a CPU's cache: up to 8 were the fastest (benchmarks/encoding.py)."""
 
 
 @dataclass(frozen=True, slots=True)

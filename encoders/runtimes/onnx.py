@@ -30,7 +30,7 @@ def prepare(graph: onnx.ModelProto, precision: Precision, folder: Path, calibrat
 
     source = folder / "fp32.onnx"
     onnx.save(graph, str(source))
-    # Per channel, because a scale per tensor costs 6 points of cosine (benchmarks/encoding.py).
+    # Per channel: where one channel's weights are far larger than the others', one scale for all would lose the rest.
     quantize_dynamic(
         source, folder / _FILE, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8
     )
