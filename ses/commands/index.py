@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ses.options import engine_options, model_options
 if TYPE_CHECKING:
     from corpora.registry import Corpus
     from indexer.report import IndexReport
-    from search_plugin.engines.base import Engine
+    from search_plugin.engines.base import Engine, Index
     from ses.settings import Settings
 
 
@@ -42,20 +43,7 @@ if TYPE_CHECKING:
 @model_options
 @engine_options
 @click.pass_context
-def index(
-    context: click.RichContext,
-    /,
-    corpus: str | None,
-    path: Path | None,
-    columns: tuple[str, ...],
-    name: str | None,
-    formats: str,
-    limit: int | None,
-    fresh: bool,  # noqa: FBT001 - click passes flags so
-    rollback: bool,  # noqa: FBT001
-    as_json: bool,  # noqa: FBT001
-    **flags: Any,
-) -> None:
+def index(context: click.RichContext, /, rollback: bool, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Index a corpus, or bring its index up to date.
 
     Papers that have not changed are skipped. A run that was stopped, even by kill -9, goes on where it was when the
@@ -64,39 +52,28 @@ def index(
     """
     from search_plugin.engines.registry import connect
     from ses.settings import load_settings
+    from ses.wiring import settings_of
 
-    settings = load_settings(**flags)
+    settings = load_settings(**settings_of(options))
     engine = connect(settings.engine_url)
     if rollback:
-        index_name = name or corpus
-        if not index_name:
-            raise InputError("Say which index to roll back, with --index NAME.")
-        with engine.lock(index_name):
-            restored = engine.rollback(index_name)
-        _say(
-            as_json,
-            {"index": index_name, "generation": restored.generation},
-            f"Searching version {restored.generation} of {index_name} again.",
-        )
+        restored = _roll_back(engine, options["name"] or options["corpus"])
+        told = {"index": restored.name, "generation": restored.generation}
+        _say(told, f"Searching version {restored.generation} of {restored.name} again.", as_json=as_json)
         return
-    if not corpus:
-        raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
-    report = _run(settings, corpus, path, columns, name, formats, limit, fresh, engine)
-    _say(as_json, report.to_dict(), _summary(report))
+    report = _index(engine, settings, options)
+    _say(report.to_dict(), _summary(report), as_json=as_json)
     context.exit(1 if report.rejected else 0)
 
 
-def _run(
-    settings: Settings,
-    corpus_name: str,
-    path: Path | None,
-    columns: tuple[str, ...],
-    name: str | None,
-    formats: str,
-    limit: int | None,
-    fresh: bool,  # noqa: FBT001 - passed through from click
-    engine: Engine,
-) -> IndexReport:
+def _roll_back(engine: Engine, name: str | None) -> Index:
+    if not name:
+        raise InputError("Say which index to roll back, with --index NAME.")
+    with engine.lock(name):
+        return engine.rollback(name)
+
+
+def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> IndexReport:
     from corpora.reading import first_accepted, source_of
     from corpora.registry import get_corpus
     from encoders.registry import DEFAULT_MODEL, find_model
@@ -105,22 +82,24 @@ def _run(
     from ses.progress import progress_on_stderr
     from ses.wiring import make_encoder
 
-    corpus = get_corpus(corpus_name)
-    mapping = _columns(corpus, columns)
-    source = path or _located(corpus, settings)
-    index_name = check_index_name(name or corpus.name)
+    if not options["corpus"]:
+        raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
+    corpus, limit = get_corpus(options["corpus"]), options["limit"]
+    columns = _columns(corpus, options["columns"])
+    path = options["path"] or _located(corpus, settings)
+    name = check_index_name(options["name"] or corpus.name)
     # An index is kept up to date by the model that made it.
-    kept = not fresh and index_name in engine.names()
-    model = find_model(settings.model or (engine.open(index_name).schema.model if kept else DEFAULT_MODEL))
+    kept = name in engine.names() and not options["fresh"]
+    model = find_model(settings.model or (engine.open(name).schema.model if kept else DEFAULT_MODEL))
     job = IndexJob(
-        records=lambda: first_accepted(corpus.read(source, mapping), limit),
-        source=source_of(corpus.name, source.resolve(), limit),
-        index=index_name,
+        records=lambda: first_accepted(corpus.read(path, columns), limit),
+        source=source_of(corpus.name, path.resolve(), limit),
+        index=name,
         card=model.card,
         encoder=functools.partial(make_encoder, settings, model),
         state_dir=settings.data_dir,
-        formats=_formats(formats),
-        fresh=fresh,
+        formats=_formats(options["formats"]),
+        fresh=options["fresh"],
     )
     with progress_on_stderr() as progress:
         return index_corpus(job, engine, progress)
@@ -163,7 +142,7 @@ def _summary(report: IndexReport) -> str:
     return "\n".join(parts)
 
 
-def _say(as_json: bool, document: dict[str, Any], text: str) -> None:  # noqa: FBT001 - passed through from click
+def _say(document: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     import orjson
 
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else text)
