@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PARTITIONED_FROM = 5_000
 """From so many papers on, vectors are kept in partitions (IVF) of some 8,000 without loss. The nearest are searched,
-which up to 160,000 papers are all of them: exact, and faster than LanceDB's plain scan. HNSW is no faster at such sizes,
-slower to build, and not exact (docs/benchmarks.md)."""
+which up to 160,000 papers are all of them: exact, and faster than LanceDB's plain scan. HNSW is no faster at such
+sizes, slower to build, and not exact (docs/benchmarks.md)."""
 
 PROBES = 20
 """Partitions searched at least; more where a filter leaves too few papers in them."""
