@@ -30,6 +30,8 @@ def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for hit in page.hits:
         _show_hit(console, hit, explain=explain)
+    if not page.hits:
+        console.print("Nothing found here: try other words, a wider --filter, or a smaller --offset.")
     if page.facets:
         _show_facets(console, page.facets)
     console.print(Text(_footer(page), style="dim"))

@@ -62,6 +62,13 @@ def test_searches_with_everything(home):
     assert document["facets"]["counts"]["journal"]
 
 
+def test_finding_nothing_is_no_error_and_says_so(home):
+    done = ses(home, "search", "virus", "--filter", "year>3000", "--facet", "journal")
+    assert done.returncode == 0, done.stderr
+    assert "Nothing found here: try other words" in done.stdout
+    assert "journal: no values" in done.stdout
+
+
 def test_similar_and_lexical_need_no_model(home):
     (home / "model").rename(home / "hidden")
     try:
