@@ -36,7 +36,6 @@ _GRAPH_SETTINGS = (
     "position_embedding_type",
 )
 _OWN_KINDS = {
-    "name": str,
     "pooling": str,
     "normalize": bool,
     "similarity": str,
@@ -53,7 +52,7 @@ class ModelCard:
     """How a model's vectors are made; two models with equal fingerprints make interchangeable vectors.
 
     Attributes:
-        name: What the user calls the model.
+        name: What finds the model again: a known name, a folder's whole path or a hub id.
         architecture: Transformer family of the weights: `bert` or `roberta`.
         dimension: Length of a vector.
         max_tokens: Longer texts are cut to this many tokens, special tokens included.
@@ -92,12 +91,12 @@ class ModelCard:
         """Formats that get vectors of their own; a model without control codes makes one vector for all."""
         return tuple(Format) if self.pooling == "code" else (Format.PRX,)
 
-    def text(self, title: str, abstract: str, task_format: Format = Format.PRX) -> str:
-        """Return a paper as the model reads it: `title [SEP] abstract`, empty parts left out (SPECTER section 2.2)."""
-        return self.prompt(f" {self.separator} ".join(part for part in (title, abstract) if part), task_format)
+    def text(self, title: str, abstract: str) -> str:
+        """Return a paper as one text: `title [SEP] abstract`, empty parts left out (SPECTER section 2.2)."""
+        return f" {self.separator} ".join(part for part in (title, abstract) if part)
 
     def prompt(self, text: str, task_format: Format) -> str:
-        """Return a text as the model reads it in a task format: control-code models want the code in front."""
+        """Return a text as the model reads it in a task format, which `Encoder` asks for: codes stand in front."""
         return f"{task_format.code} {text}" if self.pooling == "code" else text
 
 

@@ -46,7 +46,7 @@ def test_a_plain_folder_is_read_as_specter_is(folder):
     assert card.formats == (Format.PRX,)
     assert card.text("T", "A") == "T [SEP] A"
     assert (card.text("T", ""), card.text("", "A"), card.text("", "")) == ("T", "A", "")
-    assert card.text("T", "A", Format.CLF) == "T [SEP] A"
+    assert card.prompt("T", Format.CLF) == "T"
 
 
 def test_a_roberta_folder_has_fewer_positions_and_another_separator(tmp_path):
@@ -57,8 +57,9 @@ def test_a_roberta_folder_has_fewer_positions_and_another_separator(tmp_path):
 def test_control_codes_in_the_tokenizer_make_a_vector_a_format(tmp_path):
     card = card_of(make_model(tmp_path / "m", codes=True))
     assert (card.pooling, card.formats) == ("code", tuple(Format))
-    assert [card.text("T", "A", f) for f in Format] == [f"[{name}] T [SEP] A" for name in ("CLF", "RGN", "PRX", "QRY")]
-    assert card.prompt("virus", Format.QRY) == "[QRY] virus"
+    assert card.text("T", "A") == "T [SEP] A"
+    prompts = [card.prompt(card.text("T", "A"), task_format) for task_format in Format]
+    assert prompts == [f"[{name}] T [SEP] A" for name in ("CLF", "RGN", "PRX", "QRY")]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_other_modules_are_refused(folder):
 def test_its_own_card_wins_over_all_other_files(tmp_path):
     folder = make_model(tmp_path / "m", codes=True)
     modules(folder, "Transformer", "Pooling", pooling_mode="cls")
-    own = {"name": "mine", "pooling": "mean", "normalize": True, "similarity": "dot", "separator": "|"}
+    own = {"pooling": "mean", "normalize": True, "similarity": "dot", "separator": "|"}
     own |= {"max_tokens": 64, "licence": "MIT"}
     before = card_of(folder)
     write(folder / CARD_FILE, own)
@@ -122,7 +123,7 @@ def test_its_own_card_wins_over_all_other_files(tmp_path):
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        ({"dimension": 3, "colour": "red"}, "sets colour, dimension; it may set only licence, max_tokens, name,"),
+        ({"dimension": 3, "colour": "red"}, "sets colour, dimension; it may set only licence, max_tokens, normalize,"),
         ({"pooling": "max"}, "asks for pooling 'max'; choose cls, mean or code."),
         ({"similarity": "l1"}, "asks for similarity 'l1'; choose cosine, dot or l2."),
         ({"max_tokens": 129}, "asks for max_tokens 129; choose 4 to 128."),

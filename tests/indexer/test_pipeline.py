@@ -57,12 +57,18 @@ def test_vectors_are_those_of_title_and_abstract(tmp_path):
         assert np.allclose(stored[paper.id], encoder.encode([text])[0], atol=1e-5)
 
 
-def test_stores_one_vector_a_format(tmp_path):
-    make_model(tmp_path / "model", codes=True)
-    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(10))
-    run_job(tmp_path, make_job(tmp_path, corpus, formats=(Format.PRX, Format.CLF)))
+def test_stores_one_vector_a_format_made_with_its_code_once(tmp_path):
+    model = make_model(tmp_path / "model", codes=True)
+    written = papers(10)
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", written)
+    encoder = load_encoder(str(model), cache_dir=tmp_path / "cache", precision="fp32")
+    job = make_job(tmp_path, corpus, formats=(Format.PRX, Format.CLF))
+    run_job(tmp_path, replace(job, encoder=lambda: encoder))
     index = engine_in(tmp_path).open("papers")
-    assert not np.allclose(index.vectors(["p00001"], "prx")["p00001"], index.vectors(["p00001"], "clf")["p00001"])
+    for field, code in (("prx", "[PRX]"), ("clf", "[CLF]")):
+        ids = np.array([encoder.tokenizer.encode(f"{code} {written[1].title} [SEP] {written[1].abstract}").ids])
+        expected = encoder.session(ids, np.ones_like(ids))[0]
+        assert np.allclose(index.vectors(["p00001"], field)["p00001"], expected, atol=1e-4)
     with pytest.raises(InputError, match="holds no rgn vectors, only: prx, clf"):
         run_job(tmp_path, make_job(tmp_path, corpus, formats=(Format.PRX, Format.RGN)))
 
