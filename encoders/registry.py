@@ -67,7 +67,8 @@ def find_model(name: str) -> Model:
     if known:
         folder = _packaged(known) or _fetch(known.hub_id, hint=known.install)
     elif local := _local(name):
-        folder = local
+        # By its whole path, since an index keeps the name and may be searched from another folder.
+        folder, name = local, str(local)
     elif name.count("/") == 1 and not name.startswith((".", "~", "/")):
         folder = _fetch(name)
     else:

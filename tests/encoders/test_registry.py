@@ -44,7 +44,7 @@ def test_a_folder_is_found_by_absolute_relative_and_home_path(tmp_path, monkeypa
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (str(folder), "models/tiny", "~/models/tiny", "./models/../models/tiny"):
         model = find_model(name)
-        assert (model.folder, model.card.name, model.card.weights_sha256) == (folder, name, digest(folder))
+        assert (model.folder, model.card.name, model.card.weights_sha256) == (folder, str(folder), digest(folder))
     assert hub == []
 
 

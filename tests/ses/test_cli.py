@@ -62,6 +62,20 @@ def test_searches_with_everything(home):
     assert document["facets"]["counts"]["journal"]
 
 
+def test_a_model_given_by_a_relative_path_is_found_from_anywhere(home, tmp_path):
+    given = ("--corpus", "jsonl", "--path", home / "corpus.jsonl", "--index", "relative", "--limit", "5")
+    relative = os.path.relpath(home / "model", ROOT)
+    assert ses(home, "index", *given, "--model", relative).returncode == 0
+    code = (
+        f"import os, sys; os.chdir({str(tmp_path)!r}); sys.argv = ['ses', 'search', 'virus', '--index', 'relative']; "
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SES_DATA_DIR": str(home / "data")}
+    environment["SES_CACHE_DIR"] = str(home / "cache")
+    command = [sys.executable, "-c", code + "from ses.cli import main; main()"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_finding_nothing_is_no_error_and_says_so(home):
     done = ses(home, "search", "virus", "--filter", "year>3000", "--facet", "journal")
     assert done.returncode == 0, done.stderr
