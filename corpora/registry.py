@@ -39,7 +39,7 @@ class Corpus:
 _ALL = (
     Corpus("cord19", "CORD-19's metadata.csv, the final release unless --path names one", cord19.read, cord19.locate),
     Corpus("pubmed", "PubMed/MEDLINE XML, a file or a folder of them", pubmed.read),
-    Corpus("pubmed-sample", "20,788 recent PubMed records", pubmed.read, pubmed_sample.locate),
+    Corpus("pubmed-sample", "20,787 recent PubMed papers", pubmed.read, pubmed_sample.locate),
     Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", beir.read),
     Corpus("jsonl", "JSON papers of Semantic Scholar, SciRepEval or your own", jsonl.read, takes_columns=True),
     Corpus("csv", "Any CSV or TSV table with a header", delimited.read, takes_columns=True),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eval.metrics import Scores, evaluate
 from eval.runs import Run
-from search_plugin.fusion.registry import get_fusion
+from search_plugin.fusion.registry import DEFAULT_FUSION, get_fusion
 from search_plugin.request import MAX_QUERY, Mode, SearchRequest
 from search_plugin.search import make_plan
 
@@ -46,7 +46,7 @@ def evaluate_retrieval(
     *,
     split: str = "test",
     modes: Sequence[Mode] = ("lexical", "vector", "hybrid"),
-    fusion: str = "minmax",
+    fusion: str = DEFAULT_FUSION,
     measures: Sequence[str] = MEASURES,
     drop_same_id: bool = False,
 ) -> dict[Mode, Retrieval]:

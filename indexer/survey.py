@@ -31,7 +31,6 @@ class Survey:
             "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT) WITHOUT ROWID"
         )
         self.accepted = 0
-        self.rejected = 0
 
     def read(self, records: Iterable[Record], reject: Callable[[Rejected], None], progress: Progress) -> None:
         """Note every paper of a corpus, a later one over an earlier one of the same id, and hand on the rejected."""
@@ -48,7 +47,6 @@ class Survey:
                 if isinstance(record, Rejected):
                     reject(record)
             self.accepted += len(accepted)
-            self.rejected += len(chunk) - len(accepted)
             progress.advance(len(accepted), len(chunk) - len(accepted))
 
     def compare(self, hashes: Callable[[Sequence[str]], Mapping[str, str]]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.errors import InputError
+from search_plugin.fusion.registry import DEFAULT_FUSION
 
 if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
@@ -39,7 +40,7 @@ class SearchRequest:
 
     query: str
     mode: Mode = "hybrid"
-    fusion: str = "minmax"
+    fusion: str = DEFAULT_FUSION
     weights: Mapping[str, float] = field(default_factory=dict)
     filter: Filter | None = None
     facets: tuple[str, ...] = ()

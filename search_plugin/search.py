@@ -91,7 +91,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 
 
 def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
-    fields = tuple(dict.fromkeys(resolve_field(name) for name in request.facets))
+    fields = {name: resolve_field(name) for name in request.facets}
     fuse = get_fusion(request.fusion)
     with clock.step("legs"):
         legs = index.search(plan)
@@ -102,9 +102,8 @@ def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Pag
     facets = None
     if fields:
         with clock.step("facets"):
-            facets = index.facets(plan, [hit.id for hit in fused], fields, FACET_SIZE)
-            named = {name: facets.counts[resolve_field(name)] for name in request.facets}
-            facets = type(facets)(facets.matches, facets.counted, named)
+            facets = index.facets(plan, [hit.id for hit in fused], list(dict.fromkeys(fields.values())), FACET_SIZE)
+            facets = replace(facets, counts={name: facets.counts[field] for name, field in fields.items()})
     return Page(
         index=index.name,
         query=request.query,

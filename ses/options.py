@@ -8,6 +8,8 @@ from typing import Any, TypeVar, get_args
 import rich_click as click
 
 from encoders.runtimes.base import Precision
+from encoders.runtimes.registry import RUNTIMES
+from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
 from search_plugin.request import Mode
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,7 +30,7 @@ engine_options = _together(
 )
 model_options = _together(
     click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
-    click.option("--runtime", metavar="NAME", help="What runs the model: onnx or openvino [default: onnx]."),
+    click.option("--runtime", metavar="NAME", help=f"What runs the model: {', '.join(RUNTIMES)} [default: onnx]."),
     click.option(
         "--precision",
         type=click.Choice(get_args(Precision)),
@@ -39,7 +41,7 @@ page_options = _together(
     click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
     click.option("--mode", type=click.Choice(get_args(Mode)),
                  help="What to search by [default: hybrid; for similar, vector]."),
-    click.option("--fusion", default="minmax", show_default=True, metavar="NAME", help="minmax, rrf or zscore."),
+    click.option("--fusion", default=DEFAULT_FUSION, show_default=True, metavar="NAME", help=f"{', '.join(FUSIONS)}."),
     click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
     click.option("--filter", "filters", multiple=True, metavar="EXPR",
                  help="Such as 'year>=2020 and not journal=Nature'; repeatable."),

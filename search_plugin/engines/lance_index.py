@@ -71,7 +71,7 @@ class LanceIndex:
         """Write documents in one commit: after a crash all of them are there or none."""
         self._written()
         if documents:
-            rows = _rows(documents, self.schema, self._table.schema)
+            rows = _to_arrow(documents, self.schema, self._table.schema)
             self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
         return []
 
@@ -186,7 +186,7 @@ def _among(ids: Sequence[str]) -> str:
     return f"id IN ({quoted})"
 
 
-def _rows(documents: Sequence[Document], schema: IndexSchema, arrow_schema: Any) -> Any:
+def _to_arrow(documents: Sequence[Document], schema: IndexSchema, arrow_schema: Any) -> Any:
     import numpy as np
     import pyarrow as pa
 

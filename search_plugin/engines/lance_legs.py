@@ -69,7 +69,7 @@ async def matches(
 
 
 async def _lexical(table: Any, plan: Plan, condition: str | None) -> Rows:
-    # LanceDB's own boolean query of the two clauses visits every match: four times slower, and no better.
+    # LanceDB's own boolean query of the two clauses visits every match, which takes longer.
     texts, titles = await asyncio.gather(
         *(matches(table, plan.words, column, 2 * plan.window, condition) for column in ("text", "title"))
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import rich_click as click
 
 from corpora.errors import InputError
+from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, get_fusion
 from search_plugin.request import Mode
 from ses.options import engine_options, model_options
 
@@ -36,7 +37,11 @@ def eval_() -> None:
     "--mode", "modes", multiple=True, type=click.Choice(get_args(Mode)), help="Repeatable [default: all three]."
 )
 @click.option(
-    "--fusion", default="minmax", show_default=True, metavar="NAME", help="Of the hybrid mode: minmax, rrf or zscore."
+    "--fusion",
+    default=DEFAULT_FUSION,
+    show_default=True,
+    metavar="NAME",
+    help=f"Of the hybrid mode: {', '.join(FUSIONS)}.",
 )
 @click.option(
     "--run", "runs", type=click.Path(path_type=Path, file_okay=False), help="Folder for the TREC run files, one a mode."
@@ -67,7 +72,6 @@ def retrieval(
     from eval.report import print_report, report_of
     from eval.retrieval import evaluate_retrieval
     from eval.runs import write_run
-    from search_plugin.fusion.registry import get_fusion
     from ses.settings import load_settings
 
     settings = load_settings(**flags)
