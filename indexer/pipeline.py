@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,22 +76,24 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     begun = time.perf_counter()
     progress = progress or Silent()
     stopwatch = _Stopwatch()
-    dead = DeadLetter(job.state_dir / "rejected" / f"{job.index}.jsonl")
-    try:
-        with engine.lock(job.index), open_survey(job.state_dir) as survey:
-            index, published = _target(job, engine)
-            progress.stage("reading", None)
-            survey.read(job.records(), dead.add, progress)
-            survey.compare(index.hashes)
-            _write(job, index, survey, dead, progress, stopwatch)
-            progress.stage("finishing", None)
-            index.finish()
-            if not published:
-                engine.publish(index)
-            papers = index.count()
-            counts = survey.counts()
-    finally:
-        dead.close()
+    list_of_rejected = job.state_dir / "rejected" / f"{job.index}.jsonl"
+    # The list is touched under the lock only: a run that is refused must not delete that of the run in progress.
+    with (
+        engine.lock(job.index),
+        open_survey(job.state_dir) as survey,
+        closing(DeadLetter(list_of_rejected)) as dead,
+    ):
+        index, published = _target(job, engine)
+        progress.stage("reading", None)
+        survey.read(job.records(), dead.add, progress)
+        survey.compare(index.hashes)
+        _write(job, index, survey, dead, progress, stopwatch)
+        progress.stage("finishing", None)
+        index.finish()
+        if not published:
+            engine.publish(index)
+        papers = index.count()
+        counts = survey.counts()
     return IndexReport(
         index=job.index,
         generation=index.generation,

@@ -157,10 +157,14 @@ def test_an_empty_corpus_makes_an_empty_index(tmp_path):
     assert contents(tmp_path, "papers", ["p00000"]) == {}
 
 
-def test_a_second_writer_is_refused(tmp_path):
+def test_a_second_writer_is_refused_and_leaves_the_first_ones_list_alone(tmp_path):
     corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(5))
+    rejected = tmp_path / "state" / "rejected" / "papers.jsonl"
+    rejected.parent.mkdir(parents=True)
+    rejected.write_text("of the first")
     with engine_in(tmp_path).lock("papers"), pytest.raises(UnavailableError, match="Another `ses index` is writing"):
         run_job(tmp_path, make_job(tmp_path, corpus))
+    assert rejected.read_text() == "of the first"
 
 
 def test_prefetch_keeps_order_passes_errors_on_and_stops_when_left():
