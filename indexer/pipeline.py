@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Paper, Record, Rejected
 from encoders.formats import Format
 from indexer.blocks import prefetch
@@ -16,7 +17,7 @@ from indexer.dead_letter import DeadLetter
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey
 from search_plugin.engines.base import Document
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, Quantization, VectorField
 from search_plugin.search import check_model
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class IndexJob:
         state_dir: For the list of rejected records and the survey's notes.
         formats: Task formats to store a vector for.
         fresh: Build a new version beside the one there is, and swap at the end.
+        prune: Delete papers that the corpus no longer holds; nothing is deleted otherwise.
+        quantization: How a new index keeps vectors, whole if None; one that is there keeps its own.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
             resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
         bulk_bytes: Whole blocks are written together when they reach this size: text and vectors of about 2,500 papers.
@@ -52,6 +55,8 @@ class IndexJob:
     state_dir: Path
     formats: tuple[Format, ...] = (Format.PRX,)
     fresh: bool = False
+    prune: bool = False
+    quantization: Quantization | None = None
     block: int = 512
     bulk_bytes: int = 8 << 20
 
@@ -89,11 +94,12 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         survey.compare(index.hashes)
         _write(job, index, survey, dead, progress, stopwatch)
         progress.stage("finishing", None)
+        deleted = _prune(index, survey) if job.prune else 0
         index.finish()
+        counts = survey.counts()
+        papers = _checked(index, counts, published=published)
         if not published:
             engine.publish(index)
-        papers = index.count()
-        counts = survey.counts()
     return IndexReport(
         index=job.index,
         generation=index.generation,
@@ -102,6 +108,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         updated=counts["updated"],
         unchanged=counts["unchanged"],
         duplicates=counts["duplicates"],
+        deleted=deleted,
         rejected=dead.count,
         dead_letter=dead.path if dead.count else None,
         papers=papers,
@@ -113,14 +120,47 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
 def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
     """Return the generation to write to, and whether it is the published one."""
     vectors = tuple(VectorField(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
-    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors)
+    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors, job.quantization or "none")
     if job.fresh or job.index not in engine.names():
         return engine.build(job.index, schema, job.source), False
     index = engine.open(job.index)
     check_model(index, job.card.name, job.card.fingerprint)
     for task_format in job.formats:
         index.schema.vector(task_format)
+    if job.quantization not in (None, index.schema.quantization):
+        raise InputError(
+            f"The index {job.index} keeps its vectors in the form {index.schema.quantization}; "
+            f"leave --quantization out, or index again with --fresh --quantization {job.quantization}."
+        )
     return index, True
+
+
+def _prune(index: Index, survey: Survey) -> int:
+    deleted = 0
+    # Found out first: an engine may not like to list what is being deleted.
+    for ids in list(survey.gone(index.ids())):
+        index.delete(ids)
+        deleted += len(ids)
+    return deleted
+
+
+def _checked(index: Index, counts: Mapping[str, int], *, published: bool) -> int:
+    """Return how many papers an index holds, or raise if some of those it was given are not there, or not whole."""
+    papers = index.count()
+    expected = counts["new"] + counts["updated"] + counts["unchanged"]
+    if papers < expected or (papers != expected and not published):
+        raise UnavailableError(
+            f"The index {index.name} holds {papers:,} papers and was given {expected:,}"
+            + ("" if published else ", so it was not put in place of the one before")
+            + "; run the same command again, with --fresh if this is told twice."
+        )
+    for field in index.schema.vectors:
+        if (held := index.count(field.name)) != papers:
+            raise UnavailableError(
+                f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.name} vector; "
+                "somebody else has written to it: index again with --fresh."
+            )
+    return papers
 
 
 def _write(

@@ -39,6 +39,7 @@ class IndexReport:
         updated: Papers whose content changed.
         unchanged: Papers left as they were.
         duplicates: Records with the id of a later one, which won.
+        deleted: Papers deleted because the corpus no longer holds them.
         rejected: Records that could not become papers, or that the engine refused.
         dead_letter: File that lists the rejected, where there are any.
         papers: What the index holds now.
@@ -53,6 +54,7 @@ class IndexReport:
     updated: int
     unchanged: int
     duplicates: int
+    deleted: int
     rejected: int
     dead_letter: Path | None
     papers: int

@@ -30,6 +30,8 @@ class Survey:
             "CREATE TABLE papers "
             "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT) WITHOUT ROWID"
         )
+        # A record that can't be read this time is still in the corpus.
+        connection.execute("CREATE TABLE unreadable (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self.accepted = 0
 
     def read(self, records: Iterable[Record], reject: Callable[[Rejected], None], progress: Progress) -> None:
@@ -46,6 +48,7 @@ class Survey:
             for record in chunk:
                 if isinstance(record, Rejected):
                     reject(record)
+                    self._connection.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", [record.id])
             self.accepted += len(accepted)
             progress.advance(len(accepted), len(chunk) - len(accepted))
 
@@ -69,6 +72,16 @@ class Survey:
         """Yield the ordinals of new and updated papers, in order."""
         rows = self._connection.execute("SELECT ordinal FROM papers WHERE work != 'unchanged' ORDER BY ordinal")
         return (ordinal for (ordinal,) in rows)
+
+    def gone(self, ids: Iterable[str]) -> Iterator[list[str]]:
+        """Yield, some at a time, those ids that the corpus does not hold."""
+        iterator = iter(ids)
+        while chunk := list(islice(iterator, _CHUNK)):
+            marks = ", ".join("?" * len(chunk))
+            held = f"SELECT id FROM papers WHERE id IN ({marks}) UNION SELECT id FROM unreadable WHERE id IN ({marks})"  # noqa: S608 - the marks are question marks
+            there = {id_ for (id_,) in self._connection.execute(held, [*chunk, *chunk])}
+            if missing := [id_ for id_ in chunk if id_ not in there]:
+                yield missing
 
     def refuse(self, id_: str) -> int:
         """Note that the engine would not take a paper, and return the line it was read from."""

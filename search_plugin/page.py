@@ -38,6 +38,7 @@ class Hit:
         score: Fused score; comparable within one search only.
         legs: Each leg's rank, raw score and contribution; legs that did not find it are absent.
         snippets: Where the query's words stand.
+        collapsed: Candidates not shown because they share this one's value of the field collapsed by.
     """
 
     rank: int
@@ -45,6 +46,7 @@ class Hit:
     score: float
     legs: Mapping[str, Contribution]
     snippets: tuple[Snippet, ...]
+    collapsed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Page:
         query: As it was searched.
         mode: By words, by meaning or both.
         fusion: How the legs were joined.
+        executor: Who joined them.
         hits: The page.
         candidates: Papers that any leg brought: what can be paged through.
         window: How many each leg could bring.
@@ -68,6 +71,7 @@ class Page:
     query: str
     mode: str
     fusion: str
+    executor: str
     hits: tuple[Hit, ...]
     candidates: int
     window: int

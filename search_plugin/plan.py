@@ -31,12 +31,14 @@ class Plan:
         vectors: One clause a vector leg.
         filter: Holds in every leg.
         window: How many papers each leg brings at most.
+        exact: Whether vector legs look at every paper, not only at those an approximate index leads to.
     """
 
     words: str
     vectors: tuple[VectorClause, ...]
     filter: Filter | None
     window: int
+    exact: bool = False
 
     @property
     def legs(self) -> tuple[str, ...]:

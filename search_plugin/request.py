@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.errors import InputError
 from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.schema import FIELDS, resolve_field
 
 if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
 
 Mode = Literal["lexical", "vector", "hybrid"]
+
+DEFAULT_EXECUTOR = "client"
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
@@ -33,6 +36,9 @@ class SearchRequest:
         size: Hits on the page.
         offset: Hits before the page.
         window: How deep each leg looks; paging ends there.
+        exact: Look at every vector instead of those an approximate index leads to.
+        collapse: Field of one value; of papers that share one only the best is shown. Empty for none.
+        executor: Who joins the legs; a name in `search_plugin.executors.registry`.
 
     Raises:
         InputError: If the query is empty or too long, or a number is out of bounds.
@@ -47,12 +53,18 @@ class SearchRequest:
     size: int = 10
     offset: int = 0
     window: int = 100
+    exact: bool = False
+    collapse: str = ""
+    executor: str = DEFAULT_EXECUTOR
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", clean_query(self.query))
         if self.mode not in get_args(Mode):
             raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
         check_page(self.size, self.offset, self.window)
+        if self.collapse and FIELDS[resolve_field(self.collapse)] == "keywords":
+            single = ", ".join(name for name, kind in FIELDS.items() if kind != "keywords")
+            raise InputError(f"A paper has several {self.collapse}, so none is its own; collapse by one of {single}.")
 
 
 def clean_query(text: str) -> str:

@@ -47,6 +47,13 @@ def resolve_field(name: str) -> str:
     return field
 
 
+Similarity = Literal["cosine", "dot", "l2"]
+
+Quantization = Literal["none", "int8", "int4", "1bit"]
+"""How an engine keeps a vector's numbers in memory: whole, or in 8, 4 or 1 bits; the nearest are then ranked again by
+their whole vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class VectorField:
     """One vector per paper.
@@ -59,7 +66,7 @@ class VectorField:
 
     name: str
     dimension: int
-    similarity: Literal["cosine", "dot", "l2"]
+    similarity: Similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +77,13 @@ class IndexSchema:
         model: Name of the model, to tell the user.
         fingerprint: What a model must match to search this index (`ModelCard.fingerprint`).
         vectors: One field per task format.
+        quantization: Of all of them.
     """
 
     model: str
     fingerprint: str
     vectors: tuple[VectorField, ...]
+    quantization: Quantization = "none"
 
     def vector(self, name: str) -> VectorField:
         """Return the vector field of a format, or raise `InputError` naming those the index has."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.formats import Format
+from search_plugin.executors.registry import get_executor
 from search_plugin.filters.tree import And, Compare, Filter, Not
 from search_plugin.fusion.registry import get_fusion
 from search_plugin.highlights import highlight
@@ -60,7 +61,7 @@ def make_plan(index: Index, request: SearchRequest, encoder: Encoder | None) -> 
 
 
 def _plan(request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
-    return Plan(request.query if request.mode != "vector" else "", vectors, where, request.window)
+    return Plan(request.query if request.mode != "vector" else "", vectors, where, request.window, request.exact)
 
 
 def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:
@@ -92,27 +93,34 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 
 def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
     fields = {name: resolve_field(name) for name in request.facets}
-    fuse = get_fusion(request.fusion)
+    get_fusion(request.fusion)
+    execute = get_executor(request.executor)
     with clock.step("legs"):
-        legs = index.search(plan)
-    with clock.step("fusion"):
-        fused = fuse(legs, request.weights)
+        ranking = execute(index, plan, request)
+    shown: Sequence[Fused] = ranking.fused
+    hidden: Mapping[str, int] = {}
+    if request.collapse:
+        with clock.step("collapse"):
+            shown, hidden = _collapsed(index, ranking.fused, resolve_field(request.collapse))
     with clock.step("papers"):
-        hits = _hits(index, request, fused[request.offset : request.offset + request.size])
+        hits = _hits(index, request, shown[request.offset : request.offset + request.size], hidden)
     facets = None
     if fields:
         with clock.step("facets"):
-            facets = index.facets(plan, [hit.id for hit in fused], list(dict.fromkeys(fields.values())), FACET_SIZE)
+            facets = index.facets(
+                plan, [hit.id for hit in ranking.fused], list(dict.fromkeys(fields.values())), FACET_SIZE
+            )
             facets = replace(facets, counts={name: facets.counts[field] for name, field in fields.items()})
     return Page(
         index=index.name,
         query=request.query,
         mode=request.mode,
         fusion=request.fusion,
+        executor=ranking.executor,
         hits=hits,
-        candidates=len(fused),
+        candidates=len(shown),
         window=request.window,
-        found={leg: len(found) for leg, found in legs.items()},
+        found=ranking.found,
         facets=facets,
         milliseconds=clock.milliseconds,
     )
@@ -139,7 +147,24 @@ def check_model(index: Index, name: str, fingerprint: str) -> None:
         )
 
 
-def _hits(index: Index, request: SearchRequest, fused: list[Fused]) -> tuple[Hit, ...]:
+def _collapsed(index: Index, fused: Sequence[Fused], field: str) -> tuple[list[Fused], dict[str, int]]:
+    """Keep the best of the papers that share a value, those without one too; and count, by id, what each stands for."""
+    papers = index.papers([hit.id for hit in fused])
+    best: dict[object, str] = {}
+    shown: list[Fused] = []
+    hidden: dict[str, int] = {}
+    for hit in fused:
+        value = getattr(papers.get(hit.id), field, None)
+        if value in best:
+            hidden[best[value]] = hidden.get(best[value], 0) + 1
+            continue
+        shown.append(hit)
+        if value not in (None, ""):
+            best[value] = hit.id
+    return shown, hidden
+
+
+def _hits(index: Index, request: SearchRequest, fused: Sequence[Fused], hidden: Mapping[str, int]) -> tuple[Hit, ...]:
     papers = index.papers([hit.id for hit in fused])
     return tuple(
         Hit(
@@ -148,6 +173,7 @@ def _hits(index: Index, request: SearchRequest, fused: list[Fused]) -> tuple[Hit
             score=hit.score,
             legs=hit.contributions,
             snippets=highlight(request.query, papers[hit.id].title, papers[hit.id].abstract),
+            collapsed=hidden.get(hit.id, 0),
         )
         for position, hit in enumerate(fused, start=1)
         if hit.id in papers  # deleted since the legs ran

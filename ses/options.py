@@ -9,8 +9,9 @@ import rich_click as click
 
 from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
+from search_plugin.executors.registry import EXECUTORS
 from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
-from search_plugin.request import Mode
+from search_plugin.request import DEFAULT_EXECUTOR, Mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,7 +26,11 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 engine_options = _together(
-    click.option("--engine", metavar="URL", help="Where indexes are kept: lance:DIR [default: in the data folder]."),
+    click.option(
+        "--engine",
+        metavar="URL",
+        help="Where indexes are kept: lance:DIR or http://HOST:PORT [default: in the data folder].",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
 )
 model_options = _together(
@@ -50,5 +55,10 @@ page_options = _together(
     click.option("--offset", default=0, show_default=True, metavar="N", help="Hits before the page."),
     click.option("--window", default=100, show_default=True, metavar="N",
                  help="How deep each leg looks; paging ends there."),
+    click.option("--exact", is_flag=True, help="Look at every vector, not only where an approximate index leads."),
+    click.option("--collapse", default="", metavar="FIELD",
+                 help="Of papers that share a value, such as a journal, show the best only."),
+    click.option("--executor", default=DEFAULT_EXECUTOR, show_default=True, metavar="NAME",
+                 help=f"Who joins the legs of a hybrid search: {', '.join(EXECUTORS)}."),
     click.option("--explain", is_flag=True, help="Show each leg's rank, score and contribution."),
 )  # fmt: skip

@@ -47,6 +47,8 @@ def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
     for snippet in hit.snippets:
         if snippet.field == "abstract":
             console.print(Text("     "), marked(snippet), sep="")
+    if hit.collapsed:
+        console.print(Text(f"     and {hit.collapsed:,} more like it in that field", style="dim"))
     if explain:
         console.print(Text(f"     score {hit.score:.4f}", style="cyan"))
         for leg, part in hit.legs.items():

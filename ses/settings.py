@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import Field, ValidationError
+from pydantic import Field, FilePath, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from corpora.errors import InputError
 from encoders.runtimes.base import Precision
+from search_plugin.engines.connection import Connection
 
 
 class Settings(BaseSettings):
@@ -34,6 +35,24 @@ class Settings(BaseSettings):
     """Cores for the model; 0 for all."""
     embedding_cache: bool = True
     """Whether vectors are kept in the cache folder."""
+    engine_username: str = ""
+    """For a cluster with basic authentication."""
+    engine_password: SecretStr = SecretStr("")
+    """Of that user."""
+    engine_api_key: SecretStr = SecretStr("")
+    """Instead of a user, as the cluster encoded it."""
+    engine_token: SecretStr = SecretStr("")
+    """A bearer token, instead of a user."""
+    engine_ca: FilePath | None = None
+    """File of certificates to trust for https, instead of the machine's own."""
+    engine_compress: bool = False
+    """Whether requests to a cluster are gzipped, for slow networks."""
+    engine_timeout: float = Field(default=30.0, gt=0)
+    """Seconds a request to a cluster may take."""
+    engine_patience: float = Field(default=60.0, ge=0)
+    """Seconds a write is tried again while a cluster is too busy or away."""
+    engine_shards: int = Field(default=1, ge=1, le=1024)
+    """Parts of an index that is made in a cluster; one holds tens of millions of papers."""
 
     @classmethod
     def settings_customise_sources(
@@ -46,6 +65,21 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put flags before the environment before the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @property
+    def connection(self) -> Connection:
+        """How to reach a cluster, beside its URL."""
+        return Connection(
+            username=self.engine_username,
+            password=self.engine_password.get_secret_value(),
+            api_key=self.engine_api_key.get_secret_value(),
+            token=self.engine_token.get_secret_value(),
+            ca_file=self.engine_ca,
+            compress=self.engine_compress,
+            timeout=self.engine_timeout,
+            patience=self.engine_patience,
+            shards=self.engine_shards,
+        )
 
     @property
     def engine_url(self) -> str:

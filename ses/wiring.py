@@ -96,4 +96,7 @@ def page_request(query: str, options: Mapping[str, Any]) -> SearchRequest:
         size=options["size"],
         offset=options["offset"],
         window=options["window"],
+        exact=options["exact"],
+        collapse=options["collapse"],
+        executor=options["executor"],
     )

@@ -31,10 +31,23 @@ def _installed(*modules: str) -> Callable[[], bool]:
     return lambda: all(find_spec(module) for module in modules)
 
 
+def _given(variable: str) -> Callable[[], bool]:
+    return lambda: bool(os.environ.get(variable))
+
+
+SERVERS = {
+    "opensearch": "SES_TEST_OPENSEARCH",
+    "opensearch2": "SES_TEST_OPENSEARCH2",
+    "elasticsearch": "SES_TEST_ELASTICSEARCH",
+    "elasticsearch9": "SES_TEST_ELASTICSEARCH9",
+}
+"""Lanes of real servers, and the variable that holds each one's URL."""
+
 LANES = {
-    "realdata": Lane(lambda: bool(os.environ.get("SES_TEST_DATA")), "set SES_TEST_DATA to a folder of real papers"),
+    "realdata": Lane(_given("SES_TEST_DATA"), "set SES_TEST_DATA to a folder of real papers"),
     "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
     "openvino": Lane(_installed("openvino", "nncf"), "pip install 'ses[openvino]'"),
+    **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
 }
 
 _required = pytest.StashKey[tuple[str, ...]]()
@@ -45,6 +58,11 @@ _passed = pytest.StashKey[Counter[str]]()
 def data_dir() -> Path:
     """The folder of real papers and judgments that SES_TEST_DATA names; puts the test in the lane realdata."""
     return Path(os.environ["SES_TEST_DATA"]).resolve()
+
+
+def server_url(lane: str) -> str:
+    """The URL of a lane's server."""
+    return os.environ[SERVERS[lane]]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -66,8 +66,11 @@ class Index(Protocol):
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
 
-    def count(self) -> int:
-        """Return how many papers the index holds."""
+    def count(self, field: str | None = None) -> int:
+        """Return how many papers the index holds, or how many of them have a vector in a field."""
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all papers, in any order."""
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return each leg's papers, best first, ties by id."""

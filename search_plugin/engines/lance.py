@@ -65,6 +65,8 @@ class LanceEngine:
     def build(self, name: str, schema: IndexSchema, source: str) -> LanceIndex:
         """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
         alias = self._alias(check_index_name(name))
+        if schema.quantization != "none":
+            raise InputError("The embedded engine keeps vectors whole; leave --quantization out, or use a cluster.")
         generations = self._generations(name)
         newest = max([*generations, alias.current, alias.previous, 0])
         facts = orjson.dumps({"schema": asdict(schema), "source": source})
@@ -127,7 +129,7 @@ class LanceEngine:
             facts = table.schema.metadata[b"ses"]
             stored = orjson.loads(facts)["schema"]
             vectors = tuple(VectorField(**vector) for vector in stored["vectors"])
-            schema = IndexSchema(stored["model"], stored["fingerprint"], vectors)
+            schema = IndexSchema(**{**stored, "vectors": vectors})
         except (KeyError, TypeError, ValueError) as error:
             raise UnavailableError(
                 f"The index {name} in {self._root} is damaged, or not made by this version of ses; "

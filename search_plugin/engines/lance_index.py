@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +12,7 @@ from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.engines import background
 from search_plugin.engines.base import Document, Refused
-from search_plugin.engines.lance_errors import told
+from search_plugin.engines.lance_errors import explained, told
 from search_plugin.engines.lance_legs import matches, search_legs, take
 from search_plugin.filters.sql import to_sql
 from search_plugin.page import Facets
@@ -119,9 +119,15 @@ class LanceIndex:
         return dict(zip(found["id"].to_pylist(), rows, strict=True))
 
     @told
-    def count(self) -> int:
-        """Return how many papers the index holds."""
-        return int(self._table.count_rows())
+    def count(self, field: str | None = None) -> int:
+        """Return how many papers the index holds, or how many of them have a vector in a field."""
+        return int(self._table.count_rows(f"{self.schema.vector(field).name} IS NOT NULL" if field else None))
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all papers, in any order."""
+        with explained(self.root):
+            for batch in self._table.search().select(["id"]).to_batches():
+                yield from batch["id"].to_pylist()
 
     @told
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:

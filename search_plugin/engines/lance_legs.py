@@ -44,7 +44,7 @@ async def search_legs(table: Any, schema: IndexSchema, plan: Plan) -> tuple[dict
         InputError: If a vector has another length than the index's.
     """
     condition = to_sql(plan.filter) if plan.filter else None
-    legs = {clause.field: _nearest(table, schema, clause, plan.window, condition) for clause in plan.vectors}
+    legs = {clause.field: _nearest(table, schema, clause, plan, condition) for clause in plan.vectors}
     if plan.words:
         legs = {LEXICAL: _lexical(table, plan, condition), **legs}
     found: dict[str, Rows] = dict(zip(legs, await asyncio.gather(*legs.values()), strict=True))
@@ -77,7 +77,7 @@ async def _lexical(table: Any, plan: Plan, condition: str | None) -> Rows:
     return {row: score + TITLE_BOOST * boosts.get(row, 0.0) for row, score in _by_row(texts, "_score").items()}
 
 
-async def _nearest(table: Any, schema: IndexSchema, clause: VectorClause, window: int, condition: str | None) -> Rows:
+async def _nearest(table: Any, schema: IndexSchema, clause: VectorClause, plan: Plan, condition: str | None) -> Rows:
     field = schema.vector(clause.field)
     if clause.vector.shape != (field.dimension,):
         raise InputError(
@@ -87,7 +87,8 @@ async def _nearest(table: Any, schema: IndexSchema, clause: VectorClause, window
     query = table.query().nearest_to(clause.vector).column(clause.field).distance_type(field.similarity)
     query = query.select(["_distance"]).with_row_id().minimum_nprobes(PROBES).maximum_nprobes(0)
     query = query.where(condition) if condition else query
-    distances = _by_row(await query.limit(window).to_arrow(), "_distance")
+    query = query.bypass_vector_index() if plan.exact else query
+    distances = _by_row(await query.limit(plan.window).to_arrow(), "_distance")
     return {row: _CLOSENESS[field.similarity](distance) for row, distance in distances.items()}
 
 

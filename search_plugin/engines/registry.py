@@ -10,25 +10,37 @@ from corpora.errors import InputError
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Engine
+    from search_plugin.engines.connection import Connection
 
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
-def _lance(url: str) -> Engine:
+def _lance(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials
     from search_plugin.engines.lance import LanceEngine
 
     return LanceEngine(url)
 
 
-ENGINES: dict[str, Callable[[str], Engine]] = {"lance": _lance}
-"""By the URL's scheme."""
+def _cluster(url: str, connection: Connection | None) -> Engine:
+    from search_plugin.engines.cluster.engine import ClusterEngine
+
+    return ClusterEngine(url, connection)
 
 
-def connect(url: str) -> Engine:
+ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
+    "lance": _lance,
+    "http": _cluster,
+    "https": _cluster,
+}
+"""By the URL's scheme. Whether it is OpenSearch or Elasticsearch that answers, the cluster is asked."""
+
+
+def connect(url: str, connection: Connection | None = None) -> Engine:
     """Connect to an engine.
 
     Args:
-        url: Its scheme chooses the engine: `lance:DIR`.
+        url: Its scheme chooses the engine: `lance:DIR`, or `http://HOST:PORT` of a cluster's nodes with commas between.
+        connection: Credentials and habits, for a cluster.
 
     Returns:
         The engine.
@@ -39,10 +51,8 @@ def connect(url: str) -> Engine:
     """
     scheme = url.partition(":")[0]
     if ":" not in url or scheme not in ENGINES:
-        raise InputError(
-            f"There is no engine for {url!r}; give --engine as {' or '.join(f'{s}:...' for s in ENGINES)}."
-        )
-    return ENGINES[scheme](url)
+        raise InputError(f"There is no engine for {url!r}; give --engine as lance:DIR or http://HOST:PORT.")
+    return ENGINES[scheme](url, connection)
 
 
 def check_index_name(name: str) -> str:

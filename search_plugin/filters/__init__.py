@@ -1,1 +1,1 @@
-"""Filters over papers: one engine-neutral tree, its text form, its plain meaning and its SQL."""
+"""Filters over papers: one engine-neutral tree, its text form, its plain meaning, its SQL and its JSON query."""

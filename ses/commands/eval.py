@@ -122,7 +122,7 @@ def _indexed(folder: BeirFolder, settings: Settings) -> tuple[Index, Encoder, in
     from ses.progress import progress_on_stderr
     from ses.wiring import make_encoder
 
-    engine = connect(settings.engine_url)
+    engine = connect(settings.engine_url, settings.connection)
     model = find_model(settings.model or DEFAULT_MODEL)
     # The model is part of the name, so that models can be compared without indexing anew each time.
     name = f"eval-{_plain(folder.path.resolve().name)}-{model.card.fingerprint[:8]}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
 from corpora.errors import InputError
 from corpora.registry import CORPORA
 from encoders.formats import Format
+from search_plugin.schema import Quantization
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Index the first N papers only.")
 @click.option("--fresh", is_flag=True, help="Build a new version beside the one there is, and swap at the end.")
+@click.option("--prune", is_flag=True, help="Delete papers that the corpus no longer holds.")
+@click.option(
+    "--quantization",
+    type=click.Choice(get_args(Quantization)),
+    help="How a cluster keeps vectors in memory, in a new index [default: none].",
+)
 @click.option("--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing.")
 @model_options
 @engine_options
@@ -55,7 +62,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     from ses.wiring import settings_of
 
     settings = load_settings(**settings_of(options))
-    engine = connect(settings.engine_url)
+    engine = connect(settings.engine_url, settings.connection)
     if rollback:
         restored = _roll_back(engine, options["name"] or options["corpus"])
         told = {"index": restored.name, "generation": restored.generation}
@@ -85,6 +92,8 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
     if not options["corpus"]:
         raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
     corpus, limit = get_corpus(options["corpus"]), options["limit"]
+    if options["prune"] and limit:
+        raise InputError("With --limit, --prune would delete all papers after the first few; give one of them.")
     columns = _columns(corpus, options["columns"])
     path = options["path"] or _located(corpus, settings)
     name = check_index_name(options["name"] or corpus.name)
@@ -100,6 +109,8 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
         state_dir=settings.data_dir,
         formats=_formats(options["formats"]),
         fresh=options["fresh"],
+        prune=options["prune"],
+        quantization=options["quantization"],
     )
     with progress_on_stderr() as progress:
         return index_corpus(job, engine, progress)
@@ -134,7 +145,7 @@ def _summary(report: IndexReport) -> str:
     parts = [
         f"Index {report.index}, version {report.generation}: {report.papers:,} papers",
         f"{report.new:,} new, {report.updated:,} updated, {report.unchanged:,} unchanged, "
-        f"{report.duplicates:,} duplicates, {report.rejected:,} rejected",
+        f"{report.duplicates:,} duplicates, {report.deleted:,} deleted, {report.rejected:,} rejected",
         f"{report.seconds:.1f} s, of them {report.encoding_seconds:.1f} s encoding by {report.model}",
     ]
     if report.dead_letter:

@@ -26,7 +26,7 @@ def search(query: str, index: str | None, as_json: bool, **options: Any) -> None
 
     settings = load_settings(**settings_of(options))
     request = page_request(query, options)
-    opened = open_index(connect(settings.engine_url), index)
+    opened = open_index(connect(settings.engine_url, settings.connection), index)
     encoder = None
     if request.mode != "lexical":
         model = find_model(settings.model or opened.schema.model)

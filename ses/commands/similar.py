@@ -23,5 +23,5 @@ def similar(paper_id: str, index: str | None, as_json: bool, **options: Any) -> 
 
     settings = load_settings(**settings_of(options))
     request = page_request(paper_id, {**options, "mode": options["mode"] or "vector"})
-    opened = open_index(connect(settings.engine_url), index)
+    opened = open_index(connect(settings.engine_url, settings.connection), index)
     show_page(run(opened, paper_id, request), as_json=as_json, explain=options["explain"])

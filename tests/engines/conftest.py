@@ -8,15 +8,32 @@ import pytest
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.schema import IndexSchema, VectorField
+from tests.conftest import SERVERS, server_url
 from tests.tiny import papers
 
 DIMENSION = 16
 SCHEMA = IndexSchema("tiny", "0123456789abcdef", (VectorField("prx", DIMENSION, "cosine"), VectorField("clf", 8, "l2")))
 
 
-@pytest.fixture(params=["lance"])
+ENGINES = ["lance", *(pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS)]
+
+
+@pytest.fixture(params=ENGINES)
 def engine(request, tmp_path):
-    return connect(f"lance:{tmp_path / 'indexes'}")
+    """An engine without any index, in a folder or on a real server."""
+    if request.param == "lance":
+        yield connect(f"lance:{tmp_path / 'indexes'}")
+        return
+    server = connect(server_url(request.param))
+    empty(server)
+    yield server
+    empty(server)
+
+
+def empty(server):
+    """Delete all that ses ever made there, what was never published and the locks too."""
+    for physical in server.cluster.call("GET", "/ses.*"):
+        server.cluster.call("DELETE", f"/{physical}")
 
 
 def documents(count, *, seed=0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import asdict
 
 import lancedb
@@ -11,36 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from lancedb.index import Bitmap, BTree, LabelList
 
-from corpora.paper import Paper
-from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import MAX_DEPTH, parse_filter
+from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.sql import to_sql
-from search_plugin.filters.tree import Compare, Not, OneOf
+from search_plugin.filters.tree import Not
 from search_plugin.schema import FIELDS
-from tests.search_plugin.test_filters import WORDS, YEARS, filters
+from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected
+from tests.search_plugin.test_filters import filters
 
-
-def papers():
-    chance = random.Random(7)
-
-    def several():
-        return tuple(chance.sample(WORDS, chance.choice([0, 0, 1, 2, 3])))
-
-    lists = [name for name, kind in FIELDS.items() if kind == "keywords"]
-    return [
-        Paper(
-            id=WORDS[number] if number < len(WORDS) else str(number),
-            title="t",
-            year=chance.choice([None, *YEARS]),
-            venue=chance.choice(["", *WORDS]),
-            language=chance.choice(["", *WORDS]),
-            **{name: several() for name in lists},
-        )
-        for number in range(300)
-    ]
-
-
-PAPERS = papers()
 TYPES = {"number": pa.int32(), "keyword": pa.string(), "keywords": pa.list_(pa.string())}
 
 
@@ -72,42 +48,19 @@ def found(table, where):
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=filters)
 def test_lance_finds_what_the_filter_means(table, where):
-    assert found(table, where) == {paper.id for paper in PAPERS if matches(where, paper)}
+    assert found(table, where) == expected(where)
 
 
-@pytest.mark.parametrize("where", [Compare("venue", "=", ""), OneOf("venue", ("",)), OneOf("venue", ("", "and"))])
+@pytest.mark.parametrize("where", WITHOUT_VALUE)
 def test_empty_strings_mean_missing_in_sql_too(table, where):
     for either in (where, Not(where)):
-        assert found(table, either) == {paper.id for paper in PAPERS if matches(either, paper)}
+        assert found(table, either) == expected(either)
 
 
-def bushy(levels):
-    """Brackets in both operands of both connectives: the costliest shape for a recursive SQL parser."""
-    if levels == 0:
-        return "id!=0"
-    inner = bushy(levels - 1)
-    return f"({inner} or {inner}) and ({inner} or {inner})"
-
-
-def nested(start, depth, left, right):
-    for _ in range(depth):
-        start = f"{left}{start}{right}"
-    return start
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        nested("author!=x", MAX_DEPTH, "(", " or type!=x) and id!=0"),
-        nested("author!=x", MAX_DEPTH, "id!=0 and (type!=x or ", ")"),
-        nested("author!=x", MAX_DEPTH // 2, "not (id!=0 and ", ")"),
-        nested(bushy(4), MAX_DEPTH - 4, "id!=0 and (id=z or ", ")"),
-        " or ".join(["id=a"] * 1200),
-    ],
-)
+@pytest.mark.parametrize("text", EXTREME)
 def test_lance_reads_whatever_the_grammar_allows(table, text):
     where = parse_filter(text)
-    assert found(table, where) == {paper.id for paper in PAPERS if matches(where, paper)}
+    assert found(table, where) == expected(where)
 
 
 def test_positive_tests_stay_bare_for_lances_indexes():

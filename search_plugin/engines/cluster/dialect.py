@@ -1,0 +1,75 @@
+"""What OpenSearch and Elasticsearch say each in its own way: vector fields and the queries over them.
+
+The scores of both mean the same, and are turned back here into what all engines of ses give.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from search_plugin.engines.cluster.product import Product
+from search_plugin.schema import IndexSchema, Similarity, VectorField
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Query = dict[str, Any]
+"""A query in JSON, as both products take it."""
+
+GRAPH = {"m": 16, "ef_construction": 100}
+"""Edges a node and candidates while building, of every HNSW graph; written out because defaults move."""
+
+
+class Dialect(Protocol):
+    """How one product renders vectors."""
+
+    product: Product
+
+    def check(self, plugins: frozenset[str]) -> None:
+        """Raise `UnavailableError` if a plugin that ses needs is missing."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the index settings that vectors need."""
+
+    def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
+        """Return the mapping of a vector field, or raise `InputError` if it can't be kept so."""
+
+    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: Query | None) -> Query:
+        """Return the query for the k nearest by graph, of those that pass a filter."""
+
+    def closeness(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+        """Return the query that scores every paper that passes a filter by its exact closeness."""
+
+
+def dialect_of(product: Product) -> Dialect:
+    """Return the dialect of a product."""
+    if product.kind == "opensearch":
+        from search_plugin.engines.cluster.opensearch import OpenSearchDialect
+
+        return OpenSearchDialect(product)
+    from search_plugin.engines.cluster.elasticsearch import ElasticsearchDialect
+
+    return ElasticsearchDialect(product)
+
+
+def vectors_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
+    """Return the mappings of a schema's vector fields."""
+    return {field.name: dialect.vector(field, schema.quantization) for field in schema.vectors}
+
+
+def raw_closeness(similarity: Similarity, score: float) -> float:
+    """Return the closeness behind a Lucene score: the cosine, the dot product, or minus the Euclidean distance.
+
+    Args:
+        similarity: Of the vector field.
+        score: `(1 + cosine) / 2`; `1 / (1 + distance^2)`; `1 + dot` for a positive dot product, else `1 / (1 - dot)`:
+            Lucene's `VectorSimilarityFunction`, which keeps scores above 0.
+
+    Returns:
+        Larger is closer.
+    """
+    if similarity == "cosine":
+        return 2.0 * score - 1.0
+    if similarity == "l2":
+        return -(max(1.0 / score - 1.0, 0.0) ** 0.5) if score > 0 else float("-inf")
+    return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / score

@@ -1,0 +1,78 @@
+"""Elasticsearch's vectors: `dense_vector`, with the kind of index named outright, since its default has moved twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from search_plugin.engines.cluster.dialect import GRAPH, Query
+from search_plugin.engines.cluster.product import Product
+from search_plugin.schema import VectorField
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAX_DIMENSION = 4096
+MIN_DIMENSION_1BIT = 64
+
+# Not `dot_product`, which refuses vectors that are not exactly of unit length.
+_SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}
+_KINDS = {"none": "hnsw", "int8": "int8_hnsw", "int4": "int4_hnsw", "1bit": "bbq_hnsw"}
+
+# The field's name stands in the script, the vector never does. `schema` allows no names but its own.
+_SCRIPTS = {
+    "cosine": "(1.0 + cosineSimilarity(params.vector, '{field}')) / 2.0",
+    "dot": "double dot = dotProduct(params.vector, '{field}'); return dot > 0 ? dot + 1 : 1 / (1 - dot);",
+    "l2": "1.0 / (1.0 + Math.pow(l2norm(params.vector, '{field}'), 2))",
+}
+
+
+class ElasticsearchDialect:
+    """See `Dialect`."""
+
+    def __init__(self, product: Product) -> None:
+        self.product = product
+
+    def check(self, plugins: frozenset[str]) -> None:
+        """Accept any: vectors are part of every Elasticsearch."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the index settings that vectors need."""
+        return {}
+
+    def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
+        """Return the mapping of a vector field, or raise `InputError` if it can't be kept so."""
+        if field.dimension > MAX_DIMENSION:
+            raise InputError(
+                f"Elasticsearch holds vectors of up to {MAX_DIMENSION:,} numbers and the model gives "
+                f"{field.dimension:,}; choose another --model."
+            )
+        if (quantization == "int4" and field.dimension % 2) or (
+            quantization == "1bit" and field.dimension < MIN_DIMENSION_1BIT
+        ):
+            raise InputError(
+                f"Elasticsearch can't keep vectors of {field.dimension} numbers in {quantization}; "
+                "choose --quantization int8 or none."
+            )
+        return {
+            "type": "dense_vector",
+            "dims": field.dimension,
+            "index": True,
+            "similarity": _SIMILARITIES[field.similarity],
+            "index_options": {"type": _KINDS[quantization], **GRAPH},
+        }
+
+    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: Query | None) -> Query:
+        """Return the query for the k nearest by graph, of those that pass a filter."""
+        clause: dict[str, Any] = {"field": field, "query_vector": vector, "k": k, "num_candidates": candidates}
+        return {"knn": clause | ({"filter": where} if where else {})}
+
+    def closeness(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+        """Return the query that scores every paper that passes a filter by its exact closeness."""
+        source = _SCRIPTS[field.similarity].format(field=field.name)
+        return {
+            "script_score": {
+                "query": {"bool": {"filter": [{"exists": {"field": field.name}}, *([where] if where else [])]}},
+                "script": {"source": source, "params": {"vector": vector}},
+            }
+        }

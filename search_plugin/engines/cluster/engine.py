@@ -1,0 +1,202 @@
+"""Indexes in a cluster: each a physical index for every generation, and an alias on the one that is searched.
+
+The alias is the index's own name, so that other programs find it. A second alias marks the generation before, for
+`rollback`. Both move in one request, which the cluster carries out wholly or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.engines.base import Index
+from search_plugin.engines.cluster.dialect import dialect_of
+from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.index import ClusterIndex, physical_name
+from search_plugin.engines.cluster.lease import hold
+from search_plugin.engines.cluster.mapping import body_of, check_unchanged, schema_of
+from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.connection import Connection
+from search_plugin.engines.registry import check_index_name
+
+if TYPE_CHECKING:
+    from search_plugin.engines.cluster.lease import Lease
+    from search_plugin.schema import IndexSchema
+
+_PHYSICAL = re.compile(r"ses\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<generation>\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Generation:
+    """A physical index of ses, as the cluster shows it."""
+
+    name: str
+    number: int
+    mappings: Mapping[str, Any]
+    aliases: frozenset[str]
+
+    @property
+    def published(self) -> bool:
+        return self.name in self.aliases
+
+    @property
+    def previous(self) -> bool:
+        return _previous(self.name) in self.aliases
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        kept = self.mappings.get("_meta", {}).get("ses")
+        return kept if isinstance(kept, Mapping) else {}
+
+
+class ClusterEngine:
+    """Keeps indexes in an OpenSearch or Elasticsearch cluster; see `Engine`.
+
+    Args:
+        url: `http://HOST:PORT`, or several with commas between.
+        connection: Credentials and habits.
+
+    Raises:
+        InputError: If the URL can't be read.
+        UnavailableError: If the cluster doesn't answer, or isn't one that ses works with.
+    """
+
+    def __init__(self, url: str, connection: Connection | None = None) -> None:
+        self.url = url
+        self.cluster = Cluster(url, connection or Connection())
+        self.dialect = dialect_of(self.cluster.product)
+        self._leases: dict[str, Lease] = {}
+
+    def names(self) -> Sequence[str]:
+        """Return the published indexes, the one published last first."""
+        found = [generation for generation in self._generations("*") if generation.published]
+        return [g.name for g in sorted(found, key=lambda g: (-float(g.facts.get("published", 0)), g.name))]
+
+    def open(self, name: str) -> ClusterIndex:
+        """Return the published generation, or raise `InputError` that names the indexes there are."""
+        published = next((g for g in self._generations(check_index_name(name)) if g.published), None)
+        if published is None:
+            known = ", ".join(self.names())
+            raise InputError(
+                f"There is no index {name!r} in {self.url}; "
+                + (f"those there are: {known}." if known else "make one with `ses index --corpus NAME`.")
+            )
+        return self._index(published)
+
+    def build(self, name: str, schema: IndexSchema, source: str) -> ClusterIndex:
+        """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
+        generations = self._generations(check_index_name(name))
+        self._check_name_is_free(name, generations)
+        newest = max(generations, key=lambda g: g.number, default=None)
+        body = body_of(schema, source, self.dialect, self.cluster.connection.shards)
+        if newest and not newest.published and not newest.previous:
+            facts = body["mappings"]["_meta"]["ses"]
+            if _plain({**newest.facts, "published": None}) == _plain({**facts, "published": None}):
+                return self._index(newest)
+        self._check_plugins()
+        number = newest.number + 1 if newest else 1
+        self.cluster.call("PUT", f"/{physical_name(name, number)}", body)
+        return ClusterIndex(self.cluster, self.dialect, name, number, schema, self._leases.get(name))
+
+    def publish(self, index: Index) -> None:
+        """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
+        generations = {g.number: g for g in self._generations(index.name)}
+        if index.generation not in generations:
+            raise UnavailableError(
+                f"Version {index.generation} of the index {index.name} is gone: somebody deleted it; index again."
+            )
+        self._index(generations[index.generation])
+        before = next((g for g in generations.values() if g.published), None)
+        if before is None or before.number != index.generation:
+            self._swap(index.name, generations[index.generation], before)
+        kept = {index.generation, before.number if before else 0}
+        if before and before.number == index.generation:
+            kept |= {g.number for g in generations.values() if g.previous}
+        for number in generations.keys() - kept:
+            self.cluster.call("DELETE", f"/{physical_name(index.name, number)}")
+
+    def rollback(self, name: str) -> ClusterIndex:
+        """Make the generation before the published one, again; raises `InputError` if there is none."""
+        generations = self._generations(check_index_name(name))
+        earlier = next((g for g in generations if g.previous), None)
+        if earlier is None:
+            raise InputError(f"The index {name} has no earlier version to go back to; --fresh makes and keeps one.")
+        self._swap(name, earlier, next((g for g in generations if g.published), None))
+        return self.open(name)
+
+    def drop(self, name: str) -> None:
+        """Delete an index with all its generations."""
+        for generation in self._generations(check_index_name(name)):
+            self.cluster.call("DELETE", f"/{physical_name(name, generation.number)}")
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold off other writers of the index; one that died is forgotten after a minute at most."""
+        with hold(self.cluster, check_index_name(name)) as lease:
+            self._leases[name] = lease
+            try:
+                yield
+            finally:
+                del self._leases[name]
+
+    def _index(self, generation: _Generation) -> ClusterIndex:
+        told = f"The index {generation.name} in {self.url}"
+        schema = schema_of(generation.mappings, told)
+        check_unchanged(generation.mappings, schema, self.dialect, f"the index {generation.name} in {self.url}")
+        lease = self._leases.get(generation.name)
+        return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
+
+    def _generations(self, name: str) -> list[_Generation]:
+        """Return the generations of an index, or of all by `*`."""
+        reply = self.cluster.call("GET", f"/ses.{name}.v*", params={"expand_wildcards": "open"})
+        found = []
+        for physical, facts in reply.items():
+            if parts := _PHYSICAL.fullmatch(physical):
+                aliases = frozenset(facts.get("aliases", {}))
+                found.append(_Generation(parts["name"], int(parts["generation"]), facts.get("mappings", {}), aliases))
+        return found
+
+    def _swap(self, name: str, to: _Generation, before: _Generation | None) -> None:
+        facts = {"ses": {**to.facts, "published": time.time()}}
+        physical = physical_name(name, to.number)
+        self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, patience=self.cluster.writing)
+        actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]
+        actions.append({"remove": {"index": f"ses.{name}.v*", "alias": _previous(name), "must_exist": False}})
+        if before:
+            replaced = physical_name(name, before.number)
+            actions.append({"remove": {"index": replaced, "alias": name}})
+            actions.append({"add": {"index": replaced, "alias": _previous(name)}})
+        self.cluster.call("POST", "/_aliases", {"actions": actions}, patience=self.cluster.writing)
+
+    def _check_name_is_free(self, name: str, generations: Sequence[_Generation]) -> None:
+        if any(generation.published for generation in generations):
+            return
+        try:
+            self.cluster.call("GET", f"/{name}/_alias")
+        except ClusterError as error:
+            if error.status == 404:
+                return
+            raise
+        raise InputError(
+            f"{self.url} has an index or alias {name} that ses did not make; choose another name with --index."
+        )
+
+    def _check_plugins(self) -> None:
+        listed = self.cluster.call("GET", "/_cat/plugins", params={"format": "json"})
+        self.dialect.check(frozenset(str(plugin.get("component")) for plugin in listed))
+
+
+def _previous(name: str) -> str:
+    return f"ses.{name}.previous"
+
+
+def _plain(facts: Mapping[str, Any]) -> Any:
+    """As JSON brings it back, where tuples are lists."""
+    import orjson
+
+    return orjson.loads(orjson.dumps(facts))

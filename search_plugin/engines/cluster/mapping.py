@@ -1,0 +1,126 @@
+"""The index as a cluster sees it: mappings and settings in full, with nothing left to defaults that move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import UnavailableError
+from search_plugin.engines.cluster.dialect import Dialect, vectors_of
+from search_plugin.schema import FIELDS, IndexSchema, VectorField
+
+if TYPE_CHECKING:
+    from search_plugin.schema import FieldKind
+
+TEXT = "text"
+"""Title and abstract together, which is what words are looked for in."""
+
+_TYPES: dict[FieldKind, dict[str, Any]] = {
+    "number": {"type": "integer"},
+    "keyword": {"type": "keyword"},
+    "keywords": {"type": "keyword"},
+}
+_STORED = {"type": "keyword", "index": False, "doc_values": False}
+
+LOADING = {"refresh_interval": "-1", "auto_expand_replicas": "false", "number_of_replicas": 0}
+"""Nobody searches yet, and a copy is quicker made at the end."""
+
+SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1"}
+"""A copy wherever there is a second node."""
+
+
+def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> dict[str, Any]:
+    """Return the body that creates an empty index for loading.
+
+    Args:
+        schema: What it holds.
+        source: Of the papers, to know an interrupted build by.
+        dialect: Of the product.
+        shards: How many parts the index is cut into.
+
+    Returns:
+        Mappings and settings.
+
+    Raises:
+        InputError: If the product can't keep such vectors.
+    """
+    return {
+        "settings": {
+            "index": {
+                "number_of_shards": shards,
+                "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
+                **LOADING,
+                **dialect.settings(),
+            }
+        },
+        "mappings": {
+            "dynamic": "strict",
+            "_meta": {"ses": {"schema": asdict(schema), "source": source}},
+            "properties": properties_of(schema, dialect),
+        },
+    }
+
+
+def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
+    """Return the mappings of all fields."""
+    english = {"type": "text", "analyzer": "english"}
+    return {
+        **{name: _TYPES[kind] for name, kind in FIELDS.items()},
+        "title": {**english, "copy_to": [TEXT]},
+        "abstract": {"type": "text", "index": False, "copy_to": [TEXT]},
+        TEXT: english,
+        "url": _STORED,
+        "content_hash": {"type": "keyword", "index": False},
+        **vectors_of(schema, dialect),
+    }
+
+
+def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
+    """Read back the schema of an index, or raise `UnavailableError` if ses did not make it.
+
+    Args:
+        mappings: As the cluster gives them.
+        told: What to call the index.
+
+    Returns:
+        The schema it was made with.
+
+    Raises:
+        UnavailableError: If there is none to be read.
+    """
+    try:
+        stored = mappings["_meta"]["ses"]["schema"]
+        vectors = tuple(VectorField(**vector) for vector in stored["vectors"])
+        return IndexSchema(**{**stored, "vectors": vectors})
+    except (KeyError, TypeError) as error:
+        raise UnavailableError(
+            f"{told} is damaged, or not made by this version of ses; index again with --fresh."
+        ) from error
+
+
+def check_unchanged(mappings: Mapping[str, Any], schema: IndexSchema, dialect: Dialect, told: str) -> None:
+    """Raise `UnavailableError` if somebody has changed what the fields of an index are."""
+    expected = {"dynamic": "strict", "properties": properties_of(schema, dialect)}
+    if changed := next(_differences(expected, mappings, ""), ""):
+        raise UnavailableError(
+            f"The mapping of {told} was changed by somebody else (at {changed}); "
+            "undo that, or index again with --fresh."
+        )
+
+
+def _differences(expected: Any, found: Any, path: str) -> Any:
+    """Yield the places where what was asked for is not there; what the server adds of its own is no difference."""
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for name, value in expected.items():
+            inner = f"{path}.{name}".lstrip(".")
+            if name in found:
+                yield from _differences(value, found[name], inner)
+            elif value not in _UNSAID:
+                yield inner
+    elif str(expected).lower() != str(found).lower():
+        yield path
+
+
+_UNSAID: tuple[Any, ...] = (True, {})
+"""Settings that servers leave out when they show a mapping: what is on anyway."""

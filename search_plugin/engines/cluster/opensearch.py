@@ -1,0 +1,70 @@
+"""OpenSearch's vectors: `knn_vector` of the k-NN plugin.
+
+Lucene keeps whole and 8-bit vectors; for fewer bits the plugin has faiss, which ranks what it finds again by the whole
+vectors. Every method is named outright, since the plugin's defaults have moved between versions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import UnavailableError
+from search_plugin.engines.cluster.dialect import GRAPH, Query
+from search_plugin.engines.cluster.product import Product
+from search_plugin.schema import VectorField
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PLUGIN = "opensearch-knn"
+
+_SPACES = {"cosine": "cosinesimil", "dot": "innerproduct", "l2": "l2"}
+_COMPRESSED = {"int4": "8x", "1bit": "32x"}
+
+
+class OpenSearchDialect:
+    """See `Dialect`."""
+
+    def __init__(self, product: Product) -> None:
+        self.product = product
+
+    def check(self, plugins: frozenset[str]) -> None:
+        """Raise `UnavailableError` if the k-NN plugin is missing."""
+        if PLUGIN not in plugins:
+            raise UnavailableError(
+                f"This {self.product.name} lacks the plugin {PLUGIN}, which holds vectors; run "
+                f"`bin/opensearch-plugin install {PLUGIN}` on every node, or use a full distribution."
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the index settings that vectors need."""
+        return {"knn": True}
+
+    def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
+        """Return the mapping of a vector field."""
+        space = _SPACES[field.similarity]
+        mapping: dict[str, Any] = {"type": "knn_vector", "dimension": field.dimension}
+        if quantization in _COMPRESSED:
+            method = {"name": "hnsw", "engine": "faiss", "space_type": space, "parameters": dict(GRAPH)}
+            return mapping | {"mode": "on_disk", "compression_level": _COMPRESSED[quantization], "method": method}
+        parameters: dict[str, Any] = dict(GRAPH)
+        if quantization == "int8":
+            # Seven bits is all that Lucene's scalar quantizer offers here; from 3.6 on the plugin wants to hear it.
+            bits = {"bits": 7} if self.product.version >= (3, 6) else {}
+            parameters["encoder"] = {"name": "sq", "parameters": bits}
+        return mapping | {"method": {"name": "hnsw", "engine": "lucene", "space_type": space, "parameters": parameters}}
+
+    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: Query | None) -> Query:
+        """Return the query for the k nearest by graph, of those that pass a filter."""
+        clause: dict[str, Any] = {"vector": vector, "k": k, "method_parameters": {"ef_search": candidates}}
+        return {"knn": {field: clause | ({"filter": where} if where else {})}}
+
+    def closeness(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+        """Return the query that scores every paper that passes a filter by its exact closeness."""
+        parameters = {"field": field.name, "query_value": vector, "space_type": _SPACES[field.similarity]}
+        return {
+            "script_score": {
+                "query": {"bool": {"filter": [{"exists": {"field": field.name}}, *([where] if where else [])]}},
+                "script": {"lang": "knn", "source": "knn_score", "params": parameters},
+            }
+        }

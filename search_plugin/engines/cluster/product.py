@@ -1,0 +1,133 @@
+"""Ask a server what it is before choosing the client that may talk to it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.engines.cluster.errors import ClusterError, failure, unreachable
+from search_plugin.engines.connection import Connection
+
+Kind = Literal["opensearch", "elasticsearch"]
+
+SUPPORTED: dict[Kind, tuple[tuple[int, int], ...]] = {
+    "opensearch": ((2, 19), (3, 0)),
+    "elasticsearch": ((8, 16), (9, 0)),
+}
+"""For each major version that ses works with, the least minor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What a server is.
+
+    Attributes:
+        kind: Which engine.
+        number: Its version as it gives it.
+        version: Major and minor.
+    """
+
+    kind: Kind
+    number: str
+    version: tuple[int, int]
+
+    @property
+    def name(self) -> str:
+        """For people, as `OpenSearch 3.6.0`."""
+        return f"{'OpenSearch' if self.kind == 'opensearch' else 'Elasticsearch'} {self.number}"
+
+
+def split_hosts(url: str) -> tuple[str, ...]:
+    """Return the nodes' URLs, each as `http://host:port`.
+
+    Args:
+        url: One, or several with commas between.
+
+    Returns:
+        All of one scheme.
+
+    Raises:
+        InputError: If one can't be read, or holds a password.
+    """
+    from urllib3.exceptions import LocationParseError
+    from urllib3.util import parse_url
+
+    hosts = []
+    for part in url.split(","):
+        try:
+            parsed = parse_url(part.strip())
+        except LocationParseError:
+            parsed = parse_url("")
+        if parsed.auth:
+            raise InputError(
+                "A URL with a password in it would be seen by everyone; leave it out, and set SES_ENGINE_USERNAME and "
+                "SES_ENGINE_PASSWORD."
+            )
+        if parsed.scheme not in ("http", "https") or not parsed.host or parsed.path not in (None, "", "/"):
+            raise InputError(f"The engine {part!r} can't be read; write it as http://HOST:PORT.")
+        port = parsed.port or (443 if parsed.scheme == "https" else 9200)
+        hosts.append(f"{parsed.scheme}://{parsed.host}:{port}")
+    if len({host.partition(":")[0] for host in hosts}) > 1:
+        raise InputError("The nodes of one cluster are reached all by http or all by https; write their URLs alike.")
+    return tuple(hosts)
+
+
+def probe(hosts: tuple[str, ...], connection: Connection) -> Product:
+    """Ask the first node that answers what it is.
+
+    Args:
+        hosts: URLs of the nodes.
+        connection: Credentials.
+
+    Returns:
+        A product and version that ses works with.
+
+    Raises:
+        UnavailableError: If none answers, the credentials are refused, or it is something else.
+    """
+    for host in hosts[:-1]:
+        try:
+            return _ask(host, connection)
+        except ClusterError as error:
+            if error.status:
+                raise
+    return _ask(hosts[-1], connection)
+
+
+def _ask(host: str, connection: Connection) -> Product:
+    import urllib3
+
+    ca_file = str(connection.ca_file) if connection.ca_file else None
+    headers = {"accept": "application/json"}
+    if connection.authorization:
+        headers["authorization"] = connection.authorization
+    try:
+        with urllib3.PoolManager(ca_certs=ca_file) as pool:
+            reply = pool.request("GET", f"{host}/", headers=headers, timeout=connection.timeout, retries=False)
+    except (urllib3.exceptions.HTTPError, OSError) as error:
+        raise unreachable(host, str(error)) from error
+    try:
+        body = orjson.loads(reply.data)
+    except orjson.JSONDecodeError:
+        body = reply.data[:200].decode(errors="replace")
+    if reply.status != 200:
+        raise failure(host, reply.status, body)
+    return _product(host, body)
+
+
+def _product(host: str, body: object) -> Product:
+    version = body.get("version") if isinstance(body, dict) else None
+    number = str(version.get("number", "")) if isinstance(version, dict) else ""
+    parts = re.match(r"(\d+)\.(\d+)", number)
+    if not isinstance(version, dict) or not parts:
+        raise UnavailableError(f"{host} is neither OpenSearch nor Elasticsearch; check --engine.")
+    kind: Kind = "opensearch" if version.get("distribution") == "opensearch" else "elasticsearch"
+    product = Product(kind, number, (int(parts[1]), int(parts[2])))
+    if not any(product.version[0] == major and product.version[1] >= minor for major, minor in SUPPORTED[kind]):
+        known = " or ".join(f"{major}.x from {major}.{minor}" for major, minor in SUPPORTED[kind])
+        raise UnavailableError(f"{host} is {product.name}, and ses works with {known}; use a server of such a version.")
+    return product

@@ -1,0 +1,123 @@
+"""A plan's legs as searches of a cluster: bodies out, scored ids back.
+
+What users typed stands in them only as values, never as query syntax or script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from corpora.errors import InputError
+from search_plugin.engines.cluster.dialect import Dialect, Query, raw_closeness
+from search_plugin.engines.cluster.mapping import TEXT
+from search_plugin.filters.dsl import to_query
+from search_plugin.filters.tree import Filter
+from search_plugin.legs import Scored, ranked
+from search_plugin.plan import LEXICAL, Plan, VectorClause
+from search_plugin.schema import IndexSchema, Quantization
+
+TITLE_BOOST = 0.3
+"""Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
+
+MIN_CANDIDATES = 200
+MAX_CANDIDATES = 10_000
+"""Papers that a graph search keeps in sight. The more, the surer the nearest are among them, and the slower."""
+
+OVERSAMPLING: dict[Quantization, float] = {"none": 1.0, "int8": 1.5, "int4": 2.0, "1bit": 4.0}
+"""How many times the window a quantized search brings, to be ranked again by whole vectors (docs/benchmarks.md)."""
+
+# The stored fields of a document hold its vectors too: ids come from a column, and nothing is unpacked.
+ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id"], "track_total_hits": False}
+"""What a search whose hits need only be known by their ids asks for."""
+_BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
+
+
+def words_query(words: str, where: Query | None) -> Query:
+    """Return the query for papers that hold some of the words, titles counting a little more."""
+    return {
+        "bool": {
+            "must": [{"match": {TEXT: {"query": words}}}],
+            "should": [{"match": {"title": {"query": words, "boost": TITLE_BOOST}}}],
+            **({"filter": [where]} if where else {}),
+        }
+    }
+
+
+def condition(where: Filter | None) -> Query | None:
+    """Return a plan's filter as a query, if it has one."""
+    return to_query(where) if where else None
+
+
+def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, dict[str, Any]]:
+    """Return the search of each leg.
+
+    Args:
+        plan: The legs.
+        schema: Of the index.
+        dialect: Of the product.
+
+    Returns:
+        By leg, the body of a search whose hits carry an id and a score and nothing else.
+
+    Raises:
+        InputError: If a vector has another length than the index's.
+    """
+    where = condition(plan.filter)
+    bodies = {}
+    if plan.words:
+        bodies[LEXICAL] = {"query": words_query(plan.words, where), "size": plan.window, **ID_COLUMN, **_BEST_FIRST}
+    for clause in plan.vectors:
+        bodies[clause.field] = {**_nearest(clause, plan, schema, dialect, where), "size": plan.window, **ID_COLUMN}
+    return bodies
+
+
+def _nearest(
+    clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: Query | None
+) -> dict[str, Any]:
+    field = check_vector(clause, schema)
+    if plan.exact:
+        return {"query": dialect.closeness(field, clause.vector, where), **_BEST_FIRST}
+    query, found = nearest_query(clause, plan, schema, dialect, where)
+    if schema.quantization == "none":
+        return {"query": query, **_BEST_FIRST}
+    again = {"rescore_query": dialect.closeness(field, clause.vector, None), "query_weight": 0}
+    return {"query": query, "rescore": {"window_size": found, "query": again}}
+
+
+def nearest_query(
+    clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: Query | None
+) -> tuple[Query, int]:
+    """Return the graph search of a leg, and how many papers it brings."""
+    found = min(round(plan.window * OVERSAMPLING[schema.quantization]), MAX_CANDIDATES)
+    candidates = min(max(2 * found, MIN_CANDIDATES), MAX_CANDIDATES)
+    return dialect.nearest(clause.field, clause.vector, found, candidates, where), found
+
+
+def check_vector(clause: VectorClause, schema: IndexSchema) -> Any:
+    """Return the clause's vector field, or raise `InputError` if its vector can't be one of the field's."""
+    field = schema.vector(clause.field)
+    if clause.vector.shape != (field.dimension,):
+        raise InputError(
+            f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
+            f"search with the model that made it, {schema.model}."
+        )
+    return field
+
+
+def multi_search(bodies: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return searches as the lines of one request."""
+    header = orjson.dumps({"allow_partial_search_results": False})
+    lines = [line for body in bodies for line in (header, orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))]
+    return b"\n".join([*lines, b""])
+
+
+def scored(hits: Sequence[Mapping[str, Any]], leg: str, schema: IndexSchema, window: int) -> list[Scored]:
+    """Return a leg's hits, best first, ties by id, with the scores that all engines give."""
+    found = ((hit["fields"]["id"][0], float(hit["_score"])) for hit in hits)
+    if leg != LEXICAL:
+        similarity = schema.vector(leg).similarity
+        found = ((id_, raw_closeness(similarity, score)) for id_, score in found)
+    return ranked(Scored(id_, score) for id_, score in found)[:window]

@@ -1,0 +1,185 @@
+"""Filters as the JSON queries of Elasticsearch and OpenSearch, which read the ones made here alike.
+
+Their limits shape the rendering. OpenSearch takes 1,024 clauses in a whole search, so tests of one field that ask for
+values are gathered into one `terms`. Elasticsearch takes 30 levels of nesting, and the grammar can make twice as many:
+what is deeper travels as text in a `wrapper` query, which the servers unpack and count from anew. Neither takes values
+an index can't hold, such as numbers beyond 32 bits, so tests with those are decided here.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from corpora.errors import InputError
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+from search_plugin.schema import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from search_plugin.filters.tree import Operator
+
+MAX_CLAUSES = 512
+"""Clauses of one filter as OpenSearch counts them; the other half of its 1,024 is left to the words of the search."""
+
+MAX_VALUES = 65_536
+"""Values of one `terms`, the default of `index.max_terms_count`."""
+
+# Leaves six levels to the queries an engine puts around the filter.
+_MAX_LEVELS = 24
+
+# Lucene indexes no longer terms, and Elasticsearch refuses to look for them.
+_MAX_TERM_BYTES = 32_766
+
+_MIN_INTEGER, _MAX_INTEGER = -(2**31), 2**31 - 1
+
+_RANGES: dict[Operator, str] = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+
+
+class _Clause(NamedTuple):
+    """A query, how deep it nests, and what it costs of the clauses a server takes."""
+
+    query: dict[str, Any]
+    levels: int
+    cost: int
+
+
+def to_query(where: Filter) -> dict[str, Any]:
+    """Render a filter as a query to stand where a server takes one that does not score, such as `bool.filter`.
+
+    Args:
+        where: The filter.
+
+    Returns:
+        JSON that finds the papers the filter passes, in an index where fields of the schema are `integer` or `keyword`
+        and documents leave out what is missing.
+
+    Raises:
+        InputError: If it asks for more than the servers take by default.
+    """
+    clause = _render(_gathered(where))
+    if clause.cost > MAX_CLAUSES:
+        raise InputError(
+            f"The filter comes to {clause.cost:,} clauses, and search servers take {MAX_CLAUSES} beside the words; ask "
+            "for many values of one field with in (...), or search several times."
+        )
+    return clause.query
+
+
+def _gathered(where: Filter) -> Filter:
+    """Return an equal tree: flat, no Or under a Not, `=` as OneOf, and only values that an index can hold."""
+    match where:
+        case Not(part):
+            return _negated(_gathered(part))
+        case And(parts):
+            return _all_of(map(_gathered, parts))
+        case Or(parts):
+            return _any_of(map(_gathered, parts))
+        case Compare(field, "=", value):
+            return _one_of(field, (value,))
+        case Compare(field, op, int(value)) if not _MIN_INTEGER <= value <= _MAX_INTEGER:
+            return Exists(field) if (value > 0) == (op in ("<", "<=")) else OneOf(field, ())
+        case OneOf(field, values):
+            return _one_of(field, values)
+        case _:
+            return where
+
+
+def _one_of(field: str, values: Iterable[Value]) -> OneOf:
+    return OneOf(field, tuple(dict.fromkeys(value for value in values if _can_be_held(field, value))))
+
+
+def _can_be_held(field: str, value: Value) -> bool:
+    if isinstance(value, int):
+        return _MIN_INTEGER <= value <= _MAX_INTEGER
+    # An empty string in a field of one value stands for none, so no document holds it.
+    return len(value.encode()) <= _MAX_TERM_BYTES and (value != "" or FIELDS[field] == "keywords")
+
+
+def _negated(where: Filter) -> Filter:
+    match where:
+        case Not(part):
+            return part
+        case Or(parts):
+            return _all_of(map(_negated, parts))
+        case _:
+            return Not(where)
+
+
+def _any_of(parts: Iterable[Filter]) -> Filter:
+    asked: dict[str, dict[Value, None]] = {}
+    others: dict[Filter, None] = {}
+    for part in _spliced(Or, parts):
+        match part:
+            case OneOf(field, values):
+                asked.setdefault(field, {}).update(dict.fromkeys(values))
+            case _:
+                others[part] = None
+    joined = (*(OneOf(field, tuple(values)) for field, values in asked.items()), *others)
+    return joined[0] if len(joined) == 1 else Or(joined)
+
+
+def _all_of(parts: Iterable[Filter]) -> Filter:
+    flat = _spliced(And, parts)
+    excluded = _any_of(part.part for part in flat if isinstance(part, Not))
+    demanded = [part for part in flat if not isinstance(part, Not)]
+    joined = tuple(dict.fromkeys([*demanded, *map(Not, _spliced(Or, [excluded]))]))
+    return joined[0] if len(joined) == 1 else And(joined)
+
+
+def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
+    return [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
+
+
+def _render(where: Filter) -> _Clause:
+    match where:
+        case OneOf(_, ()):
+            return _Clause({"match_none": {}}, 1, 1)
+        case OneOf(field, (value,)):
+            return _Clause({"term": {field: value}}, 1, _cost(field))
+        case OneOf(field, values):
+            if len(values) > MAX_VALUES:
+                raise InputError(
+                    f"The filter asks for {len(values):,} values of {field}, and search servers take {MAX_VALUES:,}; "
+                    "search several times."
+                )
+            return _Clause({"terms": {field: list(values)}}, 1, _cost(field))
+        case Compare(field, op, value):
+            return _Clause({"range": {field: {_RANGES[op]: value}}}, 1, _cost(field))
+        case Exists(field):
+            return _Clause({"exists": {"field": field}}, 1, 1)
+        case Or(parts):
+            any_of = _bool(should=[_render(part) for part in parts])
+            any_of.query["bool"]["minimum_should_match"] = 1
+            return any_of
+        case And(parts):
+            return _bool(
+                filter=[_render(part) for part in parts if not isinstance(part, Not)],
+                must_not=[_render(part.part) for part in parts if isinstance(part, Not)],
+            )
+        case Not(part):
+            return _bool(must_not=[_render(part)])
+
+
+def _cost(field: str) -> int:
+    # A number is sought both in the points and in the column, whichever is quicker, and counts as two.
+    return 2 if FIELDS[field] == "number" else 1
+
+
+def _bool(**occurrences: Sequence[_Clause]) -> _Clause:
+    used = {name: [_shallow(clause) for clause in clauses] for name, clauses in occurrences.items() if clauses}
+    inside = [clause for clauses in used.values() for clause in clauses]
+    query = {name: [clause.query for clause in clauses] for name, clauses in used.items()}
+    # Where all is must_not, the server adds a clause that matches everything.
+    cost = sum(clause.cost for clause in inside) + (used.keys() == {"must_not"})
+    return _Clause({"bool": query}, 1 + max(clause.levels for clause in inside), cost)
+
+
+def _shallow(clause: _Clause) -> _Clause:
+    if clause.levels < _MAX_LEVELS:
+        return clause
+    packed = base64.b64encode(orjson.dumps(clause.query)).decode()
+    return _Clause({"wrapper": {"query": packed}}, 1, clause.cost)

@@ -1,0 +1,74 @@
+"""Papers to filter, what filters should find among them, and the filters that are hardest on a parser of queries."""
+
+from __future__ import annotations
+
+import random
+
+from corpora.paper import Paper
+from search_plugin.filters.evaluate import matches
+from search_plugin.filters.parse import MAX_DEPTH
+from search_plugin.filters.tree import Compare, Exists, OneOf
+from search_plugin.schema import FIELDS
+from tests.search_plugin.test_filters import WORDS, YEARS
+
+
+def _papers():
+    chance = random.Random(7)
+
+    def several():
+        return tuple(chance.sample(WORDS, chance.choice([0, 0, 1, 2, 3])))
+
+    lists = [name for name, kind in FIELDS.items() if kind == "keywords"]
+    drawn = [
+        Paper(
+            id=WORDS[number] if number < len(WORDS) else str(number),
+            title="t",
+            year=chance.choice([None, *YEARS]),
+            venue=chance.choice(["", *WORDS]),
+            language=chance.choice(["", *WORDS]),
+            **{name: several() for name in lists},
+        )
+        for number in range(300)
+    ]
+    return [*drawn, Paper(id="unnamed", title="t", authors=("",))]
+
+
+PAPERS = _papers()
+
+
+def expected(where):
+    return {paper.id for paper in PAPERS if matches(where, paper)}
+
+
+def bushy(levels):
+    """Brackets in both operands of both connectives: the costliest shape for a recursive parser."""
+    if levels == 0:
+        return "id!=0"
+    inner = bushy(levels - 1)
+    return f"({inner} or {inner}) and ({inner} or {inner})"
+
+
+def nested(start, depth, left, right):
+    for _ in range(depth):
+        start = f"{left}{start}{right}"
+    return start
+
+
+EXTREME = [
+    nested("author!=x", MAX_DEPTH, "(", " or type!=x) and id!=0"),
+    nested("author!=x", MAX_DEPTH, "id!=0 and (type!=x or ", ")"),
+    nested("author!=x", MAX_DEPTH // 2, "not (id!=0 and ", ")"),
+    nested(bushy(4), MAX_DEPTH - 4, "id!=0 and (id=z or ", ")"),
+    " or ".join(["id=a"] * 1200),
+]
+"""Texts at the bounds of the grammar."""
+
+WITHOUT_VALUE = [
+    Compare("venue", "=", ""),
+    OneOf("venue", ("",)),
+    OneOf("venue", ("", "and")),
+    Compare("authors", "=", ""),
+    OneOf("authors", ("", "and")),
+    Exists("authors"),
+]
+"""Filters that name an empty string, which stands for no value in all but lists."""

