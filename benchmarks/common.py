@@ -8,7 +8,8 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -52,25 +53,30 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def random_index(url: str, size: int, model: str = "none", fingerprint: str = "none", dimension: int = 384) -> Index:
-    """Write so many of PubMed's papers, over again if there are not enough, with random unit vectors; not finished yet.
-
-    Encoding 33,000 papers takes ten minutes, and what an index costs depends on the number of vectors, not on meaning.
-    """
+    """Write so many of PubMed's papers with random vectors into an index; not finished yet."""
     schema = IndexSchema(model, fingerprint, (VectorField("prx", dimension, "cosine"),))
     index = connect(url).build("papers", schema, "benchmark")
-    draw = np.random.default_rng(0)
-    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
-        lines = file.readlines()
-    for start in range(0, size, 2_000):
-        rows = range(start, min(start + 2_000, size))
-        vectors = draw.standard_normal((len(rows), dimension)).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        index.upsert([_document(lines[i % len(lines)], i, vectors[i - start]) for i in rows])
+    documents = random_documents(size, schema)
+    while batch := list(islice(documents, 2_000)):
+        index.upsert(batch)
     return index
 
 
-def _document(line: str, number: int, vector: np.ndarray) -> Document:
-    row = json.loads(line)
-    year = int(row["year"] or 0) or None
-    paper = Paper(str(number), row["title"], row["abstract"] or "", venue=row["journal"], year=year)
-    return Document(paper, paper.content_hash(), {"prx": vector})
+def random_documents(size: int, schema: IndexSchema) -> Iterator[Document]:
+    """Make so many of PubMed's papers, over again if there are not enough, with random unit vectors.
+
+    Encoding 33,000 papers takes ten minutes, and what an index costs depends on the number of vectors, not on meaning.
+    """
+    draw = np.random.default_rng(0)
+    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    for number in range(size):
+        row = rows[number % len(rows)]
+        year = int(row["year"] or 0) or None
+        paper = Paper(str(number), row["title"], row["abstract"] or "", venue=row["journal"], year=year)
+        vectors = {field.name: _unit(draw.standard_normal(field.dimension)) for field in schema.vectors}
+        yield Document(paper, paper.content_hash(), vectors)
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return (vector / np.linalg.norm(vector)).astype(np.float32)

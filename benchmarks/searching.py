@@ -1,15 +1,19 @@
-"""A hybrid query over 33,000 papers against the encoding of the query alone.
+"""Searches over 33,000 papers, engine by engine: each leg alone, both in one request, and whole pages.
 
-Real PubMed papers with random vectors (see `benchmarks.common.random_index`), and SciFact's claims as queries.
-Needs SES_TEST_DATA. Run: python -m benchmarks.searching [PAPERS]
+Real PubMed papers with random vectors (see `benchmarks.common.random_documents`), and SciFact's claims as queries,
+whose vectors are made beforehand: what encoding adds is told once. Needs SES_TEST_DATA.
+Run: python -m benchmarks.searching [PAPERS] [ENGINE ...], such as http://HOST:9200; without any, the embedded one.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
@@ -17,10 +21,27 @@ from benchmarks.common import data_dir, percentile, random_index
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import DEFAULT_MODEL
+from search_plugin.engines.base import Index
+from search_plugin.engines.registry import connect
+from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
 QUERIES = 200
+CLIENTS = (1, 4, 8)
+WINDOW = 100
+
+
+class Remembered:
+    """An encoder whose vectors were made before, so that searches are timed without it."""
+
+    def __init__(self, encoder: object, texts: Sequence[str]) -> None:
+        self.card = encoder.card
+        self._vectors = {text: encoder.encode([text], Format.QRY) for text in texts}
+
+    def encode(self, texts: Sequence[str], _: Format) -> object:
+        """The vector of the only text."""
+        return self._vectors[texts[0]]
 
 
 def main() -> None:
@@ -29,28 +50,71 @@ def main() -> None:
         queries = [json.loads(line)["text"] for line in islice(file, QUERIES)]
     with tempfile.TemporaryDirectory() as folder:
         encoder = load_encoder(DEFAULT_MODEL, cache_dir=Path(folder))
-        card = encoder.card
-        index = random_index(f"lance:{folder}/indexes", count, card.name, card.fingerprint, card.dimension)
-        index.finish()
-        encoding, modes = [], {"lexical": [], "vector": [], "hybrid": [], "hybrid with facets": []}
-        for query in [*queries[:10], *queries]:
-            encoding.append(_milliseconds(lambda query=query: encoder.encode([query], Format.QRY)))
-            for mode, taken in modes.items():
-                facets = ("journal", "year") if "facets" in mode else ()
-                request = SearchRequest(query, mode.split()[0], facets=facets)
-                taken.append(_milliseconds(lambda request=request: search(index, request, encoder)))
-    alone = percentile(encoding[10:], 0.5)
-    print(f"{count:,} papers, {len(queries)} queries one after another; ratios to encoding the query alone")
-    print(f"{'encoding alone':20} p50 {alone:6.1f} ms  p99 {percentile(encoding[10:], 0.99):6.1f} ms")
-    for mode, taken in modes.items():
-        middle, tail = percentile(taken[10:], 0.5), percentile(taken[10:], 0.99)
-        print(f"{mode:20} p50 {middle:6.1f} ms  p99 {tail:6.1f} ms  {middle / alone:5.2f}x")
+        encoding = timed([lambda query=query: encoder.encode([query], Format.QRY) for query in queries], 1)
+        print(f"{count:,} papers, {len(queries)} queries; encoding a query alone: {told(encoding)}")
+        remembered = Remembered(encoder, queries)
+        for url in sys.argv[2:] or [f"lance:{folder}/indexes"]:
+            engine = connect(url)
+            card = encoder.card
+            index = random_index(url, count, card.name, card.fingerprint, card.dimension)
+            index.finish()
+            settled(index)
+            print(url if url.startswith("lance") else engine.cluster.product.name)
+            for clients in CLIENTS:
+                measure(index, queries, remembered, clients)
+            engine.drop("papers")
 
 
-def _milliseconds(work: object) -> float:
-    begun = time.perf_counter()
-    work()
-    return (time.perf_counter() - begun) * 1000
+def measure(index: Index, queries: Sequence[str], encoder: Remembered, clients: int) -> None:
+    legs = {"lexical leg": [], "vector leg": [], "both legs": []}
+    for query in queries:
+        vectors = (VectorClause("prx", encoder.encode([query], Format.QRY)[0]),)
+        plans = (Plan(query, (), None, WINDOW), Plan("", vectors, None, WINDOW), Plan(query, vectors, None, WINDOW))
+        for name, plan in zip(legs, plans, strict=True):
+            legs[name].append(lambda plan=plan: index.search(plan))
+    pages = {
+        "hybrid page": [SearchRequest(query) for query in queries],
+        "hybrid page, two facets": [SearchRequest(query, facets=("journal", "year")) for query in queries],
+    }
+    work = {
+        **legs,
+        **{
+            name: [lambda request=request: search(index, request, encoder) for request in requests]
+            for name, requests in pages.items()
+        },
+    }
+    taken = {name: timed(calls, clients) for name, calls in work.items()}
+    slower = [max(percentile(taken[leg], share) for leg in ("lexical leg", "vector leg")) for share in (0.5, 0.99)]
+    for name, times in taken.items():
+        ratios = [percentile(times, share) / alone for share, alone in zip((0.5, 0.99), slower, strict=True)]
+        print(f"  {clients} clients, {name:24} {told(times)}  {ratios[0]:5.2f}x, {ratios[1]:5.2f}x the slower leg")
+
+
+def timed(calls: Sequence[Callable[[], object]], clients: int) -> list[float]:
+    """Return the milliseconds of each call, made by some clients at once, after a few that don't count."""
+
+    def one(call: Callable[[], object]) -> float:
+        begun = time.perf_counter()
+        call()
+        return (time.perf_counter() - begun) * 1000
+
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(one, itertools.islice(itertools.cycle(calls), 50)))
+        return list(pool.map(one, calls))
+
+
+def told(times: Sequence[float]) -> str:
+    return f"p50 {percentile(times, 0.5):6.1f} ms  p99 {percentile(times, 0.99):6.1f} ms"
+
+
+def settled(index: Index) -> None:
+    """Wait until a cluster has merged what it was given."""
+    cluster = getattr(index, "cluster", None)
+    while cluster and any(
+        node["indices"]["merges"]["current"]
+        for node in cluster.call("GET", "/_nodes/stats/indices/merge")["nodes"].values()
+    ):
+        time.sleep(1)
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         deleted = _prune(index, survey) if job.prune else 0
         index.finish()
         counts = survey.counts()
-        papers = _checked(index, counts, published=published)
+        papers = _checked(index, counts, dead, published=published)
         if not published:
             engine.publish(index)
     return IndexReport(
@@ -144,10 +144,15 @@ def _prune(index: Index, survey: Survey) -> int:
     return deleted
 
 
-def _checked(index: Index, counts: Mapping[str, int], *, published: bool) -> int:
+def _checked(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, published: bool) -> int:
     """Return how many papers an index holds, or raise if some of those it was given are not there, or not whole."""
     papers = index.count()
     expected = counts["new"] + counts["updated"] + counts["unchanged"]
+    if not expected and (refused := counts.get("refused")):
+        raise UnavailableError(
+            f"The engine took none of the {refused:,} papers, so the index {index.name} was left as it is; "
+            f"{dead.path} says why."
+        )
     if papers < expected or (papers != expected and not published):
         raise UnavailableError(
             f"The index {index.name} holds {papers:,} papers and was given {expected:,}"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import warnings
 
 import rich_click as click
 from click.exceptions import NoArgsIsHelpError
 
 from corpora.errors import SesError
+from ses.commands.doctor import doctor
 from ses.commands.eval import eval_
 from ses.commands.index import index
 from ses.commands.search import search
@@ -24,12 +27,13 @@ def ses() -> None:
     """
 
 
-for command in (index, search, similar, eval_):
+for command in (index, search, similar, eval_, doctor):
     ses.add_command(command)
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    _quieten()
     try:
         code = ses.main(standalone_mode=False)
     except SesError as error:
@@ -49,6 +53,16 @@ def main() -> None:
     sys.exit(code or 0)
 
 
+def _quieten() -> None:
+    """Keep what the clusters' clients log and warn of off the terminal: errors tell it all, and show no requests."""
+    for name in ("elastic_transport", "elasticsearch", "opensearch", "opensearchpy"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+
+
 def _fail(message: str, code: int) -> int:
-    click.echo(f"Error: {message}", err=True)
+    # Servers' own words stand in some messages, and must not steer a terminal.
+    shown = "".join(character if character.isprintable() else " " for character in message)
+    click.echo(f"Error: {shown}", err=True)
     return code

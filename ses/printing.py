@@ -72,7 +72,7 @@ def _show_facets(console: Console, facets: Facets) -> None:
 
 
 def _footer(page: Page) -> str:
-    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items())
+    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or f"joined by {page.executor}"
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
     return f"{shown}{page.candidates:,} candidates ({legs}) in index {page.index}, {spent:.0f} ms"

@@ -104,8 +104,11 @@ def load_settings(**flags: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
+        known = Settings.model_fields.get(name)
+        # A secret of the wrong kind, or under a mistyped name, is not to be shown.
+        value = repr(first["input"]) if known and known.annotation is not SecretStr else "so"
         raise InputError(
-            f"The setting {name} can't be {first['input']!r} ({first['msg']}); "
+            f"The setting {name} can't be {value} ({first['msg']}); "
             f"correct it in ses.toml, SES_{name.upper()} or the command's options."
         ) from error
     except ValueError as error:

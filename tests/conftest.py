@@ -18,6 +18,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from search_plugin.engines.connection import Connection
+
 
 @dataclass(frozen=True, slots=True)
 class Lane:
@@ -31,8 +33,8 @@ def _installed(*modules: str) -> Callable[[], bool]:
     return lambda: all(find_spec(module) for module in modules)
 
 
-def _given(variable: str) -> Callable[[], bool]:
-    return lambda: bool(os.environ.get(variable))
+def _given(*variables: str) -> Callable[[], bool]:
+    return lambda: all(map(os.environ.get, variables))
 
 
 SERVERS = {
@@ -43,11 +45,28 @@ SERVERS = {
 }
 """Lanes of real servers, and the variable that holds each one's URL."""
 
+SECURED = {"elasticsearch_tls": "SES_TEST_ELASTICSEARCH_TLS", "elasticsearch9_tls": "SES_TEST_ELASTICSEARCH9_TLS"}
+"""The same for servers with TLS and a password, whose certificates and user all of them share."""
+
+SECRETS = ("SES_TEST_CA", "SES_TEST_USERNAME", "SES_TEST_PASSWORD")
+"""Variables of that file of certificates and of that user, who may do everything."""
+
+NODES = {"elasticsearch_nodes": "SES_TEST_ELASTICSEARCH_NODES", "elasticsearch9_nodes": "SES_TEST_ELASTICSEARCH9_NODES"}
+"""The same for clusters of two nodes; with commas between the URLs."""
+
 LANES = {
     "realdata": Lane(_given("SES_TEST_DATA"), "set SES_TEST_DATA to a folder of real papers"),
     "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
     "openvino": Lane(_installed("openvino", "nncf"), "pip install 'ses[openvino]'"),
     **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
+    **{
+        name: Lane(_given(variable, *SECRETS), f"set {variable} to the server's URL, and {', '.join(SECRETS)}")
+        for name, variable in SECURED.items()
+    },
+    **{name: Lane(_given(variable), f"set {variable} to the URLs of the nodes") for name, variable in NODES.items()},
+    "engines_cli": Lane(
+        _given("SES_TEST_ENGINE_COMMAND"), "set SES_TEST_ENGINE_COMMAND to a script that starts and kills servers"
+    ),
 }
 
 _required = pytest.StashKey[tuple[str, ...]]()
@@ -61,8 +80,18 @@ def data_dir() -> Path:
 
 
 def server_url(lane: str) -> str:
-    """The URL of a lane's server."""
-    return os.environ[SERVERS[lane]]
+    """The URL of a lane's server, or of its nodes with commas between."""
+    return os.environ[(SERVERS | SECURED | NODES)[lane]]
+
+
+def server_connection(lane: str) -> Connection:
+    """What it takes beside the URL to be let in by a lane's server."""
+    from search_plugin.engines.connection import Connection
+
+    if lane not in SECURED:
+        return Connection()
+    ca, username, password = (os.environ[variable] for variable in SECRETS)
+    return Connection(username=username, password=password, ca_file=Path(ca))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,6 +15,7 @@ from search_plugin.schema import IndexSchema
 if TYPE_CHECKING:
     import numpy as np
 
+    from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.plan import Plan
 
 
@@ -104,3 +105,6 @@ class Engine(Protocol):
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold off other writers of the index; raises `UnavailableError` where there is one."""
+
+    def diagnose(self, name: str | None = None) -> Diagnosis:
+        """Return how the engine and its indexes, or the one of that name, are; asking changes nothing."""

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from urllib3 import Timeout
+
+CONNECTING = 5.0
+"""Seconds after which a node that takes no connection is one that is switched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +31,9 @@ class Connection:
         timeout: Seconds a request may take.
         patience: Seconds a write is tried again while the cluster is too busy or away.
         shards: Of the indexes made from now on.
+
+    Raises:
+        InputError: If the credentials are none that a request can carry; the message never shows them.
     """
 
     username: str = ""
@@ -31,6 +45,18 @@ class Connection:
     timeout: float = 30.0
     patience: float = 60.0
     shards: int = 1
+
+    def __post_init__(self) -> None:
+        if self.password and not self.username:
+            raise InputError("A password is of no use without a user's name; set SES_ENGINE_USERNAME too.")
+        if ":" in self.username:
+            raise InputError("A user's name with a colon in it can't be sent; correct SES_ENGINE_USERNAME.")
+        for setting, secret in (("SES_ENGINE_API_KEY", self.api_key), ("SES_ENGINE_TOKEN", self.token)):
+            # Such as the line break at the end of a file: as a header it would be refused, and shown, by the client.
+            if not all("!" <= character <= "~" for character in secret):
+                raise InputError(
+                    f"{setting} holds a space, a line break or a letter that no such key has; set it to the key alone."
+                )
 
     @property
     def authorization(self) -> str:
@@ -44,3 +70,21 @@ class Connection:
 
             return "Basic " + b64encode(f"{self.username}:{self.password}".encode()).decode()
         return ""
+
+    def limits(self) -> Timeout:
+        """Return how long a node may take to be connected to, and to answer."""
+        from urllib3 import Timeout
+
+        return Timeout(connect=min(self.timeout, CONNECTING), read=self.timeout)
+
+    def tls_context(self) -> SSLContext:
+        """Return what decides which certificates to trust, or raise `InputError` if `ca_file` holds none."""
+        from ssl import create_default_context
+
+        try:
+            return create_default_context(cafile=self.ca_file)
+        except OSError as error:
+            raise InputError(
+                f"{self.ca_file} can't be read as a file of certificates ({error.strerror or error}); "
+                "set SES_ENGINE_CA to one in PEM."
+            ) from error

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -17,6 +18,9 @@ from search_plugin.engines.lance_errors import explained, sentence
 from search_plugin.engines.lance_index import LanceIndex, create_table
 from search_plugin.engines.registry import check_index_name
 from search_plugin.schema import IndexSchema, VectorField
+
+if TYPE_CHECKING:
+    from search_plugin.engines.diagnosis import Diagnosis
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,20 @@ class LanceEngine:
         """Delete an index with all its generations."""
         (self._root / f"{check_index_name(name)}.json").unlink(missing_ok=True)
         self._drop_all_but(name, set())
+
+    def diagnose(self, name: str | None = None) -> Diagnosis:
+        """Return how the folder and its indexes, or the one of that name, are; asking changes nothing."""
+        from search_plugin.engines.lance_diagnosis import Versions, diagnose
+
+        def versions(name: str) -> Versions:
+            alias = self._alias(name)
+            return Versions(alias.current, alias.previous, self._generations(name))
+
+        if name and not self._generations(check_index_name(name)):
+            self.open(name)
+        begun = {path.name.rpartition(".v")[0] for path in self._root.glob("*.v*.lance")}
+        names = [name] if name else sorted({*self.names(), *begun})
+        return diagnose(self, self._root, names, versions)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:

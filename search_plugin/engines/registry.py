@@ -51,7 +51,9 @@ def connect(url: str, connection: Connection | None = None) -> Engine:
     """
     scheme = url.partition(":")[0]
     if ":" not in url or scheme not in ENGINES:
-        raise InputError(f"There is no engine for {url!r}; give --engine as lance:DIR or http://HOST:PORT.")
+        # Before an @ there may be a password.
+        shown = url.rpartition("@")[2]
+        raise InputError(f"There is no engine for {shown!r}; give --engine as lance:DIR or http://HOST:PORT.")
     return ENGINES[scheme](url, connection)
 
 

@@ -40,7 +40,23 @@ def _client(index: Index, plan: Plan, request: SearchRequest) -> Ranking:
     return execute(index, plan, request)
 
 
-EXECUTORS: Mapping[str, Executor] = {"client": _client}
+def _opensearch_pipeline(index: Index, plan: Plan, request: SearchRequest) -> Ranking:
+    from search_plugin.executors.opensearch_pipeline import execute
+
+    return execute(index, plan, request)
+
+
+def _es_retriever(index: Index, plan: Plan, request: SearchRequest) -> Ranking:
+    from search_plugin.executors.es_retriever import execute
+
+    return execute(index, plan, request)
+
+
+EXECUTORS: Mapping[str, Executor] = {
+    "client": _client,
+    "opensearch-pipeline": _opensearch_pipeline,
+    "es-retriever": _es_retriever,
+}
 
 
 def get_executor(name: str) -> Executor:

@@ -8,14 +8,15 @@ import pytest
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.schema import IndexSchema, VectorField
-from tests.conftest import SERVERS, server_url
+from tests.conftest import NODES, SECURED, SERVERS, server_connection, server_url
+from tests.faults import FaultProxy
 from tests.tiny import papers
 
 DIMENSION = 16
 SCHEMA = IndexSchema("tiny", "0123456789abcdef", (VectorField("prx", DIMENSION, "cosine"), VectorField("clf", 8, "l2")))
 
 
-ENGINES = ["lance", *(pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS)]
+ENGINES = ["lance", *(pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in (SERVERS | SECURED | NODES))]
 
 
 @pytest.fixture(params=ENGINES)
@@ -24,16 +25,37 @@ def engine(request, tmp_path):
     if request.param == "lance":
         yield connect(f"lance:{tmp_path / 'indexes'}")
         return
-    server = connect(server_url(request.param))
+    server = connect(server_url(request.param), server_connection(request.param))
     empty(server)
     yield server
     empty(server)
+
+
+def another(engine):
+    """A second connection to where an engine's indexes are, as another process would have."""
+    return connect(engine.url, engine.cluster.connection if hasattr(engine, "cluster") else None)
 
 
 def empty(server):
     """Delete all that ses ever made there, what was never published and the locks too."""
     for physical in server.cluster.call("GET", "/ses.*"):
         server.cluster.call("DELETE", f"/{physical}")
+
+
+@pytest.fixture(params=[pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])
+def server(request):
+    """A real server without any index of ses."""
+    plain = connect(server_url(request.param))
+    empty(plain)
+    yield plain
+    empty(plain)
+
+
+@pytest.fixture
+def proxy(server):
+    """Stands before the server, and misbehaves when told to."""
+    with FaultProxy(server.url) as between:
+        yield between
 
 
 def documents(count, *, seed=0):

@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.registry import connect
-from tests.engines.conftest import SCHEMA, documents
+from tests.engines.conftest import SCHEMA, another, documents
 
 
 def build(engine, name, count):
@@ -27,7 +27,7 @@ def test_an_index_is_seen_once_published(engine):
     engine.publish(index)
     assert list(engine.names()) == ["a"]
     assert engine.open("a").count() == 10
-    assert connect(engine.url).open("a").count() == 10
+    assert another(engine).open("a").count() == 10
     with pytest.raises(InputError, match=r"no index 'b' .*those there are: a"):
         engine.open("b")
 
@@ -86,7 +86,7 @@ def test_a_second_writer_is_held_off(engine):
             pass
         with (
             pytest.raises(UnavailableError, match="Another `ses index` is writing the index a"),
-            connect(engine.url).lock("a"),
+            another(engine).lock("a"),
         ):
             pass
     with engine.lock("a"):

@@ -1,4 +1,4 @@
-"""Indexes a corpus in a process of its own, to be killed: `python -m tests.indexer.child FOLDER CORPUS INDEX FLAG`."""
+"""Indexes a corpus in a process to be killed: `python -m tests.indexer.child FOLDER CORPUS INDEX FLAG URL`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from tests.indexer.jobs import make_job, run_job
 
 if __name__ == "__main__":
-    folder, corpus, index = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-    job = make_job(folder, corpus, index, fresh="fresh" in sys.argv[4:])
+    folder, corpus, (index, flag, url) = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
+    job = make_job(folder, corpus, index, fresh=flag == "fresh")
     job.encoder()  # imports and loads, so that what follows is all indexing
     sys.stdout.write("ready\n")
     sys.stdout.flush()
-    report = run_job(folder, job)
+    report = run_job(folder, job, url)
     sys.stdout.write(json.dumps(report.to_dict()) + "\n")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 from corpora.registry import get_corpus
@@ -29,17 +33,29 @@ def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool =
     )
 
 
-def engine_in(folder: Path):
-    return connect(f"lance:{folder / 'indexes'}")
+def engine_in(folder: Path, url: str = ""):
+    """The engine at a URL, or the embedded one in the folder."""
+    return connect(url or f"lance:{folder / 'indexes'}")
 
 
-def run_job(folder: Path, job: IndexJob):
-    return index_corpus(job, engine_in(folder))
+def run_job(folder: Path, job: IndexJob, url: str = ""):
+    return index_corpus(job, engine_in(folder, url))
 
 
-def contents(folder: Path, index: str, ids: list[str]) -> dict[str, tuple]:
+def run_in_child(folder: Path, corpus: Path, index: str, flag: str = "", url: str = "", *, meanwhile):
+    """Index in a process of its own, which `meanwhile` may kill once it begins; return its report, if any."""
+    command = [sys.executable, "-m", "tests.indexer.child", str(folder), str(corpus), index, flag, url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        meanwhile(child)
+        said = child.stdout.read()
+    assert child.returncode in (0, -signal.SIGKILL)
+    return json.loads(said) if child.returncode == 0 else None
+
+
+def contents(folder: Path, index: str, ids: list[str], url: str = "") -> dict[str, tuple]:
     """Everything an index holds, by id: paper, hash and the bytes of the vector."""
-    opened = engine_in(folder).open(index)
+    opened = engine_in(folder, url).open(index)
     papers, hashes, vectors = opened.papers(ids), opened.hashes(ids), opened.vectors(ids, "prx")
     assert opened.count() == len(papers)
     return {id_: (paper, hashes[id_], vectors[id_].tobytes()) for id_, paper in papers.items()}

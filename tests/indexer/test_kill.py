@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 import time
 from dataclasses import replace
 
 import lancedb
 import pytest
 
-from tests.indexer.jobs import contents, make_job, run_job
+from tests.indexer.jobs import contents, make_job, run_in_child, run_job
 from tests.tiny import papers, write_jsonl
 
 KILLS = 20
@@ -53,15 +52,16 @@ def test_twenty_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
 def _run(folder, corpus, name, flag, seconds):
     """Return the report, or None if the process was killed after so many seconds of indexing."""
     done = _unfinished(folder, name)
-    command = [sys.executable, "-m", "tests.indexer.child", str(folder), str(corpus), name, flag]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout.readline() == "ready\n"
+
+    def kill(child):
         try:
             child.wait(seconds)
         except subprocess.TimeoutExpired:
             child.kill()
-            return None
-        report = json.loads(child.stdout.readline())
+
+    report = run_in_child(folder, corpus, name, flag, meanwhile=kill)
+    if report is None:
+        return None
     assert report["unchanged"] >= done, "finished work was done again"
     return report
 

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.base import Refused
 from search_plugin.engines.cluster.documents import Batch
-from search_plugin.engines.cluster.errors import BusyError, ClusterError, blockade, cause, failure
-from search_plugin.engines.cluster.transport import with_patience
+from search_plugin.engines.cluster.errors import BusyError, ClusterError, cause, failure, short
+from search_plugin.engines.cluster.transport import ONCE, with_patience
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
 
-BATCH_BYTES = 4 << 20
+BATCH_BYTES = 8 << 20
 """Of a bulk request: larger ones gain nothing here and wait longer in the cluster's memory (docs/benchmarks.md)."""
 
 WORKERS = 2
 """Requests under way at once: the next is made while the last is worked on."""
 
-_LATER = (429, 502, 503, 504)
-_NOT_THE_DOCUMENTS = (401, 403, 404)
-"""Errors that every other document would meet too: no right to write, or the index is gone."""
+_TOO_LARGE = 413
+_EVERY_DOCUMENTS = ("index_closed_exception",)
+"""Errors that look like one document's, and that every other would meet too."""
 
 
-def write(cluster: Cluster, index: str, batches: Iterable[Batch]) -> list[Refused]:
+def write(cluster: Cluster, alias: str, batches: Iterable[Batch], *, loading: bool = False) -> list[Refused]:
     """Write batches, several at once; durable on return.
 
     Args:
         cluster: Where.
-        index: Its name in the cluster.
+        alias: Of the index. By its own name, an index that somebody deleted would be made anew by the next document.
         batches: Rendered as they are taken.
+        loading: Whether nobody searches yet. Every request then makes a part of the index of its own: a graph's cost
+            grows faster than its size, so many small ones to be merged in the background are loaded twice as quickly.
 
     Returns:
         The documents that the cluster would not take.
@@ -39,24 +42,47 @@ def write(cluster: Cluster, index: str, batches: Iterable[Batch]) -> list[Refuse
     Raises:
         UnavailableError: If the cluster can't be written to.
     """
+    stopped = Event()
+    params = {"require_alias": True, **({"refresh": True} if loading else {})}
+
+    def send(batch: Batch) -> list[Refused]:
+        return _send(cluster, f"/{alias}/_bulk", params, batch, stopped)
+
     with ThreadPoolExecutor(WORKERS, "bulk") as pool:
         refused: list[Refused] = []
         under_way: list[Any] = []
         try:
             for batch in batches:
-                under_way.append(pool.submit(_write, cluster, index, batch))
+                under_way.append(pool.submit(_write, send, batch))
                 # No more than the workers can take is rendered, or memory would fill up with lines.
                 if len(under_way) > WORKERS:
                     refused += under_way.pop(0).result()
             for done in under_way:
                 refused += done.result()
         except BaseException:
+            # Nobody waits to try again for a run that has failed.
+            stopped.set()
             pool.shutdown(cancel_futures=True)
             raise
     return refused
 
 
-def _write(cluster: Cluster, index: str, batch: Batch) -> list[Refused]:
+def _write(send: Callable[[Batch], list[Refused]], batch: Batch) -> list[Refused]:
+    try:
+        return send(batch)
+    except ClusterError as error:
+        if error.status != _TOO_LARGE:
+            raise
+    # Some servers, and proxies before them, take less at once than others.
+    if len(batch.ids) == 1:
+        return [Refused(batch.ids[0], "It is larger than a request to the cluster may be.")]
+    half = len(batch.ids) // 2
+    lines = half * (len(batch.lines) // len(batch.ids))
+    parts = Batch(batch.ids[:half], batch.lines[:lines]), Batch(batch.ids[half:], batch.lines[lines:])
+    return [refusal for part in parts for refusal in _write(send, part)]
+
+
+def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: Batch, stopped: Event) -> list[Refused]:
     refused: list[Refused] = []
     per_item = len(batch.lines) // len(batch.ids)
     left = list(range(len(batch.ids)))
@@ -64,33 +90,32 @@ def _write(cluster: Cluster, index: str, batch: Batch) -> list[Refused]:
     def attempt() -> None:
         nonlocal left
         lines = [batch.lines[i * per_item + part] for i in left for part in range(per_item)]
-        reply = cluster.call("POST", f"/{index}/_bulk", b"\n".join([*lines, b""]), patience=cluster.writing)
-        items = reply["items"]
+        body = b"\n".join([*lines, b""])
+        reply = cluster.call("POST", path, body, params=params, patience=ONCE)
+        items = [next(iter(item.values())) for item in reply["items"]]
         if len(items) != len(left):
             raise ClusterError(f"{cluster.url} answered for {len(items)} of {len(left)} documents; look into its log.")
+        some_taken = any("error" not in item for item in items)
         again, told = [], ""
         for number, item in zip(left, items, strict=True):
-            outcome: Mapping[str, Any] = next(iter(item.values()))
-            status = int(outcome["status"])
-            if "error" not in outcome:
+            if "error" not in item:
                 continue
-            kind, reason = cause(outcome)
-            if blocked := blockade(cluster.url, kind, reason):
-                raise blocked
-            if status in _NOT_THE_DOCUMENTS:
-                raise failure(cluster.url, status, outcome)
-            if status in _LATER:
+            status, (kind, reason) = int(item["status"]), cause(item)
+            # An error of the server's own may be either's: it is the document's where others were taken.
+            if (status == 400 and kind not in _EVERY_DOCUMENTS) or (status == 500 and some_taken):
+                refused.append(Refused(batch.ids[number], f"{cluster.product.name} would not take it: {short(reason)}"))
+            elif isinstance(error := failure(cluster.url, status, item), BusyError):
                 again.append(number)
                 told = reason
             else:
-                refused.append(Refused(batch.ids[number], f"{cluster.product.name} would not take it: {reason}"))
+                raise error
         left = again
         if left:
             raise BusyError(
-                f"{cluster.url} is too busy for {len(left)} documents ({told[:200]}); "
+                f"{cluster.url} is too busy for {len(left)} documents ({short(told)}); "
                 "run the same command again later: it goes on where it stopped.",
                 429,
             )
 
-    with_patience(cluster.writing, attempt)
+    with_patience(cluster.writing, attempt, stopped)
     return refused

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.errors import failure, unreachable
+from search_plugin.engines.cluster.errors import ClusterError, failure, unreachable
 
 if TYPE_CHECKING:
+    from urllib3 import Timeout
+
     from search_plugin.engines.cluster.product import Product
     from search_plugin.engines.connection import Connection
 
@@ -41,13 +43,22 @@ def open_client(product: Product, hosts: tuple[str, ...], connection: Connection
     Raises:
         UnavailableError: If that client is not installed.
     """
-    headers = {"authorization": connection.authorization} if connection.authorization else {}
+    common: dict[str, Any] = {
+        "headers": {"authorization": connection.authorization} if connection.authorization else {},
+        "http_compress": connection.compress,
+        # Who retries, when and for how long is decided in one place: `with_patience`.
+        "max_retries": 0,
+    }
+    if hosts[0].startswith("https:"):
+        # One context for the question what the server is and for all that follows: left to themselves, the clients
+        # trust the certificates of a package, not the machine's.
+        common["ssl_context"] = connection.tls_context()
     if product.kind == "opensearch":
-        return _opensearch(hosts, connection, headers)
-    return _elasticsearch(_elasticsearch_module(product), hosts, connection, headers)
+        return _opensearch(hosts, common, connection.limits())
+    return _elasticsearch(_elasticsearch_module(product), hosts, common, connection.limits())
 
 
-def _opensearch(hosts: tuple[str, ...], connection: Connection, headers: dict[str, str]) -> Send:
+def _opensearch(hosts: tuple[str, ...], common: Mapping[str, Any], limits: Timeout) -> Send:
     try:
         from opensearchpy import OpenSearch, exceptions
     except ImportError:
@@ -55,26 +66,20 @@ def _opensearch(hosts: tuple[str, ...], connection: Connection, headers: dict[st
             "OpenSearch needs its client, which is not installed; run `pip install 'ses[opensearch]'`."
         ) from None
 
-    client = OpenSearch(
-        list(hosts),
-        headers=headers,
-        http_compress=connection.compress,
-        timeout=connection.timeout,
-        max_retries=0,
-        pool_maxsize=_CONNECTIONS,
-        ca_certs=str(connection.ca_file) if connection.ca_file else None,
-        serializer=_OrJson(),
-    )
+    client = OpenSearch(list(hosts), timeout=limits, pool_maxsize=_CONNECTIONS, serializer=_OrJson(), **common)
 
     def send(method: str, path: str, params: Mapping[str, Any], body: bytes | None) -> Any:
         try:
-            return client.transport.perform_request(
+            reply = client.transport.perform_request(
                 method, path, params=_flags(params), body=body, headers={"content-type": _content_type(path)}
             )
         except exceptions.ConnectionError as error:
             raise unreachable(_joined(hosts), str(error.info)) from error
         except exceptions.TransportError as error:
             raise failure(_joined(hosts), int(error.status_code), error.info) from error
+        except (exceptions.SerializationError, orjson.JSONDecodeError):
+            reply = None
+        return _checked(reply, hosts)
 
     return send
 
@@ -95,19 +100,22 @@ def _elasticsearch_module(product: Product) -> Any:
     )
 
 
-def _elasticsearch(module: Any, hosts: tuple[str, ...], connection: Connection, headers: dict[str, str]) -> Send:
-    from elastic_transport import ConnectionError as NoConnection
-    from elastic_transport import ConnectionTimeout, TransportError
+def _elasticsearch(module: Any, hosts: tuple[str, ...], common: Mapping[str, Any], limits: Timeout) -> Send:
+    from elastic_transport import NodeConfig, SerializationError, TransportError, Urllib3HttpNode
+
+    class Node(Urllib3HttpNode):
+        """Of its own accord a node has but one limit for all that a request takes."""
+
+        def __init__(self, config: NodeConfig) -> None:
+            super().__init__(config)
+            self.pool.timeout = limits
 
     client = module.Elasticsearch(
         list(hosts),
-        headers=headers,
-        http_compress=connection.compress,
-        request_timeout=connection.timeout,
-        max_retries=0,
+        node_class=Node,
         connections_per_node=_CONNECTIONS,
         serializers={_JSON: module.OrjsonSerializer()},
-        **({"ca_certs": str(connection.ca_file)} if connection.ca_file else {}),
+        **common,
     )
 
     def send(method: str, path: str, params: Mapping[str, Any], body: bytes | None) -> Any:
@@ -115,14 +123,19 @@ def _elasticsearch(module: Any, hosts: tuple[str, ...], connection: Connection, 
         try:
             reply = client.perform_request(
                 method, path, params=_flags(params), body=body, headers={"accept": _JSON, **content}
-            )
-        except (NoConnection, ConnectionTimeout) as error:
-            raise unreachable(_joined(hosts), str(error.message)) from error
+            ).body
+        except module.UnsupportedProductError as error:
+            raise ClusterError(
+                f"{_joined(hosts)} answers without the header X-Elastic-Product, which its client insists on; "
+                "let whatever stands before the server pass that on."
+            ) from error
         except module.ApiError as error:
             raise failure(_joined(hosts), error.status_code, error.body) from error
+        except SerializationError:
+            reply = None
         except TransportError as error:
             raise unreachable(_joined(hosts), str(error.message)) from error
-        return reply.body
+        return _checked(reply, hosts)
 
     return send
 
@@ -137,6 +150,14 @@ class _OrJson:
 
     def dumps(self, data: bytes) -> bytes:
         return data
+
+
+def _checked(reply: Any, hosts: tuple[str, ...]) -> Any:
+    if not isinstance(reply, dict | list):
+        raise ClusterError(
+            f"{_joined(hosts)} answers with something other than JSON; check --engine, and any proxy on the way."
+        )
+    return reply
 
 
 def _content_type(path: str) -> str:

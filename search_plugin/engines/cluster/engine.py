@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from search_plugin.engines.registry import check_index_name
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
+    from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.schema import IndexSchema
 
 _PHYSICAL = re.compile(r"ses\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<generation>\d+)")
@@ -53,6 +54,11 @@ class _Generation:
         kept = self.mappings.get("_meta", {}).get("ses")
         return kept if isinstance(kept, Mapping) else {}
 
+    @property
+    def moment(self) -> float:
+        when = self.facts.get("published")
+        return when if isinstance(when, float) else 0.0
+
 
 class ClusterEngine:
     """Keeps indexes in an OpenSearch or Elasticsearch cluster; see `Engine`.
@@ -75,7 +81,7 @@ class ClusterEngine:
     def names(self) -> Sequence[str]:
         """Return the published indexes, the one published last first."""
         found = [generation for generation in self._generations("*") if generation.published]
-        return [g.name for g in sorted(found, key=lambda g: (-float(g.facts.get("published", 0)), g.name))]
+        return [g.name for g in sorted(found, key=lambda g: (-g.moment, g.name))]
 
     def open(self, name: str) -> ClusterIndex:
         """Return the published generation, or raise `InputError` that names the indexes there are."""
@@ -97,10 +103,12 @@ class ClusterEngine:
         if newest and not newest.published and not newest.previous:
             facts = body["mappings"]["_meta"]["ses"]
             if _plain({**newest.facts, "published": None}) == _plain({**facts, "published": None}):
-                return self._index(newest)
+                # One that somebody has changed is left behind, and deleted when its successor is published.
+                with suppress(UnavailableError):
+                    return self._index(newest)
         self._check_plugins()
         number = newest.number + 1 if newest else 1
-        self.cluster.call("PUT", f"/{physical_name(name, number)}", body)
+        self._create(physical_name(name, number), body)
         return ClusterIndex(self.cluster, self.dialect, name, number, schema, self._leases.get(name))
 
     def publish(self, index: Index) -> None:
@@ -118,7 +126,7 @@ class ClusterEngine:
         if before and before.number == index.generation:
             kept |= {g.number for g in generations.values() if g.previous}
         for number in generations.keys() - kept:
-            self.cluster.call("DELETE", f"/{physical_name(index.name, number)}")
+            self._delete(physical_name(index.name, number))
 
     def rollback(self, name: str) -> ClusterIndex:
         """Make the generation before the published one, again; raises `InputError` if there is none."""
@@ -132,7 +140,7 @@ class ClusterEngine:
     def drop(self, name: str) -> None:
         """Delete an index with all its generations."""
         for generation in self._generations(check_index_name(name)):
-            self.cluster.call("DELETE", f"/{physical_name(name, generation.number)}")
+            self._delete(physical_name(name, generation.number))
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -143,6 +151,17 @@ class ClusterEngine:
                 yield
             finally:
                 del self._leases[name]
+
+    def diagnose(self, name: str | None = None) -> Diagnosis:
+        """Return how the cluster and its indexes, or the one of that name, are; asking changes nothing."""
+        from search_plugin.engines.cluster.diagnosis.diagnose import diagnose
+
+        found: dict[str, list[_Generation]] = {}
+        for generation in self._generations(check_index_name(name) if name else "*"):
+            found.setdefault(generation.name, []).append(generation)
+        if name and not found:
+            self.open(name)
+        return diagnose(self.cluster, self.dialect, dict(sorted(found.items())))
 
     def _index(self, generation: _Generation) -> ClusterIndex:
         told = f"The index {generation.name} in {self.url}"
@@ -162,6 +181,8 @@ class ClusterEngine:
         return found
 
     def _swap(self, name: str, to: _Generation, before: _Generation | None) -> None:
+        if lease := self._leases.get(name):
+            lease.confirm()
         facts = {"ses": {**to.facts, "published": time.time()}}
         physical = physical_name(name, to.number)
         self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, patience=self.cluster.writing)
@@ -169,9 +190,33 @@ class ClusterEngine:
         actions.append({"remove": {"index": f"ses.{name}.v*", "alias": _previous(name), "must_exist": False}})
         if before:
             replaced = physical_name(name, before.number)
-            actions.append({"remove": {"index": replaced, "alias": name}})
+            # It is gone already where the answer to an earlier attempt was lost.
+            actions.append({"remove": {"index": replaced, "alias": name, "must_exist": False}})
             actions.append({"add": {"index": replaced, "alias": _previous(name)}})
         self.cluster.call("POST", "/_aliases", {"actions": actions}, patience=self.cluster.writing)
+
+    def _create(self, physical: str, body: Mapping[str, Any]) -> None:
+        # In the path, because a client would take the parameter for its own.
+        path = f"/{physical}?timeout={max(1, round(self.cluster.connection.timeout / 2))}s"
+        try:
+            reply = self.cluster.call("PUT", path, body, patience=self.cluster.writing)
+        except ClusterError as error:
+            # By an earlier attempt whose answer was lost: whoever makes one holds the lock.
+            if error.kind != "resource_already_exists_exception":
+                raise
+        else:
+            if not reply.get("shards_acknowledged", True):
+                raise ClusterError(
+                    f"{self.url} finds no node for a new index, as when the disks of all are nearly full; "
+                    "free some space there, and run the same command again."
+                )
+
+    def _delete(self, physical: str) -> None:
+        try:
+            self.cluster.call("DELETE", f"/{physical}", patience=self.cluster.writing)
+        except ClusterError as error:
+            if error.status != 404:
+                raise
 
     def _check_name_is_free(self, name: str, generations: Sequence[_Generation]) -> None:
         if any(generation.published for generation in generations):

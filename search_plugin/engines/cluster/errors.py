@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,20 +28,43 @@ class BusyError(ClusterError):
     """A request that may well succeed a little later: too many at once, a node or the connection lost."""
 
 
+_BLOCK = re.compile(r"\[(?:FORBIDDEN|TOO_MANY_REQUESTS)/\d+/([^\]]+)\]")
+_BLOCKS = {
+    "index read-only": "index.blocks.read_only",
+    "index write": "index.blocks.write",
+    "index read": "index.blocks.read",
+    "index metadata": "index.blocks.metadata",
+    "cluster read-only": "cluster.blocks.read_only",
+}
+"""By what a cluster calls them, the settings that block."""
+
+_NO_SUCH_INDEX = re.compile(r"no such index \[([^\]]+?)(?:\.writing)?\]")
 _BUSY = (429, 502, 503, 504)
+_INVALID = ("has expired", "not yet valid", "mismatch")
+_CONNECTION_SHOWN = re.compile(r"^HTTPS?Connection(Pool)?\(.*?\): ")
 _TOO_MANY = ("maxClauseCount", "too_many_clauses", "too_many_nested_clauses", "too many clauses", "too many nested")
 
 
 def unreachable(url: str, reason: str) -> ClusterError:
     """Return the error for a cluster that does not answer."""
     if "CERTIFICATE_VERIFY_FAILED" in reason:
+        if any(sign in reason for sign in _INVALID):
+            return ClusterError(
+                f"{url} shows a certificate that is not valid ({short(reason)}); "
+                "write the URL with a name that it was made for, or renew it."
+            )
         return ClusterError(
             f"{url} shows a certificate that this machine does not trust; "
             "set SES_ENGINE_CA to the file of the authority that signed it."
         )
     if "WRONG_VERSION_NUMBER" in reason or "record layer failure" in reason:
         return ClusterError(f"{url} does not speak TLS; write the URL with http://.")
-    return BusyError(f"{url} does not answer ({_short(reason)}); start it, or check --engine.")
+    # As a secured port does when it is spoken to in plain text.
+    hung_up = url.startswith("http:") and "RemoteDisconnected" in reason
+    told = short(_CONNECTION_SHOWN.sub("", reason))
+    return BusyError(
+        f"{url} does not answer ({told}); start it, or check --engine" + (": it may want https://." if hung_up else ".")
+    )
 
 
 def failure(url: str, status: int, reply: Any) -> SesError:
@@ -66,36 +90,38 @@ def failure(url: str, status: int, reply: Any) -> SesError:
         )
     if status == 403:
         return ClusterError(
-            f"{url} does not allow this ({_short(reason)}); ask for a user or key that may.", status, kind
+            f"{url} does not allow this ({short(reason)}); ask for a user or key that may.", status, kind
         )
+    if gone := _NO_SUCH_INDEX.search(reason) if kind == "index_not_found_exception" else None:
+        return ClusterError(f"{url} has no index {gone[1]} any more: somebody deleted it; index again.", status, kind)
     if any(sign in f"{kind} {reason}" for sign in _TOO_MANY):
         return InputError(f"{url} can't search for so many words or conditions at once; shorten the query or --filter.")
     busy = status in _BUSY
-    told = f"{url} answered {status} ({_short(reason or kind or str(reply))})"
+    told = f"{url} answered {status} ({short(reason or kind or str(reply))})"
     if busy:
         return BusyError(f"{told}; it is too busy or not whole: wait a little, and run the same command again.", status)
     return ClusterError(f"{told}; look into its log, or index again with --fresh.", status, kind)
 
 
 def blockade(url: str, kind: str, reason: str) -> ClusterError | None:
-    """Return the error for an index that may not be written, or None where that is not what happened."""
-    if "cluster_block_exception" not in kind:
+    """Return the error for a block that somebody or a full disk has set, or None where that is not what happened."""
+    # Those of another kind, such as SERVICE_UNAVAILABLE, are a cluster's that is starting.
+    block = _BLOCK.search(reason) if kind.endswith("block_exception") else None
+    if block is None:
         return None
-    if "watermark" in reason or "read-only-allow-delete" in reason or "read-only / allow delete" in reason:
-        return ClusterError(
-            f"{url} has made the index read-only because a node's disk is nearly full; free some space there, and run "
-            "the same command again: it goes on where it stopped.",
-            403,
-            kind,
+    name = block[1]
+    again = "and run the same command again: it goes on where it stopped"
+    if "watermark" in name or "allow delete" in name or "allow-delete" in name:
+        told = f"has made the index read-only because a node's disk is nearly full; free some space there, {again}."
+    elif "create-index" in name:
+        told = (
+            "allows no new index (cluster.blocks.create_index), as it does by itself when its disks are nearly full; "
+            f"free some space there or remove that block, {again}."
         )
-    if "read-only" in reason:
-        return ClusterError(
-            f"{url} says that the index was made read-only; remove its block index.blocks.read_only or "
-            "index.blocks.write, and run the same command again: it goes on where it stopped.",
-            403,
-            kind,
-        )
-    return None
+    else:
+        setting = next((setting for sign, setting in _BLOCKS.items() if name.startswith(sign)), "index.blocks.*")
+        told = f"has a block on it ({name}) that somebody has set; remove {setting}, {again}."
+    return ClusterError(f"{url} {told}", 403, kind)
 
 
 def cause(reply: Any) -> tuple[str, str]:
@@ -108,12 +134,13 @@ def cause(reply: Any) -> tuple[str, str]:
             inner = nested[0].get("reason", "")
             error = inner if isinstance(inner, Mapping) else nested[0]
             break
-    kind, reason = str(error.get("type", "")), str(error.get("reason", ""))
+    kind, reason = str(error.get("type") or ""), str(error.get("reason") or "")
     inner = error.get("caused_by")
     if isinstance(inner, Mapping) and inner.get("reason"):
-        reason = f"{reason}: {inner['reason']}"
+        reason = f"{reason}: {inner['reason']}".removeprefix(": ")
     return kind, reason
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text that may come from the outside in one line of bounded length, to stand inside a sentence."""
     return " ".join(text.split())[:300].rstrip(".;")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from corpora.paper import Paper
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.cluster import bulk
-from search_plugin.engines.cluster.documents import PAPER_FIELDS, batches, deletions, paper_of
-from search_plugin.engines.cluster.errors import ClusterError, failure
+from search_plugin.engines.cluster.documents import PAPER_FIELDS, batches, deletions, foreign, id_of, paper_of
+from search_plugin.engines.cluster.errors import ClusterError, cause, failure, short
 from search_plugin.engines.cluster.facets import facets_body, read_facets
-from search_plugin.engines.cluster.mapping import SERVING
+from search_plugin.engines.cluster.mapping import LOADING, SERVING
 from search_plugin.engines.cluster.queries import ID_COLUMN, leg_bodies, multi_search, scored
+from search_plugin.engines.cluster.transport import READING
 from search_plugin.page import Facets
 from search_plugin.schema import IndexSchema
 
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
 
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.lease import Lease
-    from search_plugin.engines.cluster.transport import Cluster
+    from search_plugin.engines.cluster.transport import Cluster, Patience
     from search_plugin.legs import Scored
     from search_plugin.plan import Plan
 
 _PAGE = 1_000
+
+SEGMENT_BYTES = 5 << 30
+"""Largest segment to merge into, Lucene's own default: a larger one would be merged no more when its papers change."""
 
 
 class ClusterIndex:
@@ -50,34 +54,43 @@ class ClusterIndex:
         self.schema = schema
         self.physical = physical_name(name, generation)
         self._lease = lease
+        # Only what goes by an alias can be kept from making an index anew that somebody has deleted.
+        self._alias = f"{self.physical}.writing"
+        self._writable = False
         # What an interrupted run wrote may not be searchable yet.
         self._stale = True
+        self._loading: bool | None = None
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents, replacing those with the same ids; durable on return. Returns those not taken."""
         self._written()
-        return bulk.write(self.cluster, self.physical, batches(documents, self.schema, bulk.BATCH_BYTES))
+        refused: list[Refused] = []
+        rendered = batches(documents, self.schema, bulk.BATCH_BYTES, refused)
+        return [*bulk.write(self.cluster, self._alias, rendered, loading=self._is_loading()), *refused]
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete papers; ids that are not there are ignored."""
         self._written()
         if ids:
-            bulk.write(self.cluster, self.physical, [deletions(ids)])
+            refused = bulk.write(self.cluster, self._alias, [deletions(ids)])
+            if refused:
+                raise ClusterError(f"{len(refused):,} papers can't be deleted: {refused[0].reason}.")
 
     def finish(self) -> None:
         """Merge what was loaded, make it searchable, and let the cluster copy it; of a live index, show the changes."""
-        if self._setting("refresh_interval") == "-1":
+        if self._is_loading():
             self._refresh()
             self._merge()
             self.cluster.call("PUT", f"/{self.physical}/_settings", {"index": SERVING}, patience=self.cluster.writing)
+            self._loading = False
         self._stale = True
         self._refresh()
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the content hashes of those ids that are there."""
         columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", "content_hash"]}
-        found = (hit["fields"] for hit in self._among(ids, columns))
-        return {fields["id"][0]: fields["content_hash"][0] for fields in found}
+        # A document without a hash is none of ours, and is written anew.
+        return {id_of(hit): hit["fields"].get("content_hash", [""])[0] for hit in self._among(ids, columns)}
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return those papers that are there."""
@@ -90,7 +103,10 @@ class ClusterIndex:
 
         name = self.schema.vector(field).name
         hits = self._among(ids, {"_source": False, "fields": ["id", name]})
-        return {hit["fields"]["id"][0]: np.asarray(hit["fields"][name], np.float32) for hit in hits}
+        found = {id_of(hit): np.asarray(hit["fields"].get(name, ()), np.float32) for hit in hits}
+        if lacking := next((id_ for id_, vector in found.items() if not vector.size), None):
+            raise foreign(lacking)
+        return found
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
@@ -106,7 +122,7 @@ class ClusterIndex:
             hits = self.ask_search(body)["hits"]["hits"]
             if not hits:
                 return
-            yield from (hit["fields"]["id"][0] for hit in hits)
+            yield from map(id_of, hits)
             after = hits[-1]["sort"]
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
@@ -114,9 +130,9 @@ class ClusterIndex:
         bodies = leg_bodies(plan, self.schema, self.dialect)
         if not bodies:
             return {}
-        replies = self._ask("_msearch", multi_search(list(bodies.values())))["responses"]
+        replies = self._ask("_msearch", multi_search(bodies))["responses"]
         return {
-            leg: scored(self._whole(reply)["hits"]["hits"], leg, self.schema, plan.window)
+            leg: scored(reply["hits"]["hits"], leg, self.schema, plan.window)
             for leg, reply in zip(bodies, replies, strict=True)
         }
 
@@ -127,7 +143,7 @@ class ClusterIndex:
 
     def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> Any:
         """Send one search, and return the reply if every shard gave its part."""
-        return self._whole(self._ask("_search", body, {"allow_partial_search_results": False, **(params or {})}))
+        return self._ask("_search", body, {"allow_partial_search_results": False, **(params or {})})
 
     def _among(self, ids: Sequence[str], what: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         for start in range(0, len(ids), _PAGE):
@@ -137,37 +153,65 @@ class ClusterIndex:
 
     def _ask(self, what: str, body: Mapping[str, Any] | bytes, params: Mapping[str, Any] | None = None) -> Any:
         self._refresh()
-        return self.cluster.call("POST", f"/{self.physical}/{what}", body, params=params)
+        return self.cluster.call(
+            "POST", f"/{self.physical}/{what}", body, params=params, patience=self._patience, check=self._check_whole
+        )
 
-    def _whole(self, reply: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a reply, or raise if it is an error or lacks a part: a list that looks whole and is not misleads."""
-        if "error" in reply:
-            raise failure(self.cluster.url, int(reply.get("status", 500)), reply)
-        shards = reply.get("_shards", {})
-        if shards.get("failed") or reply.get("timed_out"):
-            raise ClusterError(
-                f"{self.cluster.url} answered for {shards.get('successful', 0)} of {shards.get('total', 0)} parts of "
-                f"the index {self.name} only; wait until the cluster is whole again, and search again."
-            )
-        return reply
+    @property
+    def _patience(self) -> Patience:
+        # Nobody waits for the answers of a run that writes: it can be as patient with them as with its writing.
+        return self.cluster.writing if self._lease else READING
+
+    def _check_whole(self, reply: Mapping[str, Any]) -> None:
+        """Raise if a reply is an error or lacks a part: a list that looks whole and is not misleads."""
+        for part in reply.get("responses", [reply]):
+            if "error" in part:
+                raise failure(self.cluster.url, int(part.get("status", 500)), part)
+            shards = part.get("_shards", {})
+            answered, all_ = shards.get("successful", 0), shards.get("total", 0)
+            # Of a shard that is on no node, a count says neither that it answered nor that it failed.
+            if shards.get("failed") or answered < all_ or part.get("timed_out"):
+                reason = "it ran out of time" if part.get("timed_out") else _reason_of(shards)
+                raise ClusterError(
+                    f"{self.cluster.url} answered for {answered} of {all_} parts of the index {self.name} only "
+                    f"({reason}); wait until the cluster is whole and less busy, and run the same command again."
+                )
 
     def _written(self) -> None:
         if self._lease:
             self._lease.check()
+        if not self._writable:
+            self.cluster.call("PUT", f"/{self.physical}/_alias/{self._alias}", patience=self.cluster.writing)
+            self._writable = True
         self._stale = True
 
     def _refresh(self) -> None:
         if self._stale:
-            self.cluster.call("POST", f"/{self.physical}/_refresh")
+            self.cluster.call("POST", f"/{self.physical}/_refresh", patience=self._patience)
             self._stale = False
 
     def _merge(self) -> None:
-        """Merge into few segments, however long that takes: a request that times out goes on in the cluster."""
-        self.cluster.call("POST", f"/{self.physical}/_flush", patience=self.cluster.writing)
+        """Begin to merge the many segments of loading; searches are right meanwhile, and quicker afterwards."""
+        primaries = self.cluster.call("GET", f"/{self.physical}/_stats/store")["_all"]["primaries"]
+        in_a_shard = int(primaries["store"]["size_in_bytes"]) // int(self._settings()["number_of_shards"])
+        segments = 1 + in_a_shard // SEGMENT_BYTES
+        params = {"max_num_segments": segments, "wait_for_completion": False}
+        self.cluster.call("POST", f"/{self.physical}/_forcemerge", params=params, patience=self.cluster.writing)
 
-    def _setting(self, name: str) -> str:
-        reply = self.cluster.call("GET", f"/{self.physical}/_settings/index.{name}")
-        return str(reply.get(self.physical, {}).get("settings", {}).get("index", {}).get(name, ""))
+    def _is_loading(self) -> bool:
+        if self._loading is None:
+            self._loading = self._settings().get("refresh_interval") == LOADING["refresh_interval"]
+        return self._loading
+
+    def _settings(self) -> Mapping[str, Any]:
+        reply = self.cluster.call("GET", f"/{self.physical}/_settings", patience=self.cluster.writing)
+        found: Mapping[str, Any] = reply[self.physical]["settings"]["index"]
+        return found
+
+
+def _reason_of(shards: Mapping[str, Any]) -> str:
+    failures = shards.get("failures") or [{}]
+    return short(cause(failures[0].get("reason", ""))[1]) or "the others are on no node"
 
 
 def physical_name(name: str, generation: int) -> str:

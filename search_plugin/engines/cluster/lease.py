@@ -7,25 +7,29 @@ and not at all by a process of the same machine, which can see that the other is
 from __future__ import annotations
 
 import os
-import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.holder import here, keeper_of, place_of, seen_dead, silent
+from search_plugin.engines.cluster.transport import READING
 
 if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster
+    from search_plugin.engines.cluster.transport import Cluster, Patience
 
 INDEX = "ses.locks"
 SECONDS = 60.0
 """A lease that was not renewed for so long has no holder any more."""
 
 _RENEWALS = 4
+_CHANGED = (404, 409)
+"""Statuses of a write on the condition that a document is as it was, where it is not, or not there at all."""
+
 _MAPPING = {
     "settings": {"index": {"number_of_shards": 1, "auto_expand_replicas": "0-1"}},
     "mappings": {
@@ -48,12 +52,28 @@ class Lease:
         self._name = name
         self._path = f"/{INDEX}/_doc/{name}"
         self._holder = uuid4().hex
-        self._version: dict[str, int] = {}
+        self._version: dict[str, Any] = {}
+        self._renewed = 0.0
+        self._one_at_a_time = threading.Lock()
         self._lost = threading.Event()
         self._done = threading.Event()
 
+    @property
+    def keeper(self) -> str:
+        """The name of the thread that renews, by which others of this process see that somebody does."""
+        return keeper_of(self._holder)
+
     def check(self) -> None:
         """Raise `UnavailableError` if another writer has taken the index over."""
+        # Who slept, or was cut off, may have lost it without having been told yet.
+        if self._lost.is_set() or time.time() - self._renewed > SECONDS / 2:
+            self.confirm()
+
+    def confirm(self) -> None:
+        """Renew at once, and raise `UnavailableError` if another writer has taken the index over."""
+        if not self._lost.is_set():
+            with suppress(_LostError):
+                self._renew(self._cluster.writing)
         if self._lost.is_set():
             raise UnavailableError(
                 f"Another `ses index` has taken over the index {self._name}, after this one was cut off from "
@@ -63,37 +83,37 @@ class Lease:
     def take(self) -> None:
         """Take the right, or raise `UnavailableError` if somebody holds it."""
         _make_index(self._cluster)
+        found = self._look()
+        condition: dict[str, Any] = {"op_type": "create"}
+        if found:
+            holder = found["_source"]
+            if not seen_dead(holder):
+                if not silent(holder, SECONDS):
+                    raise self._held(holder)
+                # Clocks of two machines may differ: a holder that is alive renews within this time.
+                self._done.wait(1.5 * SECONDS / _RENEWALS)
+            # On the condition that it is still the same dead one's: of two who want it, one gets it.
+            condition = _version(found)
         try:
-            self._put({"op_type": "create"})
+            self._put(condition, self._cluster.writing)
         except ClusterError as error:
-            if error.status != 409:
+            if error.status not in _CHANGED:
                 raise
-        else:
-            return
-        found = self._cluster.call("GET", self._path)
-        if _alive(found["_source"]):
-            raise UnavailableError(
-                f"Another `ses index` is writing the index {self._name}; "
-                "wait until it is done, or choose another --index."
-            )
-        # On the condition that it is still the same dead one's: of two who want it, one gets it.
-        self._version = _version(found)
-        self.renew()
-
-    def renew(self) -> None:
-        """Write the time anew, or raise `ClusterError` if the lease is somebody else's now."""
-        self._put(self._version)
+            # It may be this one's own, by an attempt whose answer was lost.
+            if not self._is_mine():
+                raise self._held(found["_source"] if found else {}) from error
 
     def keep(self) -> None:
         """Renew until done; runs in a thread of its own."""
         while not self._done.wait(SECONDS / _RENEWALS):
             try:
-                self.renew()
-            except ClusterError as error:
-                # Anything else passes: the cluster may be away for a while, and with it whoever might take over.
-                if error.status == 409:
-                    self._lost.set()
-                    return
+                if self._version:
+                    self._renew(READING)
+            except _LostError:
+                return
+            except UnavailableError:
+                # It passes: the cluster may be away for a while, and with it whoever might take over.
+                continue
 
     def stop(self) -> None:
         """End the renewing."""
@@ -101,17 +121,52 @@ class Lease:
 
     def give_back(self) -> None:
         """Let the next writer in."""
-        with suppress(ClusterError):  # the next one waits a minute, and nothing else is lost
-            self._cluster.call("DELETE", self._path, params=self._version)
+        with suppress(UnavailableError):  # the next one waits a minute, and nothing else is lost
+            if self._is_mine():
+                self._cluster.call("DELETE", self._path, params=self._version)
 
-    def _put(self, condition: dict[str, Any]) -> None:
-        document = {
-            "holder": self._holder,
-            "host": socket.gethostname(),
-            "process": os.getpid(),
-            "renewed": time.time(),
-        }
-        self._version = _version(self._cluster.call("PUT", self._path, document, params=condition))
+    def _renew(self, patience: Patience) -> None:
+        with self._one_at_a_time:
+            try:
+                self._put(self._version, patience)
+            except ClusterError as error:
+                if error.status not in _CHANGED:
+                    raise
+                if not self._is_mine():
+                    self._lost.set()
+                    raise _LostError from error
+
+    def _put(self, condition: dict[str, Any], patience: Patience) -> None:
+        now = time.time()
+        document = {"holder": self._holder, "host": here(), "process": os.getpid(), "renewed": now}
+        reply = self._cluster.call("PUT", self._path, document, params=condition, patience=patience)
+        self._version, self._renewed = _version(reply), now
+
+    def _look(self) -> Mapping[str, Any] | None:
+        try:
+            found: Mapping[str, Any] = self._cluster.call("GET", self._path)
+        except ClusterError as error:
+            if error.status == 404:
+                return None
+            raise
+        return found
+
+    def _is_mine(self) -> bool:
+        found = self._look()
+        if not found or found["_source"].get("holder") != self._holder:
+            return False
+        self._version, self._renewed = _version(found), float(found["_source"]["renewed"])
+        return True
+
+    def _held(self, holder: Mapping[str, Any]) -> UnavailableError:
+        return UnavailableError(
+            f"Another `ses index` is writing the index {self._name} ({place_of(holder)}); "
+            "wait until it is done, or choose another --index."
+        )
+
+
+class _LostError(Exception):
+    """The lease is somebody else's."""
 
 
 @contextmanager
@@ -129,10 +184,10 @@ def hold(cluster: Cluster, name: str) -> Iterator[Lease]:
         UnavailableError: If somebody else holds it.
     """
     lease = Lease(cluster, name)
-    lease.take()
-    keeper = threading.Thread(target=lease.keep, name="lease", daemon=True)
+    keeper = threading.Thread(target=lease.keep, name=lease.keeper, daemon=True)
     keeper.start()
     try:
+        lease.take()
         yield lease
     finally:
         lease.stop()
@@ -142,27 +197,11 @@ def hold(cluster: Cluster, name: str) -> Iterator[Lease]:
 
 def _make_index(cluster: Cluster) -> None:
     try:
-        cluster.call("PUT", f"/{INDEX}", _MAPPING)
+        cluster.call("PUT", f"/{INDEX}", _MAPPING, patience=cluster.writing)
     except ClusterError as error:
         if error.kind != "resource_already_exists_exception":
             raise
 
 
-def _version(reply: Any) -> dict[str, int]:
+def _version(reply: Any) -> dict[str, Any]:
     return {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
-
-
-def _alive(document: dict[str, Any]) -> bool:
-    if document["host"] == socket.gethostname() and not _runs(int(document["process"])):
-        return False
-    return time.time() - float(document["renewed"]) < SECONDS
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

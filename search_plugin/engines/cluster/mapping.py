@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from corpora.errors import UnavailableError
+from encoders.formats import Format
 from search_plugin.engines.cluster.dialect import Dialect, vectors_of
-from search_plugin.schema import FIELDS, IndexSchema, VectorField
+from search_plugin.schema import FIELDS, IndexSchema
 
 if TYPE_CHECKING:
     from search_plugin.schema import FieldKind
@@ -24,7 +28,7 @@ _TYPES: dict[FieldKind, dict[str, Any]] = {
 _STORED = {"type": "keyword", "index": False, "doc_values": False}
 
 LOADING = {"refresh_interval": "-1", "auto_expand_replicas": "false", "number_of_replicas": 0}
-"""Nobody searches yet, and a copy is quicker made at the end."""
+"""Nobody searches yet, and a copy is quicker made at the end. What is refreshed is what `bulk` asks to be."""
 
 SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1"}
 """A copy wherever there is a second node."""
@@ -89,20 +93,28 @@ def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
     Raises:
         UnavailableError: If there is none to be read.
     """
+    from pydantic import TypeAdapter
+
     try:
         stored = mappings["_meta"]["ses"]["schema"]
-        vectors = tuple(VectorField(**vector) for vector in stored["vectors"])
-        return IndexSchema(**{**stored, "vectors": vectors})
-    except (KeyError, TypeError) as error:
-        raise UnavailableError(
-            f"{told} is damaged, or not made by this version of ses; index again with --fresh."
-        ) from error
+        schema = TypeAdapter(IndexSchema).validate_python(stored)
+        # A field's name stands in scripts, so it is none but a format's; what a newer ses may have added matters.
+        formats = {Format(field.name) for field in schema.vectors}
+        understood = orjson.loads(orjson.dumps(schema))
+        sound = len(formats) == len(schema.vectors) and all(understood.get(name) == stored[name] for name in stored)
+    except (KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise UnavailableError(f"{told} is damaged, or not made by this version of ses; index again with --fresh.")
+    return schema
 
 
 def check_unchanged(mappings: Mapping[str, Any], schema: IndexSchema, dialect: Dialect, told: str) -> None:
     """Raise `UnavailableError` if somebody has changed what the fields of an index are."""
-    expected = {"dynamic": "strict", "properties": properties_of(schema, dialect)}
-    if changed := next(_differences(expected, mappings, ""), ""):
+    properties = properties_of(schema, dialect)
+    expected = {"dynamic": "strict", "properties": properties}
+    added = (f"properties.{name}" for name in mappings.get("properties", {}) if name not in properties)
+    if changed := next(chain(_differences(expected, mappings, ""), added), ""):
         raise UnavailableError(
             f"The mapping of {told} was changed by somebody else (at {changed}); "
             "undo that, or index again with --fresh."

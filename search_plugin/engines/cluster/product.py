@@ -9,7 +9,7 @@ from typing import Literal
 import orjson
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.engines.cluster.errors import ClusterError, failure, unreachable
+from search_plugin.engines.cluster.errors import BusyError, failure, unreachable
 from search_plugin.engines.connection import Connection
 
 Kind = Literal["opensearch", "elasticsearch"]
@@ -56,18 +56,19 @@ def split_hosts(url: str) -> tuple[str, ...]:
     from urllib3.exceptions import LocationParseError
     from urllib3.util import parse_url
 
+    if "@" in url:
+        raise InputError(
+            "A URL with a password in it would be seen by everyone; leave it out, and set SES_ENGINE_USERNAME and "
+            "SES_ENGINE_PASSWORD."
+        )
     hosts = []
     for part in url.split(","):
         try:
             parsed = parse_url(part.strip())
         except LocationParseError:
             parsed = parse_url("")
-        if parsed.auth:
-            raise InputError(
-                "A URL with a password in it would be seen by everyone; leave it out, and set SES_ENGINE_USERNAME and "
-                "SES_ENGINE_PASSWORD."
-            )
-        if parsed.scheme not in ("http", "https") or not parsed.host or parsed.path not in (None, "", "/"):
+        beyond = (parsed.path or "").strip("/") or parsed.query is not None or parsed.fragment is not None
+        if parsed.scheme not in ("http", "https") or not parsed.host or beyond:
             raise InputError(f"The engine {part!r} can't be read; write it as http://HOST:PORT.")
         port = parsed.port or (443 if parsed.scheme == "https" else 9200)
         hosts.append(f"{parsed.scheme}://{parsed.host}:{port}")
@@ -92,22 +93,21 @@ def probe(hosts: tuple[str, ...], connection: Connection) -> Product:
     for host in hosts[:-1]:
         try:
             return _ask(host, connection)
-        except ClusterError as error:
-            if error.status:
-                raise
+        except BusyError:
+            continue
     return _ask(hosts[-1], connection)
 
 
 def _ask(host: str, connection: Connection) -> Product:
     import urllib3
 
-    ca_file = str(connection.ca_file) if connection.ca_file else None
     headers = {"accept": "application/json"}
     if connection.authorization:
         headers["authorization"] = connection.authorization
+    trust = connection.tls_context() if host.startswith("https:") else None
     try:
-        with urllib3.PoolManager(ca_certs=ca_file) as pool:
-            reply = pool.request("GET", f"{host}/", headers=headers, timeout=connection.timeout, retries=False)
+        with urllib3.PoolManager(ssl_context=trust) as pool:
+            reply = pool.request("GET", f"{host}/", headers=headers, timeout=connection.limits(), retries=False)
     except (urllib3.exceptions.HTTPError, OSError) as error:
         raise unreachable(host, str(error)) from error
     try:
@@ -122,7 +122,7 @@ def _ask(host: str, connection: Connection) -> Product:
 def _product(host: str, body: object) -> Product:
     version = body.get("version") if isinstance(body, dict) else None
     number = str(version.get("number", "")) if isinstance(version, dict) else ""
-    parts = re.match(r"(\d+)\.(\d+)", number)
+    parts = re.fullmatch(r"(\d{1,9})\.(\d{1,9})[\w.+-]{0,50}", number, re.ASCII)
     if not isinstance(version, dict) or not parts:
         raise UnavailableError(f"{host} is neither OpenSearch nor Elasticsearch; check --engine.")
     kind: Kind = "opensearch" if version.get("distribution") == "opensearch" else "elasticsearch"

@@ -12,6 +12,7 @@ import orjson
 
 from corpora.errors import InputError
 from search_plugin.engines.cluster.dialect import Dialect, Query, raw_closeness
+from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.mapping import TEXT
 from search_plugin.filters.dsl import to_query
 from search_plugin.filters.tree import Filter
@@ -107,16 +108,21 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> Any:
     return field
 
 
-def multi_search(bodies: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return searches as the lines of one request."""
-    header = orjson.dumps({"allow_partial_search_results": False})
-    lines = [line for body in bodies for line in (header, orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))]
+def multi_search(bodies: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """Return the searches of some legs as the lines of one request."""
+    whole: dict[str, Any] = {"allow_partial_search_results": False}
+    lines = []
+    for leg, body in bodies.items():
+        # How rare a word is in all shards decides, or a paper's score would depend on its shard; of one shard the
+        # cluster asks no more than otherwise.
+        header = whole | ({"search_type": "dfs_query_then_fetch"} if leg == LEXICAL else {})
+        lines += [orjson.dumps(header), orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)]
     return b"\n".join([*lines, b""])
 
 
 def scored(hits: Sequence[Mapping[str, Any]], leg: str, schema: IndexSchema, window: int) -> list[Scored]:
     """Return a leg's hits, best first, ties by id, with the scores that all engines give."""
-    found = ((hit["fields"]["id"][0], float(hit["_score"])) for hit in hits)
+    found = ((id_of(hit), float(hit["_score"])) for hit in hits)
     if leg != LEXICAL:
         similarity = schema.vector(leg).similarity
         found = ((id_, raw_closeness(similarity, score)) for id_, score in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
@@ -34,6 +35,9 @@ class Patience(NamedTuple):
 READING = Patience(4.0, 1.0)
 """Somebody waits for the answer."""
 
+ONCE = Patience(0.0, 0.0)
+"""Somebody else tries again."""
+
 
 class Cluster:
     """An OpenSearch or Elasticsearch cluster, asked once what it is.
@@ -53,7 +57,10 @@ class Cluster:
         hosts = split_hosts(url)
         self.product: Product = with_patience(READING, lambda: probe(hosts, connection))
         self.writing = Patience(connection.patience, 5.0)
+        # What it turned out not to have, so that it is asked, and the user told, only once.
+        self.lacking: set[str] = set()
         self._send: Send = open_client(self.product, hosts, connection)
+        self._nodes = len(hosts)
 
     def call(
         self,
@@ -63,6 +70,7 @@ class Cluster:
         *,
         params: Mapping[str, Any] | None = None,
         patience: Patience = READING,
+        check: Callable[[Any], object] | None = None,
     ) -> Any:
         """Send a request and return the parsed reply.
 
@@ -72,6 +80,7 @@ class Cluster:
             body: JSON, or lines of JSON as bytes.
             params: For the URL.
             patience: How long to go on trying while the cluster is busy or away.
+            check: Is shown the reply, and may raise: a `BusyError` counts as the cluster's own.
 
         Returns:
             The reply's JSON.
@@ -83,17 +92,47 @@ class Cluster:
         data = (
             body if isinstance(body, bytes) or body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
         )
-        return with_patience(patience, lambda: self._send(method, path, params or {}, data))
+
+        def attempt() -> Any:
+            reply = self._send(method, path, params or {}, data)
+            if check:
+                check(reply)
+            return reply
+
+        # A client comes to the next node only by another attempt, and one that is lost may take the whole timeout.
+        return with_patience(patience, attempt, attempts=self._nodes)
 
 
-def with_patience(patience: Patience, request: Callable[[], R]) -> R:
-    """Call until it raises no `BusyError`, or patience ends."""
-    from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
+def with_patience(
+    patience: Patience, request: Callable[[], R], stopped: Event | None = None, *, attempts: int = 1
+) -> R:
+    """Call until it raises no `BusyError`, or patience ends.
 
+    Args:
+        patience: How long.
+        request: To call.
+        stopped: Ends patience when it is set.
+        attempts: Made at least, however long they take.
+
+    Returns:
+        What the request returns.
+    """
+    from tenacity import (
+        Retrying,
+        retry_if_exception_type,
+        sleep_using_event,
+        stop_after_attempt,
+        stop_after_delay,
+        stop_when_event_set,
+        wait_random_exponential,
+    )
+
+    stopped = stopped or Event()
     retrying = Retrying(
         retry=retry_if_exception_type(BusyError),
-        stop=stop_after_delay(patience.seconds),
+        stop=(stop_after_delay(patience.seconds) & stop_after_attempt(attempts)) | stop_when_event_set(stopped),
         wait=wait_random_exponential(multiplier=0.1, max=patience.longest),
+        sleep=sleep_using_event(stopped),
         reraise=True,
     )
     return retrying(request)

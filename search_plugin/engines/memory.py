@@ -1,0 +1,61 @@
+"""How much memory an index's vectors take: what searches through an HNSW graph need at hand, outside the Java heap.
+
+Both products publish estimates, and the larger term of the two is taken here. OpenSearch's is
+`1.1 * (bytes of a vector + 8 * m) * n`, with 4 bytes a dimension for whole vectors ("k-NN index", "Memory estimation"),
+1 for Lucene's scalar quantization ("Lucene scalar quantization", "HNSW memory estimation"), 1/2 and 1/8 for 4 bits and
+1 ("Binary quantization"). Elasticsearch ("Tune approximate kNN search", "Ensure data nodes have enough memory") reckons
+only `4 * m` for the graph, and adds to a quantized vector the few bytes that correct its rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from search_plugin.schema import IndexSchema, Quantization
+
+_BYTES_A_DIMENSION: Mapping[Quantization, Fraction] = {
+    "none": Fraction(4),
+    "int8": Fraction(1),
+    "int4": Fraction(1, 2),
+    "1bit": Fraction(1, 8),
+}
+_CORRECTION: Mapping[Quantization, int] = {"none": 0, "int8": 4, "int4": 4, "1bit": 14}
+_LINK_BYTES = 8
+_OVERHEAD = Fraction(11, 10)
+
+
+def vector_bytes(dimension: int, quantization: Quantization) -> int:
+    """Return the bytes of one vector as the graph's searches read it."""
+    return math.ceil(_BYTES_A_DIMENSION[quantization] * dimension) + _CORRECTION[quantization]
+
+
+def estimate(dimension: int, quantization: Quantization, count: int, m: int) -> int:
+    """Estimate the memory of one vector field.
+
+    Args:
+        dimension: Length of the vectors, d.
+        quantization: How they are kept.
+        count: Of vectors, n.
+        m: Links of a node in the graph.
+
+    Returns:
+        Bytes: `1.1 * (vector_bytes + 8 * m) * n`, for whole vectors `1.1 * (4 * d + 8 * m) * n`.
+    """
+    return math.ceil(_OVERHEAD * (vector_bytes(dimension, quantization) + _LINK_BYTES * m) * count)
+
+
+def estimate_index(schema: IndexSchema, counts: Mapping[str, int], m: int, quantization: Quantization) -> int:
+    """Estimate the memory of an index's vectors, kept in some quantization.
+
+    Args:
+        schema: Of the index.
+        counts: Vectors by field.
+        m: Links of a node in the graph.
+        quantization: The index's own, or one to compare with.
+
+    Returns:
+        Bytes, of one copy.
+    """
+    return sum(estimate(field.dimension, quantization, counts.get(field.name, 0), m) for field in schema.vectors)

@@ -1,0 +1,65 @@
+"""Where each setting in force comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
+
+from encoders.registry import DEFAULT_MODEL
+from ses.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A setting in force.
+
+    Attributes:
+        name: Of the setting.
+        value: For people; of a secret only whether it is set.
+        source: `flag`, the environment's variable, the file's path, or `default`.
+    """
+
+    name: str
+    value: str
+    source: str
+
+
+def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
+    """Return all settings with their values and where those come from.
+
+    Args:
+        settings: As `load_settings` gave them for those flags.
+        flags: By setting; None where the user gave none.
+
+    Returns:
+        In the order of `Settings`.
+    """
+    environment = EnvSettingsSource(Settings)()
+    file = TomlConfigSettingsSource(Settings)
+    written = file()
+
+    def source(name: str) -> str:
+        if flags.get(name) is not None:
+            return "flag"
+        if name in environment:
+            return f"SES_{name.upper()}"
+        return str(Path("ses.toml").resolve()) if name in written else "default"
+
+    in_force = {"engine": settings.engine_url, "model": settings.model or DEFAULT_MODEL}
+    return tuple(
+        Origin(name, _shown(in_force.get(name, getattr(settings, name))), source(name))
+        for name in Settings.model_fields
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        return "set" if value.get_secret_value() else "not set"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)

@@ -1,0 +1,96 @@
+"""One of two nodes dies: searching and writing go on with the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from search_plugin.engines.registry import connect
+from search_plugin.plan import Plan, VectorClause
+from tests.engines.conftest import DIMENSION, SCHEMA, documents
+
+pytestmark = pytest.mark.engines_cli
+PLAN = Plan("virus lung", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), None, 20)
+
+
+def free_ports():
+    """The first of two ports that are free with the thousandth after each, for the nodes to talk to each other."""
+    for port in range(9400, 9499, 2):
+        with suppress(OSError):
+            for number in (port, port + 1, port + 1000, port + 1001):
+                with socket.create_server(("127.0.0.1", number)):
+                    pass
+            return port
+    raise AssertionError("no ports are free")
+
+
+@pytest.fixture
+def engine_of():
+    """Starts a cluster of two nodes and connects to both; they are removed after the test."""
+    name = f"nodes-{os.getpid()}"
+    script = os.environ["SES_TEST_ENGINE_COMMAND"]
+
+    def start(kind):
+        port = free_ports()
+        options = ("--name", name, "--port", str(port), "--nodes", "2", "--heap", "512m")
+        subprocess.run([script, "start", kind, *options], check=True, stdout=subprocess.DEVNULL)
+        return connect(f"http://127.0.0.1:{port},http://127.0.0.1:{port + 1}")
+
+    yield start
+    subprocess.run([script, "remove", name], check=True)
+
+
+def filled(engine):
+    index = engine.build("papers", SCHEMA, "source")
+    assert not index.upsert(documents(200))
+    index.finish()
+    engine.publish(index)
+    health = engine.cluster.call("GET", "/_cluster/health", params={"wait_for_status": "green", "timeout": "30s"})
+    assert (health["status"], health["number_of_nodes"]) == ("green", 2)
+    assert connect(engine.url.split(",")[1]).open("papers").count() == 200
+    return engine.open("papers")
+
+
+def kill_node(engine, *, master):
+    """Kill the node that leads the cluster, or the other."""
+    leader = engine.cluster.call("GET", "/_cat/master", params={"format": "json"})[0]["node"]
+    nodes = engine.cluster.call("GET", "/_nodes/process")["nodes"].values()
+    (victim,) = (node["process"]["id"] for node in nodes if (node["name"] == leader) == master)
+    os.kill(victim, signal.SIGKILL)
+
+
+def test_writing_and_searching_go_on_without_one_of_two_nodes(engine_of):
+    engine = engine_of("elasticsearch")
+    index = filled(engine)
+    before = index.search(PLAN)
+    added = documents(600)[200:]
+    for start in range(0, len(added), 50):
+        if start == 150:
+            kill_node(engine, master=False)
+        assert not index.upsert(added[start : start + 50])
+        assert len(index.search(PLAN)["prx"]) == 20
+    index.finish()
+    assert set(engine.open("papers").ids()) == {document.paper.id for document in documents(600)}
+    assert index.search(PLAN) != before
+    with engine.lock("anew"):
+        fresh = engine.build("anew", SCHEMA, "source")
+        assert not fresh.upsert(documents(200))
+        fresh.finish()
+        engine.publish(fresh)
+    assert engine.open("anew").search(PLAN) == before
+    assert sorted(engine.names()) == ["anew", "papers"]
+
+
+def test_searching_goes_on_without_the_node_that_led(engine_of):
+    engine = engine_of("elasticsearch9")
+    index = filled(engine)
+    before = index.search(PLAN)
+    kill_node(engine, master=True)
+    assert [index.search(PLAN) for _ in range(5)] == [before] * 5
+    assert len(index.papers([hit.id for hit in before["prx"]])) == 20

@@ -1,0 +1,120 @@
+"""What is checked before an index takes the place of another: that it is whole, and of one form; and pruning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from corpora.errors import InputError, UnavailableError
+from corpora.paper import Accepted, Rejected
+from indexer.pipeline import index_corpus
+from search_plugin.engines.registry import connect
+from tests.conftest import SERVERS, server_url
+from tests.indexer.jobs import engine_in, make_job, run_job
+from tests.indexer.test_pipeline import counts, expect
+from tests.tiny import papers, write_jsonl
+
+
+def test_papers_the_corpus_no_longer_holds_are_deleted_on_request_only(tmp_path):
+    written = papers(1_200)
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", written)
+    run_job(tmp_path, make_job(tmp_path, corpus))
+    write_jsonl(corpus, written[1_100:])
+    kept = run_job(tmp_path, make_job(tmp_path, corpus))
+    assert (kept.deleted, counts(kept)) == (0, expect(unchanged=100, papers=1_200))
+
+    # A record that can't be read this time is in the corpus all the same.
+    records = [Accepted(n, paper) for n, paper in enumerate(written[1_100:])] + [Rejected(200, "It is torn.", "p00007")]
+    torn = replace(make_job(tmp_path, corpus, prune=True), records=lambda: iter(records))
+    pruned = run_job(tmp_path, torn)
+    assert (pruned.deleted, counts(pruned)) == (1_099, expect(unchanged=100, rejected=1, papers=101))
+    index = engine_in(tmp_path).open("papers")
+    assert sorted(index.ids()) == ["p00007", *(paper.id for paper in written[1_100:])]
+    again = run_job(tmp_path, make_job(tmp_path, corpus, prune=True))
+    assert (again.deleted, again.papers) == (1, 100)
+
+
+class Forgetful:
+    """An index that loses something without a word."""
+
+    def __init__(self, index, *, papers=0, vectors=0):
+        self._index = index
+        self._papers = papers
+        self._vectors = vectors
+
+    def __getattr__(self, name):
+        return getattr(self._index, name)
+
+    def upsert(self, documents):
+        return self._index.upsert(documents[self._papers :])
+
+    def count(self, field=None):
+        return self._index.count(field) - (self._vectors if field else 0)
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        (
+            {"papers": 1},
+            r"holds 29 papers and was given 30, so it was not put in place of the one before; run",
+        ),
+        (
+            {"vectors": 2},
+            r"Only 28 of the 30 papers in the index papers have a prx vector; .* again with --fresh",
+        ),
+    ],
+)
+def test_an_index_that_is_not_whole_does_not_replace_the_one_before(tmp_path, lost, message):
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(20))
+    run_job(tmp_path, make_job(tmp_path, corpus))
+    write_jsonl(corpus, papers(30))
+    engine = engine_in(tmp_path)
+    build, opened = engine.build, engine.open
+    engine.build = lambda *given: Forgetful(build(*given), **lost)
+    with pytest.raises(UnavailableError, match=message):
+        index_corpus(make_job(tmp_path, corpus, fresh=True), engine)
+    assert (engine.open("papers").generation, engine.open("papers").count()) == (1, 20)
+    # In a live index nothing is swapped, and it is told all the same.
+    engine.open = lambda name: Forgetful(opened(name), **lost)
+    with pytest.raises(UnavailableError, match=message.replace(", so it was not put in place of the one before", "")):
+        index_corpus(make_job(tmp_path, corpus), engine)
+    # What was lost is written by the next run, and then all is well.
+    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(
+        new=lost.get("papers", 0), unchanged=30 - lost.get("papers", 0), papers=30
+    )
+
+
+def test_the_form_of_vectors_is_chosen_once(tmp_path):
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(5))
+    with pytest.raises(InputError, match="embedded engine keeps vectors whole; leave --quantization out, or use a"):
+        run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
+    run_job(tmp_path, make_job(tmp_path, corpus, quantization="none"))
+    with pytest.raises(InputError, match="keeps its vectors in the form none; leave --quantization out, or"):
+        run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
+    assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=5, papers=5)
+
+
+@pytest.mark.parametrize("lane", [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])
+def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
+    engine = connect(server_url(lane))
+    engine.drop("pipeline")
+    try:
+        corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(40))
+        made = index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int8"), engine)
+        assert counts(made) == expect(new=40, papers=40)
+        with pytest.raises(InputError, match=r"in the form int8; leave --quantization out, or .* --quantization int4"):
+            index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int4"), engine)
+        write_jsonl(corpus, papers(30))
+        pruned = index_corpus(make_job(tmp_path, corpus, "pipeline", prune=True), engine)
+        assert (pruned.deleted, counts(pruned)) == (10, expect(unchanged=30, papers=30))
+        index = engine.open("pipeline")
+        assert index.schema.quantization == "int8"
+        engine.cluster.call("PUT", f"/{index.physical}/_doc/x", {"id": "x", "title": "t"}, params={"refresh": "true"})
+        with pytest.raises(UnavailableError, match="Only 30 of the 31 papers in the index pipeline have a prx vector"):
+            index_corpus(make_job(tmp_path, corpus, "pipeline"), engine)
+        # It is none of the corpus, so that pruning heals the index.
+        assert index_corpus(make_job(tmp_path, corpus, "pipeline", prune=True), engine).deleted == 1
+    finally:
+        engine.drop("pipeline")

@@ -1,0 +1,151 @@
+"""Replies recorded from OpenSearch 3.6 and Elasticsearch 9.4, shortened, and what users are told about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpora.errors import InputError
+from search_plugin.engines.cluster.errors import BusyError, ClusterError, blockade, cause, failure, unreachable
+
+URL = "http://127.0.0.1:9200"
+MORE = "; for more information, see the documentation"
+
+
+def told(kind, reason, **more):
+    """A reply as both products shape it, with the cause told twice."""
+    return {"error": {"root_cause": [{"type": kind, "reason": reason}], "type": kind, "reason": reason, **more}}
+
+
+def in_shards(kind, reason):
+    """As a search that failed in its shards."""
+    failed = [{"shard": 0, "index": "i", "node": "n", "reason": {"type": kind, "reason": reason}}]
+    return {
+        "error": {
+            "root_cause": [],
+            "type": "search_phase_execution_exception",
+            "reason": "all shards failed",
+            "failed_shards": failed,
+        }
+    }
+
+
+def block(reason):
+    return told("cluster_block_exception", f"index [i] blocked by: [{reason}];")
+
+
+FLOOD = "TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark, index has read-only-allow-delete block"
+NESTED = "failed to create query: Query contains too many nested clauses; maxClauseCount is set to 8192"
+CLAUSES = "failed to create query: maxClauseCount is set to 1024"
+QUEUE = "rejected execution of TimedRunnable on QueueResizingOpenSearchThreadPoolExecutor"
+BREAKER = "[parent] Data too large, data for [<http_request>] would be larger than the limit of [510027366/486.3mb]"
+UNAUTHORIZED = "action [indices:data/write/bulk[s]] is unauthorized for user [reader] with effective roles [viewer]"
+CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. current document has seqNo [0]"
+
+
+@pytest.mark.parametrize(
+    ("status", "reply", "kind", "sentence"),
+    [
+        (400, told("query_shard_exception", NESTED), InputError, "so many words or conditions at once; shorten the"),
+        (400, in_shards("query_shard_exception", NESTED), InputError, "so many words or conditions"),
+        (400, told("query_shard_exception", CLAUSES), InputError, "so many words or conditions"),
+        (400, in_shards("too_many_clauses", "maxClauseCount is set to 1024"), InputError, "so many words"),
+        (401, told("security_exception", "missing authentication credentials"), ClusterError, "asks who you are; set"),
+        (401, "Unauthorized", ClusterError, "set SES_ENGINE_USERNAME and SES_ENGINE_PASSWORD, or SES_ENGINE_API_KEY"),
+        (403, told("security_exception", UNAUTHORIZED), ClusterError, r"does not allow this \(action .*may\.$"),
+        (
+            403,
+            block("FORBIDDEN/8/index write (api)"),
+            ClusterError,
+            r"has set; remove index\.blocks\.write, and run",
+        ),
+        (403, block("FORBIDDEN/5/index read-only (api)"), ClusterError, r"remove index\.blocks\.read_only, and run"),
+        (429, block(FLOOD), ClusterError, "disk is nearly full; free some space there, and run the same command again"),
+        (429, block(FLOOD + MORE), ClusterError, "disk is nearly full"),
+        (403, block("FORBIDDEN/12/index read-only / allow delete (api)"), ClusterError, "disk is nearly full"),
+        (429, told("rejected_execution_exception", QUEUE), BusyError, r"answered 429 \(rejected execution.*wait a"),
+        (429, told("circuit_breaking_exception", BREAKER), BusyError, "Data too large"),
+        (502, "<html>Bad Gateway</html>", BusyError, "answered 502 .*Bad Gateway.*run the same command again"),
+        (503, in_shards("no_shard_available_action_exception", "x"), BusyError, "answered 503"),
+        (504, None, BusyError, "answered 504"),
+        (409, told("version_conflict_engine_exception", CONFLICT), ClusterError, "answered 409 .*required seqNo"),
+        (
+            404,
+            told("index_not_found_exception", "no such index [i]"),
+            ClusterError,
+            "has no index i any more: somebody deleted it",
+        ),
+        (405, {"error": "Incorrect HTTP method", "status": 405}, ClusterError, "Incorrect HTTP method"),
+        (400, {"error": {"root_cause": ["odd"], "reason": "r"}}, ClusterError, r"answered 400 \(r\)"),
+        (500, [1, 2], ClusterError, "answered 500"),
+        (500, {"error": None}, ClusterError, "answered 500"),
+        (500, told("x", "long " * 1000), ClusterError, "look into its log"),
+    ],
+)
+def test_replies_become_sentences(status, reply, kind, sentence):
+    error = failure(URL, status, reply)
+    assert type(error) is kind
+    with pytest.raises(kind, match=sentence):
+        raise error
+    assert str(error).startswith(URL)
+    assert str(error).endswith(".")
+    assert "\n" not in str(error)
+    assert len(str(error)) < 600
+    assert error.exit_code == (2 if kind is InputError else 3)
+
+
+def test_the_innermost_cause_is_told():
+    reply = told("search_phase_execution_exception", "all shards failed")
+    assert cause(reply) == ("search_phase_execution_exception", "all shards failed")
+    assert cause(in_shards("script_exception", "runtime error")) == ("script_exception", "runtime error")
+    item = {
+        "_id": "3",
+        "status": 400,
+        "error": {
+            "type": "document_parsing_exception",
+            "reason": "failed to parse field [year] of type [integer] in document with id '3'",
+            "caused_by": {"type": "number_format_exception", "reason": 'For input string: "x"'},
+        },
+    }
+    kind, reason = cause(item)
+    assert kind == "document_parsing_exception"
+    assert reason.endswith("""with id '3': For input string: "x\"""")
+
+
+def test_errors_keep_status_and_kind():
+    exists = failure(URL, 400, told("resource_already_exists_exception", "index [i] already exists"))
+    assert (exists.status, exists.kind) == (400, "resource_already_exists_exception")
+    assert failure(URL, 409, told("version_conflict_engine_exception", CONFLICT)).status == 409
+    assert failure(URL, 503, "").status == 503
+    assert blockade(URL, "mapper_parsing_exception", "a field named watermark is read-only") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "kind", "sentence"),
+    [
+        (
+            URL,
+            "[Errno 111] Connection refused",
+            BusyError,
+            r"does not answer \(.*refused\); start it",
+        ),
+        (URL, "Read timed out. (read timeout=30)", BusyError, "does not answer"),
+        (
+            "https://h:1",
+            "[SSL: CERTIFICATE_VERIFY_FAILED] self-signed",
+            ClusterError,
+            "trust; set SES_ENGINE_CA",
+        ),
+        (
+            "https://h:1",
+            "[SSL: WRONG_VERSION_NUMBER] wrong",
+            ClusterError,
+            "TLS; write the URL with http:",
+        ),
+        ("https://h:1", "[SSL] record layer failure", ClusterError, "does not speak TLS"),
+    ],
+)
+def test_silence_becomes_a_sentence(url, reason, kind, sentence):
+    error = unreachable(url, reason)
+    assert type(error) is kind
+    with pytest.raises(kind, match=sentence):
+        raise error

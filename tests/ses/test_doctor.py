@@ -1,0 +1,182 @@
+"""`ses doctor` over a folder and without an engine; clusters are in tests/engines/test_diagnosis.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import version
+
+import pytest
+from click.testing import CliRunner
+from filelock import FileLock
+
+from corpora.errors import InputError
+from search_plugin.engines.registry import connect
+from search_plugin.schema import IndexSchema, VectorField
+from ses.cli import ses as command
+from tests.tiny import make_model, papers, write_jsonl
+
+NOWHERE = "http://127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A data folder with an index `jsonl` in it, its corpus and its model."""
+    folder = tmp_path_factory.mktemp("home")
+    make_model(folder / "model")
+    write_jsonl(folder / "corpus.jsonl", papers(60))
+    done = ses(folder, "index", "--corpus", "jsonl", "--path", folder / "corpus.jsonl", "--model", folder / "model")
+    assert done.exit_code == 0, done.stderr
+    return folder
+
+
+def ses(folder, *arguments, **environment):
+    """Run a command in this process, which is quicker by seconds than one of its own."""
+    variables = dict.fromkeys((name for name in os.environ if name.startswith("SES_")), None)
+    variables |= {"SES_DATA_DIR": str(folder / "data"), "SES_CACHE_DIR": str(folder / "cache")}
+    done = CliRunner(env={**variables, **environment}).invoke(command, list(map(str, arguments)))
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def told(home, *arguments, code=0, **environment):
+    done = ses(home, "doctor", "--json", *arguments, **{"SES_MODEL": str(home / "model"), **environment})
+    assert done.exit_code == code, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_tells_what_is_installed_and_found(home):
+    found = told(home)
+    assert found["python"] == platform.python_version()
+    parts = {part["package"]: part for part in found["parts"]}
+    assert parts["opensearch-py"]["extra"] == "opensearch"
+    for name, part in parts.items():
+        if part["version"] is not None:
+            assert part["version"] == version(name)
+    (index,) = found["engine"]["indexes"]
+    assert (index["name"], index["generation"], index["papers"], index["leftovers"]) == ("jsonl", 1, 60, [])
+    assert [(vector["field"], vector["count"]) for vector in index["vectors"]] == [("prx", 60)]
+    assert index["fingerprint"] == found["model"]["fingerprint"] != ""
+    assert found["index_models"][index["model"]]["folder"] == str(home / "model")
+    details = found["engine"]["details"]
+    assert details["folder"] == str(home / "data/indexes")
+    assert index["disk_bytes"] == sum(
+        path.stat().st_size for path in (home / "data/indexes/jsonl.v1.lance").rglob("*") if path.is_file()
+    )
+    assert details["size_bytes"] >= index["disk_bytes"]
+    assert details["free_bytes"] > 0
+    assert (found["engine"]["product"], found["engine"]["executors"]) == ("LanceDB", ["client"])
+    assert found["troubles"] == []
+
+
+def test_tells_the_same_to_people(home):
+    done = ses(home, "doctor", SES_MODEL=str(home / "model"))
+    assert (done.exit_code, done.stderr) == (0, "")
+    for part in (
+        f"Python {platform.python_version()}",
+        f"Engine lance:{home / 'data/indexes'}: LanceDB",
+        "Index jsonl: version 1; 60 papers",
+        "prx: 60 vectors of ",
+        "All is well.",
+        "[SES_MODEL]",
+    ):
+        assert part in done.stdout
+
+
+def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ses.toml").write_text('threads = 3\nruntime = "openvino"\nengine_token = "hidden-in-file"\n')
+    done = ses(
+        home,
+        "doctor",
+        "--json",
+        "--engine",
+        f"lance:{tmp_path / 'x'}",
+        SES_RUNTIME="onnx",
+        SES_MODEL=str(home / "model"),
+        SES_ENGINE="lance:elsewhere",
+        SES_ENGINE_USERNAME="ada",
+        SES_ENGINE_PASSWORD="hidden-in-environment",  # noqa: S106
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "hidden" not in done.stdout
+    settings = {
+        setting["name"]: (setting["value"], setting["source"]) for setting in json.loads(done.stdout)["settings"]
+    }
+    file = str(tmp_path / "ses.toml")
+    assert settings["engine"] == (f"lance:{tmp_path / 'x'}", "flag")
+    assert settings["threads"] == ("3", file)
+    assert settings["runtime"] == ("onnx", "SES_RUNTIME")
+    assert settings["precision"] == ("int8", "default")
+    assert settings["engine_token"] == ("set", file)
+    assert settings["engine_password"] == ("set", "SES_ENGINE_PASSWORD")
+    assert settings["engine_api_key"] == ("not set", "default")
+
+
+def test_without_an_engine_it_tells_the_rest_and_fails(home):
+    found = told(home, "--engine", NOWHERE, code=3)
+    assert found["engine"] is None
+    assert found["model"]["folder"] == str(home / "model")
+    assert len(found["troubles"]) == 1
+    assert f"{NOWHERE} does not answer" in found["troubles"][0]
+    done = ses(home, "doctor", "--engine", NOWHERE, SES_MODEL=str(home / "model"))
+    assert done.exit_code == 3
+    assert f"Engine {NOWHERE}: does not answer" in done.stdout
+
+
+def test_a_model_that_is_gone_or_another_is_told(home, tmp_path):
+    other = make_model(tmp_path / "other", seed=5)
+    (home / "model").rename(home / "hidden")
+    try:
+        (trouble,) = told(home, SES_MODEL=str(other), code=3)["troubles"]
+        assert trouble.startswith("The index jsonl can be searched by words only, until its model is found: There is")
+        other.rename(home / "model")
+        (trouble,) = told(home)["troubles"]
+        assert trouble.startswith("The index jsonl was made by another ")
+        (home / "model").rename(other)
+    finally:
+        (home / "hidden").rename(home / "model")
+
+
+def test_a_default_model_that_is_not_there_is_told(home):
+    found = told(home, SES_MODEL="no-such-model", code=3)
+    assert found["model"]["folder"] is None
+    assert "no-such-model" in found["troubles"][0]
+    assert found["engine"]["indexes"][0]["papers"] == 60
+
+
+def test_what_an_interrupted_build_left_is_told_unless_it_goes_on(home, tmp_path):
+    engine = connect(f"lance:{tmp_path / 'indexes'}")
+    engine.build("a", IndexSchema("m", "f", (VectorField("prx", 4, "cosine"),)), "source")
+    (trouble,) = told(home, "--engine", engine.url)["troubles"]
+    assert trouble.startswith("An interrupted build of the index a has left version 1; run the same")
+    with FileLock(tmp_path / "indexes" / "a.lock"):
+        found = told(home, "--engine", engine.url)
+    assert (found["troubles"], found["engine"]["indexes"][0]["details"]) == ([], {"being_written": True})
+
+
+def test_a_damaged_index_is_told_beside_the_others(home, tmp_path):
+    import shutil
+
+    shutil.copytree(home / "data/indexes", tmp_path / "indexes")
+    (tmp_path / "indexes" / "bad.json").write_text("?")
+    found = told(home, "--engine", f"lance:{tmp_path / 'indexes'}")
+    assert {index["name"]: index["papers"] for index in found["engine"]["indexes"]} == {"bad": 0, "jsonl": 60}
+    assert "delete it and index again" in found["troubles"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--engine", "solr://x"], "no engine for"),
+        (["--index", "none"], "There is no index 'none'"),
+        (["--engine", "http://ada:secret@localhost"], "seen by everyone"),
+    ],
+)
+def test_wrong_usage(home, arguments, part):
+    with pytest.raises(InputError, match=part) as raised:
+        ses(home, "doctor", *arguments, SES_MODEL=str(home / "model"))
+    assert "secret" not in str(raised.value)
