@@ -10,7 +10,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.schema import IndexSchema, VectorField
 from tests.conftest import NODES, SECURED, SERVERS, server_connection, server_url
 from tests.faults import FaultProxy
-from tests.tiny import papers
+from tests.tiny import make_model, papers, write_jsonl
 
 DIMENSION = 16
 SCHEMA = IndexSchema("tiny", "0123456789abcdef", (VectorField("prx", DIMENSION, "cosine"), VectorField("clf", 8, "l2")))
@@ -42,9 +42,17 @@ def empty(server):
         server.cluster.call("DELETE", f"/{physical}")
 
 
-@pytest.fixture(params=[pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])
+def _lanes(names):
+    return [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in names]
+
+
+every_version = pytest.mark.parametrize("server", _lanes(SERVERS), indirect=True)
+"""For tests of what one version may do another way than the next."""
+
+
+@pytest.fixture(params=_lanes(["opensearch", "elasticsearch9"]))
 def server(request):
-    """A real server without any index of ses."""
+    """A real server without any index of ses; one of each product unless the test is of `every_version`."""
     plain = connect(server_url(request.param))
     empty(plain)
     yield plain
@@ -56,6 +64,15 @@ def proxy(server):
     """Stands before the server, and misbehaves when told to."""
     with FaultProxy(server.url) as between:
         yield between
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a model and a corpus of 120 papers."""
+    folder = tmp_path_factory.mktemp("home")
+    make_model(folder / "model")
+    write_jsonl(folder / "corpus.jsonl", papers(120))
+    return folder
 
 
 def documents(count, *, seed=0):

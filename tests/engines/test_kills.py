@@ -78,11 +78,6 @@ UPDATE = [("_bulk", 1)]
 FRESH = [("_bulk", 2), ("_aliases", 1)]
 
 
-@pytest.mark.parametrize(
-    "server",
-    [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in ("opensearch", "elasticsearch9")],
-    indirect=True,
-)
 def test_killed_runs_end_in_the_index_of_an_uninterrupted_one(server, proxy, home):
     run_job(home.folder, make_job(home.folder, home.first, "reference"), server.url)
     after_first = contents(home.folder, "reference", IDS, server.url)

@@ -190,8 +190,7 @@ class ClusterEngine:
         actions.append({"remove": {"index": f"ses.{name}.v*", "alias": _previous(name), "must_exist": False}})
         if before:
             replaced = physical_name(name, before.number)
-            # It is gone already where the answer to an earlier attempt was lost.
-            actions.append({"remove": {"index": replaced, "alias": name, "must_exist": False}})
+            actions.append({"remove": {"index": replaced, "alias": name}})
             actions.append({"add": {"index": replaced, "alias": _previous(name)}})
         self.cluster.call("POST", "/_aliases", {"actions": actions}, patience=self.cluster.writing)
 

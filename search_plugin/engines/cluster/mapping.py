@@ -27,10 +27,16 @@ _TYPES: dict[FieldKind, dict[str, Any]] = {
 }
 _STORED = {"type": "keyword", "index": False, "doc_values": False}
 
-LOADING = {"refresh_interval": "-1", "auto_expand_replicas": "false", "number_of_replicas": 0}
-"""Nobody searches yet, and a copy is quicker made at the end. What is refreshed is what `bulk` asks to be."""
+LOADING = {
+    "refresh_interval": "-1",
+    "auto_expand_replicas": "false",
+    "number_of_replicas": 0,
+    "merge.policy.segments_per_tier": 100,
+}
+"""Nobody searches yet, and a copy is quicker made at the end. What is refreshed is what `bulk` asks to be, and what that
+makes is merged once at the end instead of again and again: each merge builds graphs anew."""
 
-SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1"}
+SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1", "merge.policy.segments_per_tier": 10}
 """A copy wherever there is a second node."""
 
 
