@@ -1,7 +1,7 @@
 """`ses index` as a whole: against the encoding alone, a second time, and its memory at 5,000 and 33,000 papers.
 
 Each run is a process of its own, in a data folder of its own. Needs SES_TEST_DATA.
-Run: python -m benchmarks.indexing [RUNTIME] [SMALL] [LARGE]
+Run: python -m benchmarks.indexing [RUNTIME] [SIZE ...] [ENGINE], such as http://HOST:9200; else the embedded one.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ def run(home: Path, *arguments: str) -> tuple[dict[str, float], float]:
 
 def main() -> None:
     runtime = sys.argv[1] if len(sys.argv) > 1 else "onnx"
-    sizes = [int(size) for size in sys.argv[2:4]] or [5_000, 33_000]
+    sizes = [int(argument) for argument in sys.argv[2:] if argument.isdigit()] or [5_000, 33_000]
+    engines = [argument for argument in sys.argv[2:] if not argument.isdigit()]
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         corpus = home / "papers.jsonl"
         with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
             corpus.write_text("".join(islice(file, max(sizes))), encoding="utf-8")
         given = ("--corpus", "jsonl", "--path", str(corpus), "--runtime", runtime)
+        given += ("--engine", engines[0]) if engines else ()
         run(home, *given, "--limit", "1", "--index", "warm-up")  # builds the model's graph
         for size in sizes:
             name = f"papers-{size}"
-            first, memory = run(home, *given, "--limit", str(size), "--index", name)
+            first, memory = run(home, *given, "--limit", str(size), "--index", name, "--fresh")
             again, _ = run(home, *given, "--limit", str(size), "--index", name)
             print(f"{size:,} papers of PubMed, {runtime} int8:")
             print(f"  the whole run over the encoding alone: {first['seconds'] / first['encoding_seconds']:.3f}x")

@@ -33,8 +33,8 @@ LOADING = {
     "number_of_replicas": 0,
     "merge.policy.segments_per_tier": 100,
 }
-"""Nobody searches yet, and a copy is quicker made at the end. What is refreshed is what `bulk` asks to be, and what that
-makes is merged once at the end instead of again and again: each merge builds graphs anew."""
+"""Nobody searches yet, and a copy is quicker made at the end. What is refreshed is what `bulk` asks to be, and what
+that makes is merged once at the end instead of again and again: each merge builds graphs anew."""
 
 SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1", "merge.policy.segments_per_tier": 10}
 """A copy wherever there is a second node."""
