@@ -16,16 +16,27 @@ DIMENSION = 16
 SCHEMA = IndexSchema("tiny", "0123456789abcdef", (VectorField("prx", DIMENSION, "cosine"), VectorField("clf", 8, "l2")))
 
 
-ENGINES = ["lance", *(pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in (SERVERS | SECURED | NODES))]
+def _lanes(names):
+    return [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in names]
+
+
+ENGINES = ["lance", *_lanes(SERVERS)]
+EVERYWHERE = [*ENGINES, *_lanes(SECURED), *_lanes(NODES)]
+"""Also where there is a password and where there are two nodes: for the tests of what every engine does."""
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request, tmp_path):
     """An engine without any index, in a folder or on a real server."""
-    if request.param == "lance":
-        yield connect(f"lance:{tmp_path / 'indexes'}")
+    yield from emptied(request.param, tmp_path)
+
+
+def emptied(lane, folder):
+    """Give the engine of a lane without any index, and leave none behind."""
+    if lane == "lance":
+        yield connect(f"lance:{folder / 'indexes'}")
         return
-    server = connect(server_url(request.param), server_connection(request.param))
+    server = connect(server_url(lane), server_connection(lane))
     empty(server)
     yield server
     empty(server)
@@ -40,10 +51,6 @@ def empty(server):
     """Delete all that ses ever made there, what was never published and the locks too."""
     for physical in server.cluster.call("GET", "/ses.*"):
         server.cluster.call("DELETE", f"/{physical}")
-
-
-def _lanes(names):
-    return [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in names]
 
 
 every_version = pytest.mark.parametrize("server", _lanes(SERVERS), indirect=True)

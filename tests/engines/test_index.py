@@ -12,7 +12,12 @@ from search_plugin.engines.base import Document
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
-from tests.engines.conftest import DIMENSION, SCHEMA, documents
+from tests.engines.conftest import DIMENSION, EVERYWHERE, SCHEMA, documents, emptied
+
+
+@pytest.fixture(params=EVERYWHERE)
+def engine(request, tmp_path):
+    yield from emptied(request.param, tmp_path)
 
 
 def test_gives_back_papers_hashes_and_vectors_as_written(filled):

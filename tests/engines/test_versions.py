@@ -9,7 +9,12 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.registry import connect
-from tests.engines.conftest import SCHEMA, another, documents
+from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied
+
+
+@pytest.fixture(params=EVERYWHERE)
+def engine(request, tmp_path):
+    yield from emptied(request.param, tmp_path)
 
 
 def build(engine, name, count):

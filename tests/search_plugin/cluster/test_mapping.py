@@ -127,6 +127,7 @@ def test_the_whole_body(dialect):
         "number_of_replicas": 0,
         "auto_expand_replicas": "false",
         "refresh_interval": "-1",
+        "merge.policy.segments_per_tier": 100,
         "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
         **({"knn": True} if dialect is OPENSEARCH else {}),
     }
