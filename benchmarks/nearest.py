@@ -1,7 +1,8 @@
 """Approximate against exact nearest papers on real vectors: recall@10 and time, by engine and quantization.
 
 Encodes PubMed abstracts by the default model (about two minutes), and searches with SciFact's claims.
-Needs SES_TEST_DATA. Run: python -m benchmarks.nearest [PAPERS] [ENGINE ...]; without engines, LanceDB's kinds of index.
+Needs SES_TEST_DATA. Run: python -m benchmarks.nearest [PAPERS] [FORM ...] [ENGINE ...], such as none int8
+http://HOST:9200; without forms all, without engines LanceDB's kinds of index.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ def main() -> None:
         with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
             queries = encoder.encode([json.loads(line)["text"] for line in islice(file, QUERIES)], Format.QRY)
         print(f"{count:,} papers of PubMed, {len(queries)} claims of SciFact, the 100 nearest of each")
-        for url in sys.argv[2:]:
-            for quantization in get_args(Quantization):
+        forms = [argument for argument in sys.argv[2:] if argument in get_args(Quantization)]
+        urls = [argument for argument in sys.argv[2:] if argument not in forms]
+        for url in urls:
+            for quantization in forms or get_args(Quantization):
                 in_cluster(url, quantization, vectors, queries)
-        if not sys.argv[2:]:
+        if not urls:
             in_lance(folder, vectors, queries)
 
 
