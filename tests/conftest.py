@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,10 @@ LANES = {
         _given("SES_TEST_ENGINE_COMMAND"), "set SES_TEST_ENGINE_COMMAND to a script that starts and kills servers"
     ),
 }
+
+# A busy machine is no bug: no test may fail for the time it took.
+settings.register_profile("ses", deadline=None)
+settings.load_profile("ses")
 
 _required = pytest.StashKey[tuple[str, ...]]()
 _passed = pytest.StashKey[Counter[str]]()
