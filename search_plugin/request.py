@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.errors import InputError
+from search_plugin.executors.registry import DEFAULT_EXECUTOR
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.schema import FIELDS, resolve_field
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
 
 Mode = Literal["lexical", "vector", "hybrid"]
-
-DEFAULT_EXECUTOR = "client"
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000

@@ -9,9 +9,9 @@ import rich_click as click
 
 from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
-from search_plugin.executors.registry import EXECUTORS
+from search_plugin.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
 from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
-from search_plugin.request import DEFAULT_EXECUTOR, Mode
+from search_plugin.request import Mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 

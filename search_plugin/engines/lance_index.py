@@ -30,9 +30,6 @@ PARTITIONED_FROM = 5_000
 which up to 160,000 papers are all of them: exact, and faster than LanceDB's plain scan. HNSW is no faster at such
 sizes, slower to build, and not exact (docs/benchmarks.md)."""
 
-PROBES = 20
-"""Partitions searched at least; more where a filter leaves too few papers in them."""
-
 _ENGLISH = {"language": "English", "stem": True, "remove_stop_words": True}
 
 _LISTS = ("authors", "types", "fields", "identifiers", "references")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Engine
@@ -22,6 +22,14 @@ def _lance(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 -
 
 
 def _cluster(url: str, connection: Connection | None) -> Engine:
+    from importlib.util import find_spec
+
+    # What both extras bring, and a client alone does not.
+    if not find_spec("tenacity"):
+        raise UnavailableError(
+            "A cluster needs its client, which is not installed; "
+            "run `pip install 'ses[opensearch]'` or `pip install 'ses[elasticsearch]'`."
+        )
     from search_plugin.engines.cluster.engine import ClusterEngine
 
     return ClusterEngine(url, connection)

@@ -19,11 +19,10 @@ from search_plugin.executors.server import (
     RANK_CONSTANT,
     index_of,
     is_weighted,
+    leg_queries,
     leg_shares,
-    lexical_query,
     read_fused,
     refused,
-    vector_query,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def _kind(product: Product, fusion: str) -> str:
 
 def _joined(index: ClusterIndex, plan: Plan, request: SearchRequest, kind: str) -> dict[str, Any]:
     """Return the retriever that joins the legs."""
-    legs = _legs(index, plan)
+    legs = _retrievers(index, plan)
     weights = leg_shares(plan, request)
     if kind == "linear":
         weighted = [
@@ -95,11 +94,9 @@ def _joined(index: ClusterIndex, plan: Plan, request: SearchRequest, kind: str) 
     return {"rrf": {"retrievers": legs, "rank_constant": RANK_CONSTANT, "rank_window_size": plan.window}}
 
 
-def _legs(index: ClusterIndex, plan: Plan) -> list[dict[str, Any]]:
-    """Return the legs as retrievers; a graph search reads the same as a query and as a retriever."""
-    queries = [lexical_query(plan)] if plan.words else []
-    queries += [vector_query(index, plan, clause) for clause in plan.vectors]
-    return [query if "knn" in query else {"standard": {"query": query}} for query in queries]
+def _retrievers(index: ClusterIndex, plan: Plan) -> list[dict[str, Any]]:
+    # A graph search reads the same as a query and as a retriever.
+    return [query if "knn" in query else {"standard": {"query": query}} for query in leg_queries(index, plan)]
 
 
 def _is_missing(error: ClusterError, kind: str) -> bool:

@@ -24,11 +24,10 @@ from search_plugin.executors.server import (
     RANK_CONSTANT,
     index_of,
     is_weighted,
+    leg_queries,
     leg_shares,
-    lexical_query,
     read_fused,
     refused,
-    vector_query,
 )
 
 if TYPE_CHECKING:
@@ -115,8 +114,7 @@ def pipeline_name(fusion: str, pipeline: Mapping[str, Any]) -> str:
 
 
 def _body(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
-    queries = [lexical_query(plan)] if plan.words else []
-    queries += [vector_query(index, plan, clause) for clause in plan.vectors]
+    queries = leg_queries(index, plan)
     return {
         "query": {"hybrid": {"queries": queries, "pagination_depth": plan.window}},
         "size": min(len(queries) * plan.window, MAX_HITS),

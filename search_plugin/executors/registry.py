@@ -58,6 +58,8 @@ EXECUTORS: Mapping[str, Executor] = {
     "es-retriever": _es_retriever,
 }
 
+DEFAULT_EXECUTOR = "client"
+
 
 def get_executor(name: str) -> Executor:
     """Return the executor of that name, or raise `InputError` naming those there are."""

@@ -34,12 +34,13 @@ def index_of(index: Index, kind: Kind, executor: str) -> ClusterIndex:
     return index
 
 
-def lexical_query(plan: Plan) -> Query:
-    """Return the lexical leg as one query."""
-    return words_query(plan.words, condition(plan.filter))
+def leg_queries(index: ClusterIndex, plan: Plan) -> list[Query]:
+    """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
+    lexical = [words_query(plan.words, condition(plan.filter))] if plan.words else []
+    return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 
-def vector_query(index: ClusterIndex, plan: Plan, clause: VectorClause) -> Query:
+def _vector_query(index: ClusterIndex, plan: Plan, clause: VectorClause) -> Query:
     """Return a vector leg as one query.
 
     A request that joins legs has one `rescore` for all of them, which would rank the lexical leg again too. So where

@@ -216,3 +216,9 @@ def test_hosts_that_do_not_answer_are_passed_over(closed_port):
     refused(
         UnavailableError, rf"{down} does not answer \(.*[Rr]efused.*\); start it, or check --engine", down, PASSWORD
     )
+
+
+def test_a_cluster_without_any_extra_is_told_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UnavailableError, match=r"needs its client, .*; run `pip install 'ses\[opensearch\]'` or"):
+        connect("http://127.0.0.1:1")

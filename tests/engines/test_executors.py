@@ -263,14 +263,14 @@ def test_elasticsearch_without_retrievers_falls_back_and_says_so_once(elasticsea
 def test_the_legs_of_a_retriever_are_the_clients_legs(elasticsearch, quantization):
     """No server here has `linear`; but its legs are searches of their own, and bring what ours bring."""
     from search_plugin.engines.cluster.queries import ID_COLUMN, scored
-    from search_plugin.executors.es_retriever import _legs
+    from search_plugin.executors.es_retriever import _retrievers
 
     index = publish(elasticsearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))
     for exact in (False, True):
         for plan in plans(20, exact=exact):
             plan = replace(plan, filter=parse_filter("year>=2000"))
             ours = index.search(plan)
-            for leg, retriever in zip(plan.legs, _legs(index, plan), strict=True):
+            for leg, retriever in zip(plan.legs, _retrievers(index, plan), strict=True):
                 reply = index.ask_search({"retriever": retriever, "size": 20, **ID_COLUMN})
                 theirs = scored(reply["hits"]["hits"], leg, index.schema, 20)
                 assert [hit.score for hit in theirs] == pytest.approx([hit.score for hit in ours[leg]], abs=CLOSE)

@@ -57,8 +57,8 @@ class ClusterIndex:
         # Only what goes by an alias can be kept from making an index anew that somebody has deleted.
         self._alias = f"{self.physical}.writing"
         self._writable = False
-        # What an interrupted run wrote may not be searchable yet.
-        self._stale = True
+        # What an interrupted run wrote may not be searchable yet. Who only searches need not, and may not, refresh.
+        self._stale = lease is not None
         self._loading: bool | None = None
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
@@ -110,7 +110,6 @@ class ClusterIndex:
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
-        self._refresh()
         query = {"exists": {"field": self.schema.vector(field).name}} if field else {"match_all": {}}
         return int(self._ask("_count", {"query": query})["count"])
 
