@@ -231,7 +231,10 @@ def test_pages_follow_each_other_and_count_what_the_legs_brought(index):
     whole = similar(index, "p00005", request)
     parts = [similar(index, "p00005", replace(request, size=10, offset=offset)) for offset in (0, 10, 20)]
     ours = similar(index, "p00005", replace(request, executor="client"))
-    assert [hit for part in parts for hit in part.hits] == list(whole.hits)
+    followed = [hit for part in parts for hit in part.hits]
+    assert [replace(hit, score=0) for hit in followed] == [replace(hit, score=0) for hit in whole.hits]
+    # Segments that merge meanwhile change the last bit of a score.
+    assert [hit.score for hit in followed] == pytest.approx([hit.score for hit in whole.hits], abs=CLOSE)
     assert (whole.executor, ours.executor) == ("opensearch-pipeline", "client")
     assert (whole.candidates, whole.facets) == (ours.candidates, ours.facets)
     assert [hit.paper.id for hit in whole.hits][:10] == [hit.paper.id for hit in ours.hits][:10]
