@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import random
 import statistics
 import sys
 import time
@@ -80,3 +81,10 @@ def random_documents(size: int, schema: IndexSchema) -> Iterator[Document]:
 
 def _unit(vector: np.ndarray) -> np.ndarray:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def texts_of_length(count: int, tokens: int) -> list[str]:
+    """Return texts of so many tokens, special ones included, made of words that BERT's uncased vocabulary has whole."""
+    words = ("cell", "study", "risk", "model", "water", "heart", "blood", "brain", "acid", "plant", "climate", "star")
+    draw = random.Random(0)
+    return [" ".join(draw.choices(words, k=tokens - 2)) for _ in range(count)]

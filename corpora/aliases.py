@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SINGLE: dict[str, tuple[str, ...]] = {
     "id": (
-        *("id", "paperid", "corpusid", "docid", "corduid", "recordid", "sha", "pmid", "pubmedid", "openalexid"),
+        *("id", "paperid", "docid", "corpusid", "corduid", "recordid", "sha", "pmid", "pubmedid", "openalexid"),
         *("arxivid", "doi", "magid"),
     ),
     "title": ("title", "articletitle", "papertitle", "primarytitle"),

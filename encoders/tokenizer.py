@@ -20,11 +20,11 @@ def well_formed(text: str) -> str:
 
 
 def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
-    """Load the tokenizer: special tokens added, cut at the card's length, never padded (batching does that).
+    """Load the tokenizer: special tokens added, nothing cut or padded (long texts and batches are others' work).
 
     Args:
         folder: Holds `tokenizer.json`, or the `vocab.txt` of a BERT model.
-        card: Gives length and case.
+        card: Gives family and case.
 
     Returns:
         The tokenizer.
@@ -35,7 +35,7 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     full, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
-    if not full.exists() and not (vocabulary.exists() and card.architecture == "bert"):
+    if not full.exists() and not (vocabulary.exists() and card.family == "bert"):
         raise InputError(f"{folder} has no tokenizer.json: fetch the whole model.")
     try:
         if full.exists():
@@ -50,5 +50,5 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
             f"The tokenizer in {folder} adds no special tokens, which BERT models need; fetch the model again."
         )
     tokenizer.no_padding()
-    tokenizer.enable_truncation(card.max_tokens)
+    tokenizer.no_truncation()
     return tokenizer

@@ -1,11 +1,13 @@
-"""Named arrays out of a checkpoint file, as untrusted input: nothing in it is ever run."""
+"""Named arrays out of a checkpoint file, as untrusted input: nothing in it is ever run, or unpacked beyond its size."""
 
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 
@@ -14,6 +16,27 @@ if TYPE_CHECKING:
 
 SAFETENSORS = "model.safetensors"
 TORCH = "pytorch_model.bin"
+
+_IN_PARTS = (f"{SAFETENSORS}.index.json", f"{TORCH}.index.json")
+_NESTED = ("model_dict", "state_dict")
+"""Under which training programs keep the weights, beside the state of their optimizer."""
+
+_ZIP = b"PK\x03\x04"
+_MOST_TO_FILE = 16
+"""Arrays may take this many times their file: half precision doubles, and one tensor may have several names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a torch file holds.
+
+    Attributes:
+        arrays: float32, by their own names.
+        settings: Its `encoder_params`, where it tells how the model was made.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    settings: Mapping[str, Any]
 
 
 def weights_file(folder: Path) -> Path:
@@ -31,6 +54,8 @@ def weights_file(folder: Path) -> Path:
     for name in (SAFETENSORS, TORCH):
         if (folder / name).is_file():
             return folder / name
+    if parts := next((name for name in _IN_PARTS if (folder / name).is_file()), None):
+        raise InputError(f"{folder} holds its weights in several files ({parts}); save the model as one {SAFETENSORS}.")
     raise InputError(f"{folder} holds no weights: put {SAFETENSORS} (or {TORCH}) there.")
 
 
@@ -47,7 +72,7 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     layer normalization become `weight` and `bias`.
 
     Args:
-        path: A `.safetensors` file, or a torch state dict, which needs torch and is read with `weights_only`.
+        path: A `.safetensors` file, or a torch file as for `read_checkpoint`.
 
     Returns:
         The arrays by name.
@@ -56,8 +81,80 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
         InputError: If the file is damaged.
         UnavailableError: If it is a torch file and torch is not installed.
     """
-    arrays = _read_safetensors(path) if path.suffix == ".safetensors" else _read_torch(path)
-    return {_plain_name(name): array for name, array in arrays.items()}
+    arrays = _read_safetensors(path) if path.suffix == ".safetensors" else read_checkpoint(path).arrays
+    return {plain_name(name): array for name, array in arrays.items()}
+
+
+def plain_name(name: str) -> str:
+    """Return a weight's name as a bare encoder has it today."""
+    for prefix in ("bert.", "roberta."):
+        name = name.removeprefix(prefix)
+    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a torch file with `weights_only`: a state dict, or a training program's checkpoint that holds one.
+
+    Both of torch's formats are read, the zip archive of today and the bare stream that SPECTER and SciBERT were
+    published in. Whole numbers, such as position ids, are left out: no encoder has them among its weights. Arrays of
+    an archive stay in the file until they are used, so what is not used costs nothing.
+
+    Args:
+        path: Of the file.
+
+    Returns:
+        Its arrays and settings.
+
+    Raises:
+        InputError: If it is damaged, or holds what torch would have to run code for.
+        UnavailableError: If torch is not installed.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise UnavailableError(
+            f"{path} is a torch file, and torch is not installed: run `pip install 'ses[train]'`, "
+            "or get the same weights as safetensors."
+        ) from None
+    archive = _is_archive(path)
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=archive)
+        state = next((content[key] for key in _NESTED if isinstance(content.get(key), Mapping)), content)
+        tensors = {str(name): tensor.detach() for name, tensor in state.items() if tensor.is_floating_point()}
+        settings = dict(content.get("encoder_params", {}))
+        small = sum(tensor.numel() for tensor in tensors.values()) * 4 <= _MOST_TO_FILE * path.stat().st_size
+        arrays = {name: tensor.float().numpy() for name, tensor in tensors.items()} if small else {}
+    except Exception as error:
+        raise InputError(
+            f"{path} is damaged, or holds more than weights and plain values, which could run code; "
+            "fetch it again, as safetensors if there are, or save it anew with those alone."
+        ) from error
+    if not small:
+        raise InputError(f"{path} unpacks to far more than its size; fetch the model from a source you trust.")
+    return Checkpoint(arrays, settings)
+
+
+def _is_archive(path: Path) -> bool:
+    """Return whether torch would open a file as a zip archive, or raise `InputError` if torch packed no such archive.
+
+    torch stores each part as it is, one after another, so an archive's parts are never larger than the archive.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_ZIP)) != _ZIP:
+                return False
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise InputError(f"{path} is not a whole torch file ({error}); fetch the model again.") from error
+    plain = all(part.compress_type == zipfile.ZIP_STORED and _stays_inside(part.filename) for part in parts)
+    if not plain or sum(part.file_size for part in parts) > path.stat().st_size:
+        raise InputError(f"{path} is not packed as torch packs its files; fetch the model from a source you trust.")
+    return True
+
+
+def _stays_inside(name: str) -> bool:
+    return not name.startswith("/") and "\\" not in name and ".." not in name.split("/")
 
 
 def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
@@ -70,24 +167,3 @@ def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
             return {name: file.get_tensor(name).astype(np.float32, copy=False) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, OSError) as error:
         raise InputError(f"{path} is not a whole safetensors file ({error}); fetch the model again.") from error
-
-
-def _read_torch(path: Path) -> Mapping[str, np.ndarray]:
-    try:
-        import torch
-    except ImportError:
-        raise UnavailableError(
-            f"{path} is a torch file, and torch is not installed: run `pip install 'ses[train]'`, "
-            f"or put the same weights there as {SAFETENSORS}."
-        ) from None
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        return {name: tensor.float().numpy() for name, tensor in state.items() if tensor.is_floating_point()}
-    except Exception as error:
-        raise InputError(f"{path} is not a safe torch state dict; fetch it as safetensors.") from error
-
-
-def _plain_name(name: str) -> str:
-    for prefix in ("bert.", "roberta."):
-        name = name.removeprefix(prefix)
-    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

@@ -13,7 +13,7 @@ from search_plugin.request import MAX_QUERY, Mode, SearchRequest
 from search_plugin.search import make_plan
 
 if TYPE_CHECKING:
-    from encoders.encoder import Encoder
+    from encoders.encoder import TextEncoder
     from eval.beir import BeirFolder
     from search_plugin.engines.base import Index
 
@@ -42,7 +42,7 @@ class Retrieval:
 def evaluate_retrieval(
     folder: BeirFolder,
     index: Index,
-    encoder: Encoder,
+    encoder: TextEncoder,
     *,
     split: str = "test",
     modes: Sequence[Mode] = ("lexical", "vector", "hybrid"),
@@ -79,7 +79,7 @@ def evaluate_retrieval(
     return outcome
 
 
-def _ranking(index: Index, encoder: Encoder, text: str, mode: Mode, fusion: str) -> list[tuple[str, float]]:
+def _ranking(index: Index, encoder: TextEncoder, text: str, mode: Mode, fusion: str) -> list[tuple[str, float]]:
     request = SearchRequest(text[:MAX_QUERY], mode, fusion, window=DEPTH)
     legs = index.search(make_plan(index, request, encoder))
     return [(hit.id, hit.score) for hit in get_fusion(fusion)(legs, {})[:DEPTH]]

@@ -22,7 +22,7 @@ from search_plugin.search import check_model
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
-    from encoders.encoder import Encoder
+    from encoders.encoder import TextEncoder
     from search_plugin.engines.base import Engine, Index
 
 
@@ -51,7 +51,7 @@ class IndexJob:
     source: str
     index: str
     card: ModelCard
-    encoder: Callable[[], Encoder]
+    encoder: Callable[[], TextEncoder]
     state_dir: Path
     formats: tuple[Format, ...] = (Format.PRX,)
     fresh: bool = False
@@ -119,6 +119,8 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
 
 def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
     """Return the generation to write to, and whether it is the published one."""
+    for task_format in job.formats:
+        job.card.head(task_format)
     vectors = tuple(VectorField(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
     schema = IndexSchema(job.card.name, job.card.fingerprint, vectors, job.quantization or "none")
     if job.fresh or job.index not in engine.names():

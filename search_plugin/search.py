@@ -22,7 +22,7 @@ from search_plugin.schema import resolve_field
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.encoder import Encoder
+    from encoders.encoder import TextEncoder
     from search_plugin.engines.base import Index
     from search_plugin.legs import Fused
 
@@ -31,7 +31,7 @@ SEARCHED = Format.PRX.value
 """Queries look among the document vectors."""
 
 
-def search(index: Index, request: SearchRequest, encoder: Encoder | None = None) -> Page:
+def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = None) -> Page:
     """Search an index.
 
     Args:
@@ -52,7 +52,7 @@ def search(index: Index, request: SearchRequest, encoder: Encoder | None = None)
     return _page(index, request, plan, clock)
 
 
-def make_plan(index: Index, request: SearchRequest, encoder: Encoder | None) -> Plan:
+def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None) -> Plan:
     """Return the legs of a search; parameters and errors as of `search`."""
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical":
@@ -126,7 +126,7 @@ def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Pag
     )
 
 
-def _query_vector(index: Index, encoder: Encoder | None, query: str) -> np.ndarray:
+def _query_vector(index: Index, encoder: TextEncoder | None, query: str) -> np.ndarray:
     index.schema.vector(SEARCHED)
     if encoder is None:
         raise InputError(

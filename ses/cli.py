@@ -12,8 +12,10 @@ from click.exceptions import NoArgsIsHelpError
 
 from corpora.errors import SesError
 from ses.commands.doctor import doctor
+from ses.commands.encode import encode
 from ses.commands.eval import eval_
 from ses.commands.index import index
+from ses.commands.models import models
 from ses.commands.search import search
 from ses.commands.similar import similar
 
@@ -27,7 +29,7 @@ def ses() -> None:
     """
 
 
-for command in (index, search, similar, eval_, doctor):
+for command in (index, search, similar, encode, eval_, models, doctor):
     ses.add_command(command)
 
 

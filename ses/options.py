@@ -7,6 +7,7 @@ from typing import Any, TypeVar, get_args
 
 import rich_click as click
 
+from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
 from search_plugin.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
@@ -35,11 +36,21 @@ engine_options = _together(
 )
 model_options = _together(
     click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
-    click.option("--runtime", metavar="NAME", help=f"What runs the model: {', '.join(RUNTIMES)} [default: onnx]."),
+    click.option(
+        "--runtime",
+        metavar="NAME",
+        help=f"What runs the model: {', '.join(RUNTIMES)} (whichever is fastest here) [default: onnx].",
+    ),
     click.option(
         "--precision",
         type=click.Choice(get_args(Precision)),
-        help="How precisely: int8 is twice as fast [default: int8].",
+        help="How precisely: int8 is twice as fast [default: int8; fp32 or bf16 where a runtime has no int8].",
+    ),
+    click.option(
+        "--long-text",
+        type=click.Choice(get_args(LongText)),
+        help="What is kept of a text longer than the model takes: start, both ends, or the mean of its passages "
+        "[default: start].",
     ),
 )
 page_options = _together(

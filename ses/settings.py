@@ -10,6 +10,7 @@ from pydantic import Field, FilePath, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from corpora.errors import InputError
+from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from search_plugin.engines.connection import Connection
 
@@ -27,10 +28,12 @@ class Settings(BaseSettings):
     """Where indexes are kept; an embedded engine in the data folder if empty."""
     model: str = ""
     """Name, folder or hub id; if empty, the default model for a new index and the index's own for a search."""
-    runtime: str = "onnx"
-    """What runs the model."""
-    precision: Precision = "int8"
-    """`int8` is twice as fast as `fp32`, at a mean cosine of .995 to it."""
+    runtime: str | None = None
+    """What runs the model, `auto` for the fastest; if none is set, onnx, or what an exported model was exported for."""
+    precision: Precision | None = None
+    """`int8`, the default where a runtime has it, is twice as fast as `fp32`, at a mean cosine of .995 to it."""
+    long_text: LongText = "start"
+    """What is kept of a text longer than the model takes: its start, both ends, or all of it as passages."""
     threads: int = Field(default=0, ge=0)
     """Cores for the model; 0 for all."""
     embedding_cache: bool = True

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.registry import CORPORA
+from encoders.formats import Format
 
 if TYPE_CHECKING:
-    from encoders.encoder import Encoder
-    from encoders.registry import Model
+    from corpora.registry import Corpus
+    from encoders.encoder import TextEncoder
+    from encoders.model import Model
     from search_plugin.engines.base import Engine, Index
     from search_plugin.request import SearchRequest
     from ses.settings import Settings
 
 
-def make_encoder(settings: Settings, model: Model) -> Encoder:
+def make_encoder(settings: Settings, model: Model) -> TextEncoder:
     """Load a model as the settings say."""
     from encoders.cache import EmbeddingCache
     from encoders.encoder import load_encoder
@@ -28,6 +32,7 @@ def make_encoder(settings: Settings, model: Model) -> Encoder:
         precision=settings.precision,
         threads=settings.threads,
         cache=cache,
+        long_text=settings.long_text,
     )
 
 
@@ -76,9 +81,50 @@ def parse_weights(texts: Iterable[str]) -> dict[str, float]:
     return weights
 
 
+def parse_columns(corpus: Corpus, texts: Sequence[str]) -> dict[str, str]:
+    """Read where a corpus keeps what.
+
+    Args:
+        corpus: Whose columns they are.
+        texts: Each as `ATTRIBUTE=COLUMN`.
+
+    Returns:
+        Columns by attribute.
+
+    Raises:
+        InputError: If one is written otherwise, or the corpus's columns are fixed.
+    """
+    if texts and not corpus.takes_columns:
+        takers = ", ".join(name for name, other in CORPORA.items() if other.takes_columns)
+        raise InputError(f"The layout of {corpus.name} is fixed; --column works with {takers}.")
+    pairs = [text.partition("=") for text in texts]
+    for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
+        if not (attribute and equals and column):
+            raise InputError(f"The mapping {text!r} can't be read; write it as ATTRIBUTE=COLUMN, such as title=Titel.")
+    return {attribute.strip(): column.strip() for attribute, _, column in pairs}
+
+
+def located(corpus: Corpus, settings: Settings) -> Path:
+    """Return where a corpus is that the user gave no path of, fetched if need be; `InputError` if it has no place."""
+    if corpus.locate is None:
+        raise InputError(f"Say where the papers are, with --path; the corpus {corpus.name} has no place of its own.")
+    return corpus.locate(settings.data_dir / "corpora")
+
+
+def parse_formats(*texts: str) -> tuple[Format, ...]:
+    """Read task formats, with commas between; `InputError` if one is none."""
+    names = [part.strip().lower() for text in texts for part in text.split(",") if part.strip()]
+    known = [task_format.value for task_format in Format]
+    if not names or any(name not in known for name in names):
+        raise InputError(
+            f"The formats {','.join(texts)!r} can't be read; give some of {', '.join(known)}, with commas between."
+        )
+    return tuple(dict.fromkeys(map(Format, names)))
+
+
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of a command's options that are settings."""
-    return {name: options[name] for name in ("engine", "model", "runtime", "precision") if name in options}
+    return {name: options[name] for name in ("engine", "model", "runtime", "precision", "long_text") if name in options}
 
 
 def page_request(query: str, options: Mapping[str, Any]) -> SearchRequest:

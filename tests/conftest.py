@@ -6,6 +6,7 @@ A test is in a lane by its marker (`@pytest.mark.torch`) and is skipped where th
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections import Counter
 from dataclasses import dataclass
@@ -34,6 +35,18 @@ def _installed(*modules: str) -> Callable[[], bool]:
     return lambda: all(find_spec(module) for module in modules)
 
 
+def _cuda() -> bool:
+    """Whether torch or onnxruntime can use a GPU; neither is imported where there is none."""
+    from encoders.runtimes.cuda import has_device
+
+    if not has_device():
+        return False
+    import onnxruntime
+
+    through_torch = find_spec("torch") is not None and importlib.import_module("torch").cuda.is_available()
+    return through_torch or "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+
+
 def _given(*variables: str) -> Callable[[], bool]:
     return lambda: all(map(os.environ.get, variables))
 
@@ -59,6 +72,14 @@ LANES = {
     "realdata": Lane(_given("SES_TEST_DATA"), "set SES_TEST_DATA to a folder of real papers"),
     "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
     "openvino": Lane(_installed("openvino", "nncf"), "pip install 'ses[openvino]'"),
+    "optimum": Lane(
+        _installed("optimum", "optimum.exporters.onnx"),
+        "pip install 'ses[optimum]' in an environment of its own, without the extra train",
+    ),
+    "adapters": Lane(
+        _installed("adapters", "torch"), "pip install adapters in an environment of its own, beside transformers 4"
+    ),
+    "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install 'ses[gpu]'"),
     **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
     **{
         name: Lane(_given(variable, *SECRETS), f"set {variable} to the server's URL, and {', '.join(SECRETS)}")

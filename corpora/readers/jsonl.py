@@ -44,11 +44,12 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:
     refuse_folder(path, "a JSON file")
     with open_binary(path) as stream:
         refuse_other(path, stream.peek(), "one JSON object a line", ("jsonl",))
-        for item in _items(stream):
+        for item in read_objects(stream):
             yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns)
 
 
-def _items(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
+def read_objects(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
+    """Yield the objects of JSON lines, of an array, or of a mapping from ids, and what is none of those as rejected."""
     head = stream.peek(BUFFER_BYTES).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
     if head.lstrip().startswith("["):
         return read_items(stream, "array")

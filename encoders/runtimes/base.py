@@ -1,22 +1,75 @@
-"""What runs an encoder's graph."""
+"""What runs a model's network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
-    import onnx
 
     from encoders.batching import Batch
+    from encoders.card import ModelCard
+    from encoders.model import Weights
 
-Precision = Literal["int8", "fp32"]
+Precision = Literal["int8", "bf16", "fp32"]
+Device = Literal["cpu", "cuda"]
 
-Session = Callable[["np.ndarray", "np.ndarray"], "np.ndarray"]
-"""Token ids and mask, both int64 (batch, length), to vectors, float32 (batch, dimension)."""
+Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
+"""Token ids and mask, both int64 (batch, length), to vectors, float32 (batch, dimension), for each head."""
 
-Prepare = Callable[["onnx.ModelProto", Precision, "Path", Sequence["Batch"]], None]
-"""Writes the runtime's own files into a folder, from a float32 graph; the batches serve those that calibrate int8."""
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a runtime makes its own files from.
+
+    Attributes:
+        weights: All that its heads use.
+        card: Of the model.
+        heads: Whose vectors are wanted.
+        calibration: Batches for runtimes that fix int8 ranges beforehand, or time themselves.
+        threads: How many will run it, for those that time themselves; 0 for all cores.
+    """
+
+    weights: Weights
+    card: ModelCard
+    heads: tuple[str, ...]
+    calibration: Sequence[Batch]
+    threads: int = 0
+
+
+def _lasting(precision: Precision, threads: int) -> str:  # noqa: ARG001 - the signature is a runtime's
+    """Return the version of files that serve whatever else changes."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A way to run a network.
+
+    Attributes:
+        name: What `--runtime` takes.
+        precisions: Those it can run at, the fastest first.
+        packages: What it needs, by their names for import.
+        prepare: Writes its own files into a folder.
+        load: Loads them, given the number of threads (0: all cores).
+        device: Where it runs.
+        version: From precision and threads to what tells files that must be made anew from those that need not.
+    """
+
+    name: str
+    precisions: tuple[Precision, ...]
+    packages: tuple[str, ...]
+    prepare: Callable[[Source, Precision, Path], None]
+    load: Callable[[Path, int], Session]
+    device: Device = "cpu"
+    version: Callable[[Precision, int], str] = _lasting
+
+
+def is_installed(runtime: Runtime) -> bool:
+    """Return whether a runtime's packages are there."""
+    return all(find_spec(package) for package in runtime.packages)

@@ -1,67 +1,100 @@
-"""onnxruntime: the default runtime. Its int8 scales weights per output channel, activations as they come."""
+"""onnxruntime: the default runtime. Its int8 scales weights per output channel, activations as they come.
+
+On NVIDIA GPUs it runs in fp32, by the CUDA provider of the package onnxruntime-gpu.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, UnavailableError
+from encoders.graph import build_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
-    import onnx
 
-    from encoders.batching import Batch
-    from encoders.runtimes.base import Precision, Session
+    from encoders.runtimes.base import Device, Precision, Session, Source
 
 _FILE = "model.onnx"
+_CUDA = "CUDAExecutionProvider"
 
 
-def prepare(graph: onnx.ModelProto, precision: Precision, folder: Path, calibration: Sequence[Batch]) -> None:  # noqa: ARG001 - dynamic int8 needs no calibration
+def prepare(source: Source, precision: Precision, folder: Path, device: Device = "cpu") -> None:
     """Write the graph into a folder, its matrix products quantized where int8 is asked for."""
     import onnx
 
+    _providers(device)
+    graph = build_graph(source.weights, source.card, source.heads)
     if precision == "fp32":
         onnx.save(graph, str(folder / _FILE))
         return
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    source = folder / "fp32.onnx"
-    onnx.save(graph, str(source))
+    whole = folder / "fp32.onnx"
+    onnx.save(graph, str(whole))
     # Per channel: where one channel's weights are far larger than the others', one scale for all would lose the rest.
     quantize_dynamic(
-        source, folder / _FILE, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8
+        whole, folder / _FILE, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8
     )
-    source.unlink()
+    whole.unlink()
 
 
-def load(folder: Path, threads: int) -> Session:
+def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
     """Load what `prepare` wrote.
 
     Args:
         folder: Where it wrote it.
         threads: Cores to use; 0 for all.
+        device: Where to run it.
 
     Returns:
         A function that can be called from several threads.
 
     Raises:
         InputError: If the file is damaged.
+        UnavailableError: If it is to run on a GPU and can't.
     """
     import onnxruntime
 
+    providers = _providers(device)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(folder / _FILE, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(folder / _FILE, options, providers=providers)
     except Exception as error:
         raise InputError(f"{folder} holds no whole ONNX file; delete it and it is made anew.") from error
+    if device == "cuda" and _CUDA not in session.get_providers():
+        # Without a word it would run on the CPU.
+        raise UnavailableError(
+            "onnxruntime can't use the GPU: install NVIDIA's driver, and the CUDA and cuDNN that it asks for by "
+            "`pip install 'onnxruntime-gpu[cuda,cudnn]'`, or choose --runtime onnx."
+        )
 
-    def run(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        vectors: np.ndarray = session.run(["vector"], {"input_ids": ids, "attention_mask": mask})[0]
+    def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
+        vectors: list[np.ndarray] = session.run(None, {"input_ids": ids, "attention_mask": mask})
         return vectors
 
     return run
+
+
+def _providers(device: Device) -> list[Any]:
+    """Return what onnxruntime is to run a graph with; the CPU does what a GPU can't, such as reading a shape."""
+    import onnxruntime
+
+    if device == "cpu":
+        return ["CPUExecutionProvider"]
+    if _CUDA not in onnxruntime.get_available_providers():
+        raise UnavailableError(
+            "The onnxruntime here can't use GPUs: run `pip install 'ses[gpu]'`, then `pip install --force-reinstall "
+            "--no-deps onnxruntime-gpu`, since the package for CPUs has the same folder."
+        )
+    # It finds the libraries of pip's packages only if told to, and prints what it finds not.
+    with contextlib.redirect_stdout(sys.stderr):
+        onnxruntime.preload_dlls()
+    # Without this, products are of 10-bit fractions (TF32), which is not fp32.
+    return [(_CUDA, {"use_tf32": "0"}), "CPUExecutionProvider"]

@@ -1,4 +1,7 @@
-"""OpenVINO: the fastest runtime on CPUs with VNNI (docs/benchmarks.md). NNCF calibrates its int8 ranges once."""
+"""OpenVINO: the fastest runtime on CPUs with VNNI (docs/benchmarks.md). NNCF calibrates its int8 ranges once.
+
+bf16 is computed as such only where the CPU has it (AVX512-BF16, AMX); elsewhere OpenVINO runs it in fp32.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +12,38 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from encoders.graph import build_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
-    import onnx
 
     from encoders.batching import Batch
-    from encoders.runtimes.base import Precision, Session
+    from encoders.runtimes.base import Precision, Session, Source
 
 _FILE = "model.xml"
+_PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them
+
+_STEP = 16
+"""Batches are padded to a multiple of so many tokens: each new length costs OpenVINO as long as a query takes."""
 
 
-def prepare(graph: onnx.ModelProto, precision: Precision, folder: Path, calibration: Sequence[Batch]) -> None:
+def prepare(source: Source, precision: Precision, folder: Path) -> None:
     """Write the graph in OpenVINO's form, quantized on the calibration batches where int8 is asked for."""
     import onnx
 
     openvino = _openvino()
-    source = folder / "fp32.onnx"
-    onnx.save(graph, str(source))
-    model = openvino.convert_model(str(source))
+    whole = folder / "fp32.onnx"
+    onnx.save(build_graph(source.weights, source.card, source.heads), str(whole))
+    model = openvino.convert_model(str(whole))
     if precision == "int8":
-        model = _quantized(model, calibration)
+        model = _quantized(model, source.calibration)
+    model.set_rt_info(precision, _PRECISION)
+    model.set_rt_info(source.card.network.positions - source.card.network.first_position, _LONGEST)
     openvino.save_model(model, folder / _FILE, compress_to_fp16=False)
-    source.unlink()
+    whole.unlink()
 
 
 def load(folder: Path, threads: int) -> Session:
@@ -51,21 +60,35 @@ def load(folder: Path, threads: int) -> Session:
         InputError: If the files are damaged.
     """
     settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads} if threads else {}
-    # Without the hint a CPU with bf16 would silently run "fp32" in bf16.
-    settings["INFERENCE_PRECISION_HINT"] = "f32"
+    core = _openvino().Core()
     try:
-        compiled = _openvino().Core().compile_model(folder / _FILE, "CPU", settings)
-    except RuntimeError as error:
+        model = core.read_model(folder / _FILE)
+        # Without the hint a CPU with bf16 would silently run "fp32" in bf16.
+        settings["INFERENCE_PRECISION_HINT"] = "bf16" if _kept(model, _PRECISION) == "bf16" else "f32"
+        longest = int(_kept(model, _LONGEST))
+        compiled = core.compile_model(model, "CPU", settings)
+    except (RuntimeError, ValueError) as error:
         raise InputError(f"{folder} holds no whole OpenVINO model; delete it and it is made anew.") from error
     requests = threading.local()  # an inference request serves one caller at a time
 
-    def run(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         if not hasattr(requests, "mine"):
             requests.mine = compiled.create_infer_request()
-        vectors: np.ndarray = requests.mine.infer({"input_ids": ids, "attention_mask": mask})["vector"].copy()
-        return vectors
+        found = requests.mine.infer({"input_ids": _padded(ids, longest), "attention_mask": _padded(mask, longest)})
+        return [found[output].copy() for output in compiled.outputs]
 
     return run
+
+
+def _kept(model: Any, place: list[str]) -> str:
+    return str(model.get_rt_info(place).value) if model.has_rt_info(place) else ""
+
+
+def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
+    import numpy as np
+
+    length = tokens.shape[1]
+    return np.pad(tokens, ((0, 0), (0, max(min(-length % _STEP, longest - length), 0))))
 
 
 def _quantized(model: Any, calibration: Sequence[Batch]) -> Any:

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 from corpora.errors import InputError
-from encoders.runtimes import onnx, openvino
-from encoders.runtimes.base import Prepare, Session
-from encoders.runtimes.calibration import calibration_texts
+from encoders.runtimes import auto, onnx, openvino, optimum, torch
+from encoders.runtimes.base import Precision, Runtime
+
+_SINGLE = (
+    Runtime("onnx", ("int8", "fp32"), ("onnxruntime",), onnx.prepare, onnx.load),
+    Runtime("openvino", ("int8", "bf16", "fp32"), ("openvino", "nncf"), openvino.prepare, openvino.load),
+    Runtime("torch", ("fp32", "bf16"), ("torch",), torch.prepare, torch.load),
+    Runtime(
+        "onnx-cuda",
+        ("fp32",),
+        ("onnxruntime",),
+        partial(onnx.prepare, device="cuda"),
+        partial(onnx.load, device="cuda"),
+        device="cuda",
+    ),
+    Runtime(
+        "torch-cuda",
+        ("bf16", "fp32"),
+        ("torch",),
+        partial(torch.prepare, device="cuda"),
+        partial(torch.load, device="cuda"),
+        device="cuda",
+    ),
+)
+
+# Not for auto: it is the same network, run by onnxruntime as ours is, and as fast.
+_EXPORTER = Runtime("optimum", ("fp32",), ("optimum", "optimum.exporters.onnx"), optimum.prepare, optimum.load)
+
+RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, auto.fastest_of(_SINGLE))}
 
 
-@dataclass(frozen=True, slots=True)
-class Runtime:
-    """A way to run a graph.
-
-    Attributes:
-        name: What `--runtime` takes.
-        prepare: Writes its files into a folder, from a float32 graph.
-        load: Loads them, given the number of threads (0: all cores).
-        calibration_texts: Texts to calibrate int8 on; empty for runtimes that need none.
-    """
-
-    name: str
-    prepare: Prepare
-    load: Callable[[Path, int], Session]
-    calibration_texts: Callable[[], Sequence[str]]
-
-
-RUNTIMES = {
-    runtime.name: runtime
-    for runtime in (
-        Runtime("onnx", onnx.prepare, onnx.load, list),
-        Runtime("openvino", openvino.prepare, openvino.load, calibration_texts),
-    )
-}
-
-
-def get_runtime(name: str) -> Runtime:
-    """Return a runtime by name, or raise `InputError` naming those there are."""
+def get_runtime(name: str, precision: Precision | None = None) -> Runtime:
+    """Return a runtime by name, or raise `InputError` naming those there are, or the precisions it has."""
     if name not in RUNTIMES:
         raise InputError(f"There is no runtime {name!r}; choose one of {', '.join(RUNTIMES)}.")
-    return RUNTIMES[name]
+    runtime = RUNTIMES[name]
+    if precision not in (None, *runtime.precisions):
+        raise InputError(
+            f"The runtime {name} has no precision {precision}; choose --precision {' or '.join(runtime.precisions)}, "
+            "or another --runtime."
+        )
+    return runtime

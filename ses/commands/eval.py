@@ -14,7 +14,7 @@ from search_plugin.request import Mode
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
-    from encoders.encoder import Encoder
+    from encoders.encoder import TextEncoder
     from eval.beir import BeirFolder
     from search_plugin.engines.base import Index
     from ses.settings import Settings
@@ -112,7 +112,7 @@ def _make(folder: Path) -> None:
         raise InputError(f"The folder {folder} can't be made ({error.strerror}); give another with --run.") from error
 
 
-def _indexed(folder: BeirFolder, settings: Settings) -> tuple[Index, Encoder, int]:
+def _indexed(folder: BeirFolder, settings: Settings) -> tuple[Index, TextEncoder, int]:
     """Bring the folder's index up to date; return it, its encoder and how many documents were rejected."""
     from corpora.reading import source_of
     from corpora.registry import get_corpus

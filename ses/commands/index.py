@@ -16,7 +16,6 @@ from search_plugin.schema import Quantization
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
-    from corpora.registry import Corpus
     from indexer.report import IndexReport
     from search_plugin.engines.base import Engine, Index
     from ses.settings import Settings
@@ -87,19 +86,21 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
     from indexer.pipeline import IndexJob, index_corpus
     from search_plugin.engines.registry import check_index_name
     from ses.progress import progress_on_stderr
-    from ses.wiring import make_encoder
+    from ses.wiring import located, make_encoder, parse_columns, parse_formats
 
     if not options["corpus"]:
         raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
     corpus, limit = get_corpus(options["corpus"]), options["limit"]
     if options["prune"] and limit:
         raise InputError("With --limit, --prune would delete all papers after the first few; give one of them.")
-    columns = _columns(corpus, options["columns"])
-    path = options["path"] or _located(corpus, settings)
+    columns = parse_columns(corpus, options["columns"])
+    path = options["path"] or located(corpus, settings)
     name = check_index_name(options["name"] or corpus.name)
     # An index is kept up to date by the model that made it.
     kept = name in engine.names() and not options["fresh"]
     model = find_model(settings.model or (engine.open(name).schema.model if kept else DEFAULT_MODEL))
+    # Searches look among the prx vectors, so they are always there.
+    formats = tuple(dict.fromkeys([Format.PRX, *parse_formats(options["formats"])]))
     job = IndexJob(
         records=lambda: first_accepted(corpus.read(path, columns), limit),
         source=source_of(corpus.name, path.resolve(), limit),
@@ -107,38 +108,13 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
         card=model.card,
         encoder=functools.partial(make_encoder, settings, model),
         state_dir=settings.data_dir,
-        formats=_formats(options["formats"]),
+        formats=formats,
         fresh=options["fresh"],
         prune=options["prune"],
         quantization=options["quantization"],
     )
     with progress_on_stderr() as progress:
         return index_corpus(job, engine, progress)
-
-
-def _columns(corpus: Corpus, texts: tuple[str, ...]) -> dict[str, str]:
-    if texts and not corpus.takes_columns:
-        takers = ", ".join(name for name, other in CORPORA.items() if other.takes_columns)
-        raise InputError(f"The layout of {corpus.name} is fixed; --column works with {takers}.")
-    pairs = [text.partition("=") for text in texts]
-    for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
-        if not (attribute and equals and column):
-            raise InputError(f"The mapping {text!r} can't be read; write it as ATTRIBUTE=COLUMN, such as title=Titel.")
-    return {attribute.strip(): column.strip() for attribute, _, column in pairs}
-
-
-def _located(corpus: Corpus, settings: Settings) -> Path:
-    if corpus.locate is None:
-        raise InputError(f"Say where the papers are, with --path; the corpus {corpus.name} has no place of its own.")
-    return corpus.locate(settings.data_dir / "corpora")
-
-
-def _formats(text: str) -> tuple[Format, ...]:
-    names = [part.strip().lower() for part in text.split(",") if part.strip()]
-    known = [task_format.value for task_format in Format]
-    if not names or any(name not in known for name in names):
-        raise InputError(f"The formats {text!r} can't be read; give some of {', '.join(known)}, with commas between.")
-    return tuple(dict.fromkeys(Format(name) for name in ["prx", *names]))  # searches look among the prx vectors
 
 
 def _summary(report: IndexReport) -> str:

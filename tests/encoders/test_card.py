@@ -8,8 +8,10 @@ from dataclasses import fields, replace
 import pytest
 
 from corpora.errors import InputError
-from encoders.card import CARD_FILE, read_card
 from encoders.formats import Format
+from encoders.layouts.huggingface import read_card
+from encoders.layouts.own_card import CARD_FILE, with_own_card
+from encoders.registry import find_model
 from tests.tiny import make_model
 
 
@@ -23,7 +25,7 @@ def change(path, **values):
 
 
 def card_of(folder):
-    return read_card(folder, "tiny", "00ff")
+    return with_own_card(read_card(folder, "tiny", "00ff"), folder)
 
 
 @pytest.fixture
@@ -40,10 +42,11 @@ def modules(folder, *kinds, **pooling):
 
 def test_a_plain_folder_is_read_as_specter_is(folder):
     card = card_of(folder)
-    assert (card.name, card.architecture, card.dimension, card.max_tokens) == ("tiny", "bert", 64, 128)
-    assert (card.pooling, card.normalize, card.similarity) == ("cls", False, "l2")
+    assert (card.name, card.family, card.dimension, card.max_tokens) == ("tiny", "bert", 64, 128)
+    assert (card.network.pooling, card.network.normalize, card.similarity) == ("cls", False, "l2")
     assert (card.separator, card.lowercase, card.licence, card.weights_sha256) == ("[SEP]", True, "", "00ff")
-    assert card.formats == (Format.PRX,)
+    assert card.formats == tuple(Format)
+    assert card.passes(Format) == [tuple(Format)]
     assert card.text("T", "A") == "T [SEP] A"
     assert (card.text("T", ""), card.text("", "A"), card.text("", "")) == ("T", "A", "")
     assert card.prompt("T", Format.CLF) == "T"
@@ -51,14 +54,15 @@ def test_a_plain_folder_is_read_as_specter_is(folder):
 
 def test_a_roberta_folder_has_fewer_positions_and_another_separator(tmp_path):
     card = card_of(make_model(tmp_path / "m", architecture="roberta"))
-    assert (card.architecture, card.max_tokens, card.text("T", "A")) == ("roberta", 126, "T </s> A")
+    assert (card.family, card.max_tokens, card.text("T", "A")) == ("roberta", 126, "T </s> A")
 
 
 def test_control_codes_in_the_tokenizer_make_a_vector_a_format(tmp_path):
     card = card_of(make_model(tmp_path / "m", codes=True))
-    assert (card.pooling, card.formats) == ("code", tuple(Format))
+    assert (card.network.pooling, card.formats) == ("code", tuple(Format))
     assert card.text("T", "A") == "T [SEP] A"
     prompts = [card.prompt(card.text("T", "A"), task_format) for task_format in Format]
+    assert card.passes(Format) == [(task_format,) for task_format in Format]
     assert prompts == [f"[{name}] T [SEP] A" for name in ("CLF", "RGN", "PRX", "QRY")]
 
 
@@ -76,7 +80,8 @@ def test_sentence_transformers_modules_say_pooling_and_normalization(pooling, ex
     modules(folder, "Transformer", "Pooling", *(["Normalize"] if normalize else []), **pooling)
     write(folder / "sentence_bert_config.json", {"max_seq_length": 100})
     card = card_of(folder)
-    assert (card.pooling, card.normalize, card.similarity) == (expected, normalize, "cosine" if normalize else "l2")
+    similarity = "cosine" if normalize else "l2"
+    assert (card.network.pooling, card.network.normalize, card.similarity) == (expected, normalize, similarity)
     assert card.max_tokens == 100
 
 
@@ -117,13 +122,14 @@ def test_its_own_card_wins_over_all_other_files(tmp_path):
     own |= {"max_tokens": 64, "licence": "MIT"}
     before = card_of(folder)
     write(folder / CARD_FILE, own)
-    assert card_of(folder) == replace(before, **own)
+    network = replace(before.network, pooling=own.pop("pooling"), normalize=own.pop("normalize"))
+    assert card_of(folder) == replace(before, network=network, prompts={}, **own)
 
 
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        ({"dimension": 3, "colour": "red"}, "sets colour, dimension; it may set only licence, max_tokens, normalize,"),
+        ({"dimension": 3, "colour": "red"}, "sets colour, dimension; it may set only adapters, architecture, base, "),
         ({"pooling": "max"}, "asks for pooling 'max'; choose cls, mean or code."),
         ({"similarity": "l1"}, "asks for similarity 'l1'; choose cosine, dot or l2."),
         ({"max_tokens": 129}, "asks for max_tokens 129; choose 4 to 128."),
@@ -180,12 +186,15 @@ def test_the_fingerprint_ignores_what_changes_no_vector(folder):
 
 def test_the_fingerprint_changes_with_every_attribute_but_name_and_licence(folder):
     card = card_of(folder)
-    other = {int: 7, str: "other"}
-    prints = {card.fingerprint}
-    for name in {field.name for field in fields(card)} - {"name", "licence"}:
-        value = getattr(card, name)
-        prints.add(replace(card, **{name: not value if isinstance(value, bool) else other[type(value)]}).fingerprint)
-    assert len(prints) == 1 + len(fields(card)) - 2
+    other = {int: 7, str: "other", float: 0.5, dict: {"a": "b"}}
+
+    def changed(facts):
+        for name in {field.name for field in fields(facts)} - {"name", "licence", "network"}:
+            value = getattr(facts, name)
+            yield replace(facts, **{name: not value if isinstance(value, bool) else other[type(value)]})
+
+    changes = [*changed(card), *(replace(card, network=network) for network in changed(card.network))]
+    assert len({card.fingerprint} | {change.fingerprint for change in changes}) == 1 + len(changes) > 20
 
 
 @pytest.mark.parametrize("setting", ["num_attention_heads", "layer_norm_eps", "num_hidden_layers"])
@@ -204,3 +213,21 @@ def test_the_fingerprint_changes_with_the_vocabulary(file, folder):
     text = (folder / file).read_text()
     (folder / file).write_text(text.replace("virus", "lungs"))
     assert card_of(folder).fingerprint != before
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        (
+            {"architecture": "adaptors"},
+            "asks for the architecture 'adaptors'; it may ask for one of adapters, fusion, ",
+        ),
+        ({"architecture": ["adapters"]}, "asks for the architecture ['adapters']; it may ask for one of"),
+        ({"experts": {"prx": 1}, "base": "x"}, "sets base, experts, which a model of the architecture plain does not"),
+    ],
+)
+def test_a_card_sets_nothing_that_is_not_read(own, message, folder):
+    write(folder / CARD_FILE, own)
+    with pytest.raises(InputError) as refused:
+        find_model(str(folder))
+    assert message in str(refused.value)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError, UnavailableError
-from encoders import encoder as module
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
 from encoders.formats import Format
@@ -44,11 +43,23 @@ def counting(encoder, **changes):
     """The encoder, and the number of texts in each batch that its session is given."""
     sizes = []
 
-    def session(ids, mask):
-        sizes.append(len(ids))
-        return encoder.session(ids, mask)
+    def counted(heads):
+        session = encoder.sessions(heads)
 
-    return replace(encoder, session=session, **changes), sizes
+        def run(ids, mask):
+            sizes.append(len(ids))
+            return session(ids, mask)
+
+        return run
+
+    return replace(encoder, sessions=counted, **changes), sizes
+
+
+def used(model, tmp_path, **options):
+    """An encoder that has encoded: what it runs is built and loaded when it is first needed."""
+    encoder = load_encoder(str(model), cache_dir=tmp_path, **options)
+    encoder.encode(["virus"])
+    return encoder
 
 
 def graph_folders(cache_dir):
@@ -142,7 +153,7 @@ def test_threads_may_share_an_encoder(plain, tmp_path):
 def test_a_graph_is_built_once(tmp_path, monkeypatch):
     model = str(make_model(tmp_path / "m"))
     first = load_encoder(model, cache_dir=tmp_path, precision="fp32").encode(TEXTS)
-    monkeypatch.setattr(module, "build_graph", None)
+    monkeypatch.setattr("encoders.sessions.read_checked", None)
     np.testing.assert_array_equal(load_encoder(model, cache_dir=tmp_path, precision="fp32").encode(TEXTS), first)
     assert len(graph_folders(tmp_path)) == 1
 
@@ -153,7 +164,7 @@ def test_a_graph_of_other_settings_or_precision_is_not_used(tmp_path):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"num_attention_heads": 8}))
     assert np.abs(load_encoder(str(folder), cache_dir=tmp_path, precision="fp32").encode(TEXTS) - before).max() > 0.01
-    load_encoder(str(folder), cache_dir=tmp_path, precision="int8")
+    used(folder, tmp_path, precision="int8")
     assert len(graph_folders(tmp_path)) == 3
 
 
@@ -165,7 +176,7 @@ def broken(monkeypatch, prepare):
     ("crash", "raised"), [(KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, "No space left"), UnavailableError)]
 )
 def test_a_graph_left_half_written_is_not_used(crash, raised, tmp_path, monkeypatch):
-    def die(graph, precision, folder, calibration):
+    def die(source, precision, folder):
         (folder / "model.onnx").write_bytes(b"half")
         raise crash
 
@@ -173,7 +184,7 @@ def test_a_graph_left_half_written_is_not_used(crash, raised, tmp_path, monkeypa
     with monkeypatch.context() as patched:
         broken(patched, die)
         with pytest.raises(raised):
-            load_encoder(model, cache_dir=tmp_path)
+            used(model, tmp_path)
     assert graph_folders(tmp_path) == []
     # A process that is killed can't tidy up: its scratch folder stays, and is no graph either.
     (tmp_path / "graphs" / "tmpkilled" / "graph").mkdir(parents=True)
@@ -187,8 +198,8 @@ def test_two_processes_may_build_a_graph_at_once(tmp_path, monkeypatch):
     first = load_encoder(model, cache_dir=tmp_path / "first").encode(TEXTS)
     (name,) = graph_folders(tmp_path / "first")
 
-    def overtaken(graph, precision, folder, calibration):
-        prepare(graph, precision, folder, calibration)
+    def overtaken(source, precision, folder):
+        prepare(source, precision, folder)
         shutil.copytree(tmp_path / "first" / "graphs" / name, tmp_path / "graphs" / name)
 
     broken(monkeypatch, overtaken)
@@ -201,7 +212,7 @@ def test_a_folder_that_can_not_be_written_is_told(place, tmp_path):
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).touch()  # a file in the folder's place stops even root
     with pytest.raises(UnavailableError) as told:
-        load_encoder(str(make_model(tmp_path / "m")), cache_dir=tmp_path / "cache")
+        used(make_model(tmp_path / "m"), tmp_path / "cache")
     assert str(told.value).startswith(f"The model's graph can't be kept in {tmp_path / 'cache' / 'graphs'} (")
     assert str(told.value).endswith("; free some disk, or set SES_CACHE_DIR to a folder that can be written.")
 
@@ -214,8 +225,16 @@ def test_weights_that_are_no_numbers_are_told(tmp_path):
     cache = EmbeddingCache(tmp_path / "cache.db")
     encoder = load_encoder(str(folder), cache_dir=tmp_path, precision="fp32", cache=cache)
     for _ in range(2):  # and nothing of it is cached
-        with pytest.raises(InputError, match="gave vectors that are not numbers: its weights are damaged"):
+        with pytest.raises(
+            InputError, match=r"are damaged: encoder\.layer\.1\.output\.dense\.bias hold values that are"
+        ):
             encoder.encode(["virus"])
+
+
+def test_vectors_that_are_no_numbers_are_told(plain, tmp_path):
+    encoder = replace(plain, sessions=lambda heads: lambda ids, mask: [np.full((len(ids), 64), np.inf)])
+    with pytest.raises(InputError, match="gave vectors that are not numbers: its weights are damaged"):
+        encoder.encode(["virus"])
 
 
 def test_a_tokenizer_of_another_model_is_told(tmp_path):
@@ -224,21 +243,21 @@ def test_a_tokenizer_of_another_model_is_told(tmp_path):
     file["model"]["vocab"] |= {"extra": len(file["model"]["vocab"])}
     (folder / "tokenizer.json").write_text(json.dumps(file))
     with pytest.raises(InputError) as refused:
-        load_encoder(str(folder), cache_dir=tmp_path)
+        used(folder, tmp_path)
     assert str(refused.value).startswith(f"The tokenizer in {folder} knows tokens that the model doesn't;")
 
 
 def test_an_unknown_runtime_is_told(tmp_path):
     with pytest.raises(InputError) as refused:
         load_encoder(str(make_model(tmp_path / "m")), cache_dir=tmp_path, runtime="tpu")
-    assert str(refused.value) == "There is no runtime 'tpu'; choose one of onnx, openvino."
+    assert str(refused.value) == f"There is no runtime 'tpu'; choose one of {', '.join(RUNTIMES)}."
 
 
 def test_a_damaged_graph_file_is_told(tmp_path):
     model = str(make_model(tmp_path / "m"))
-    load_encoder(model, cache_dir=tmp_path)
+    used(model, tmp_path)
     (folder,) = (tmp_path / "graphs").iterdir()
     (folder / "model.onnx").write_bytes(b"damaged")
     with pytest.raises(InputError) as refused:
-        load_encoder(model, cache_dir=tmp_path)
+        used(model, tmp_path)
     assert str(refused.value) == f"{folder} holds no whole ONNX file; delete it and it is made anew."

@@ -74,8 +74,13 @@ def test_weights_other_than_published_are_refused_with_both_digests(tmp_path, mo
 
 def test_the_real_package_is_what_was_published(minilm):
     card = find_model("all-MiniLM-L6-v2").card
-    assert (card.architecture, card.dimension, card.max_tokens) == ("bert", 384, 256)
-    assert (card.pooling, card.normalize, card.similarity, card.licence) == ("mean", True, "cosine", "Apache-2.0")
+    assert (card.family, card.dimension, card.max_tokens) == ("bert", 384, 256)
+    assert (card.network.pooling, card.network.normalize, card.similarity, card.licence) == (
+        "mean",
+        True,
+        "cosine",
+        "Apache-2.0",
+    )
 
 
 def test_a_hub_id_is_fetched_with_its_revision_and_safetensors_first(tmp_path, hub):
@@ -137,12 +142,18 @@ def test_the_message_names_what_there_is(hub):
     with pytest.raises(InputError) as refused:
         find_model("MiniLM")
     assert str(refused.value) == (
-        "There is no model 'MiniLM': give one of all-MiniLM-L6-v2, the folder of a BERT-family model, "
-        "or a hub id such as allenai/specter2_base."
+        "There is no model 'MiniLM': give one of all-MiniLM-L6-v2, specter2, scincl-adapters, the folder of a "
+        "BERT-family model, or a hub id such as allenai/specter2_base."
     )
 
 
 def test_a_folder_without_weights_is_told(tmp_path):
+    with pytest.raises(InputError) as refused:
+        find_model(str(tmp_path))
+    assert str(refused.value) == (
+        f"{tmp_path} is not a model: it holds no config.json, ses_card.json or checkpoint that ses can read."
+    )
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError) as refused:
         find_model(str(tmp_path))
     assert str(refused.value) == f"{tmp_path} holds no weights: put model.safetensors (or pytorch_model.bin) there."

@@ -110,7 +110,7 @@ def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
     assert settings["engine"] == (f"lance:{tmp_path / 'x'}", "flag")
     assert settings["threads"] == ("3", file)
     assert settings["runtime"] == ("onnx", "SES_RUNTIME")
-    assert settings["precision"] == ("int8", "default")
+    assert settings["precision"] == ("", "default")
     assert settings["engine_token"] == ("set", file)
     assert settings["engine_password"] == ("set", "SES_ENGINE_PASSWORD")
     assert settings["engine_api_key"] == ("not set", "default")

@@ -33,11 +33,11 @@ def test_building_int8_writes_nothing_on_standard_output(tmp_path, capfd):
 
 def test_a_damaged_file_is_told(tmp_path):
     model = str(make_model(tmp_path / "m"))
-    load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision="fp32")
+    load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision="fp32").encode(["virus"])
     (file,) = (tmp_path / "graphs").glob("*/model.xml")
     file.write_text("<net")
     with pytest.raises(InputError, match="holds no whole OpenVINO model; delete it and it is made anew"):
-        load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision="fp32")
+        load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision="fp32").encode(["virus"])
 
 
 @pytest.mark.parametrize(("package", "precision"), [("openvino", "fp32"), ("nncf", "int8")])
@@ -45,5 +45,5 @@ def test_a_missing_package_is_told(package, precision, tmp_path, monkeypatch):
     model = str(make_model(tmp_path / "m"))
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(UnavailableError, match=r"pip install 'ses\[openvino\]'"):
-        load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision=precision)
+        load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision=precision).encode(["virus"])
     assert list((tmp_path / "graphs").iterdir()) == []

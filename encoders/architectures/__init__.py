@@ -1,0 +1,1 @@
+"""What computes vectors from tokens: one file an architecture, written in the operators of `encoders.ops`."""

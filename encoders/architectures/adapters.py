@@ -1,0 +1,62 @@
+"""Bottleneck adapters, one a head, after the feed-forward network (SciRepEval section 4.3; Pfeiffer et al. 2021).
+
+With h what the feed-forward network brings and x what came into it: n = LN(h + x), and the layer gives
+LN(Up(ReLU(Down(n))) + h + x). Layers that have no adapter are BERT's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from encoders.architectures.bert import Layer, Network, attended, feed_forward, finish, layer_name, run
+from encoders.ops.base import Ops, Tensor
+
+
+def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
+    """Return one vector a text for each head, which is the name of its adapter."""
+
+    def adapted(number: int, head: str, normal: Tensor) -> Tensor | None:
+        return bottleneck(ops, network, number, head, normal)
+
+    return run(ops, network, ids, mask, heads, adapted_layer(ops, network, heads, adapted))
+
+
+def adapted_layer(
+    ops: Ops, network: Network, heads: Sequence[str], adapted: Callable[[int, str, Tensor], Tensor | None]
+) -> Layer:
+    """Return a layer whose output gets something more for each head.
+
+    Args:
+        ops: The operators.
+        network: The model's facts.
+        heads: Whose copies of the texts come in, stacked.
+        adapted: From a layer's number, a head and n to what is added; None where nothing is.
+
+    Returns:
+        The layer.
+    """
+
+    def layer(number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
+        states = attended(ops, network, number, queries, keys, bias)
+        summed = ops.add(feed_forward(ops, number, states), states)
+        normal = ops.norm(summed, f"{layer_name(number)}.output.LayerNorm")
+        parts = []
+        for head, own, own_normal in zip(
+            heads, ops.split(summed, len(heads)), ops.split(normal, len(heads)), strict=True
+        ):
+            more = adapted(number, head, own_normal)
+            parts.append(own_normal if more is None else finish(ops, number, more, own))
+        return ops.stack(parts)
+
+    return layer
+
+
+def bottleneck(ops: Ops, network: Network, number: int, adapter: str, normal: Tensor) -> Tensor | None:
+    """Return Up(ReLU(Down(n))) of an adapter, None where the layer has none."""
+    name = f"{layer_name(number)}.output.adapters.{adapter}"
+    if not ops.has(f"{name}.adapter_down.0.weight"):
+        return None
+    facts = network.options["adapters"][adapter]
+    inner = ops.activate(ops.linear(normal, f"{name}.adapter_down.0"), facts["activation"])
+    raised = ops.linear(inner, f"{name}.adapter_up")
+    return raised if facts["scaling"] == 1 else ops.scale(raised, facts["scaling"])

@@ -1,0 +1,172 @@
+"""The parts of a BERT-family network that architectures are put together from.
+
+Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from encoders.ops.base import Ops, Tensor
+
+Pooling = Literal["cls", "mean", "code"]
+"""First token, mean over the text's tokens, or the control code's own token (SciRepEval section 4.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What an architecture knows of a model beside its weights.
+
+    Attributes:
+        layers: How many there are.
+        attention_heads: Of each layer.
+        width: Of a hidden state.
+        vocabulary: Rows of the word table.
+        positions: Rows of the position table.
+        first_position: Row of the first token's position.
+        epsilon: Of layer normalization.
+        shared_layers: How many of the first layers are the same for every head.
+        pooling: Which hidden state becomes the vector.
+        normalize: Whether vectors are scaled to unit length.
+        options: The architecture's own facts, such as the token ids of instructions.
+    """
+
+    layers: int
+    attention_heads: int
+    width: int
+    vocabulary: int
+    positions: int
+    first_position: int
+    epsilon: float
+    shared_layers: int
+    pooling: Pooling
+    normalize: bool
+    options: Mapping[str, Any]
+
+
+Layer = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+"""A layer's number, the states that attend, those attended to, and the mask's bias if there is padding, to new states
+of the former."""
+
+
+def embeddings(ops: Ops, network: Network, ids: Tensor) -> Tensor:
+    """Return the input states of token ids; segment 0 is all that single texts use."""
+    return _summed(ops, ids, ops.positions(ids, network.first_position))
+
+
+def embeddings_at_start(ops: Ops, network: Network, ids: Tensor) -> Tensor:
+    """Return the input states of token ids that all stand where a text begins."""
+    return _summed(ops, ids, ops.constant([[network.first_position]]))
+
+
+def _summed(ops: Ops, ids: Tensor, positions: Tensor) -> Tensor:
+    words = ops.embed(ids, "embeddings.word_embeddings.weight")
+    places = ops.embed(positions, "embeddings.position_embeddings.weight")
+    segments = ops.embed(ops.constant([[0]]), "embeddings.token_type_embeddings.weight")
+    return ops.dropout(ops.norm(ops.add(words, places, segments), "embeddings.LayerNorm"))
+
+
+def layer_name(number: int) -> str:
+    """Return the prefix of a layer's weights."""
+    return f"encoder.layer.{number}"
+
+
+def attention_names(name: str) -> tuple[str, str, str]:
+    """Return the names of the weights that make queries, keys and values."""
+    return f"{name}.query", f"{name}.key", f"{name}.value"
+
+
+def attended(ops: Ops, network: Network, number: int, queries: Tensor, keys: Tensor, bias: Tensor | None) -> Tensor:
+    """Return a layer's first half: self-attention, added to what came in, normalized."""
+    name = f"{layer_name(number)}.attention"
+    context = ops.attention(queries, keys, attention_names(f"{name}.self"), network.attention_heads, bias)
+    return after_attention(ops, number, context, queries)
+
+
+def after_attention(ops: Ops, number: int, context: Tensor, queries: Tensor, dense: str = "dense") -> Tensor:
+    """Return what attention brought, projected, added to what came in, and normalized."""
+    name = f"{layer_name(number)}.attention.output"
+    return ops.norm(ops.add(ops.dropout(ops.linear(context, f"{name}.{dense}")), queries), f"{name}.LayerNorm")
+
+
+def feed_forward(ops: Ops, number: int, states: Tensor) -> Tensor:
+    """Return the position-wise network of a layer, not yet added to what came in."""
+    name = layer_name(number)
+    inner = ops.activate(ops.linear(states, f"{name}.intermediate.dense"), "gelu")
+    return ops.dropout(ops.linear(inner, f"{name}.output.dense"))
+
+
+def finish(ops: Ops, number: int, *summands: Tensor) -> Tensor:
+    """Return a layer's output: what its parts brought, added up and normalized."""
+    return ops.norm(ops.add(*summands), f"{layer_name(number)}.output.LayerNorm")
+
+
+def plain_layer(ops: Ops, network: Network) -> Layer:
+    """Return BERT's own layer."""
+
+    def layer(number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
+        states = attended(ops, network, number, queries, keys, bias)
+        return finish(ops, number, feed_forward(ops, number, states), states)
+
+    return layer
+
+
+def run(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str], layer: Layer) -> list[Tensor]:
+    """Run the layers that all heads share once, the others for each head, and pool.
+
+    Above the shared layers the texts stand below one another once for each head, so that weights common to the heads
+    are used once; a layer splits what comes in where its heads differ.
+
+    Args:
+        ops: The operators.
+        network: The model's facts.
+        ids: Token ids, int64 (texts, tokens).
+        mask: 1 for text, 0 for padding, int64 (texts, tokens).
+        heads: Whose vectors are wanted.
+        layer: What stands above the shared layers, which are plain.
+
+    Returns:
+        One vector a text, (texts, width), for each head.
+    """
+    states, bias = embeddings(ops, network, ids), ops.mask_bias(mask)
+    plain, copies, shared = plain_layer(ops, network), len(heads), network.shared_layers
+    for number in range(network.layers):
+        if number == shared and copies > 1:
+            states, bias, mask = (ops.stack([tensor] * copies) for tensor in (states, bias, mask))
+        chosen = plain if number < shared else layer
+        last = number == network.layers - 1
+        states = chosen(number, _pooled_token(ops, network, states) if last else states, states, bias)
+    vectors = _pool(ops, network, states, mask)
+    return ops.split(vectors, copies) if shared < network.layers and copies > 1 else [vectors] * copies
+
+
+def by_head(
+    ops: Ops, heads: Sequence[str], queries: Tensor, keys: Tensor, bias: Tensor
+) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
+    """Yield each head with its own part of what stands stacked.
+
+    Args:
+        ops: The operators.
+        heads: In the order of the stack.
+        queries: States that attend.
+        keys: States attended to.
+        bias: The mask's.
+
+    Yields:
+        A head, its queries, its keys and its bias; queries and keys are one tensor if they were.
+    """
+    own_queries = ops.split(queries, len(heads))
+    own_keys = own_queries if queries is keys else ops.split(keys, len(heads))
+    yield from zip(heads, own_queries, own_keys, ops.split(bias, len(heads)), strict=True)
+
+
+def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
+    """Return the states that the last layer needs to compute: of one token, unless the mean of all is wanted."""
+    return states if network.pooling == "mean" else ops.token(states, 1 if network.pooling == "code" else 0)
+
+
+def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
+    vectors = ops.mean(states, mask) if network.pooling == "mean" else ops.vector(states)
+    return ops.unit(vectors) if network.normalize else vectors

@@ -1,0 +1,22 @@
+"""The architectures there are: a new one is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from encoders.architectures import adapters, experts, fusion, instructions, pals, plain, shared_codes
+from encoders.architectures.bert import Network
+from encoders.ops.base import Ops, Tensor
+
+Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]
+"""Operators, the model's facts, token ids, mask and the heads wanted, to one vector a text, (texts, width), a head."""
+
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "plain": plain.vectors,
+    "adapters": adapters.vectors,
+    "fusion": fusion.vectors,
+    "pals": pals.vectors,
+    "experts": experts.vectors,
+    "instructions": instructions.vectors,
+    "shared-codes": shared_codes.vectors,
+}

@@ -1,0 +1,119 @@
+"""Encoders made of several: the mean or the concatenation of models (an ensemble), or a model for each format (routes).
+
+SciRepEval's ensemble (section 6) is the mean of a control-code and an adapter model's vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from encoders.formats import Format
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.card import ModelCard
+    from encoders.encoder import TextEncoder
+    from encoders.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Several models whose vectors of a text become one.
+
+    Attributes:
+        card: Of the whole.
+        members: In the order of a concatenation.
+    """
+
+    card: ModelCard
+    members: tuple[TextEncoder, ...]
+
+    def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
+        """Encode texts for one task format: float32 (texts, dimension), as `Encoder.encode`."""
+        return self.encode_formats(texts, [task_format])[task_format]
+
+    def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+        """Encode texts for several task formats: float32 (texts, dimension) by format, as `Encoder.encode_formats`."""
+        import numpy as np
+
+        for task_format in formats:
+            self.card.head(task_format)
+        parts = [member.encode_formats(texts, formats) for member in self.members]
+        if self.card.network.options["combine"] == "concat":
+            return {
+                task_format: np.concatenate([part[task_format] for part in parts], axis=1) for task_format in formats
+            }
+        return {task_format: np.mean([part[task_format] for part in parts], axis=0) for task_format in formats}
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """A model for each format, such as one for queries and one for papers.
+
+    Attributes:
+        card: Of the whole.
+        members: By format.
+    """
+
+    card: ModelCard
+    members: Mapping[Format, TextEncoder]
+
+    def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
+        """Encode texts for one task format: float32 (texts, dimension), as `Encoder.encode`."""
+        self.card.head(task_format)
+        return self.members[task_format].encode(texts, task_format)
+
+    def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+        """Encode texts for several task formats: float32 (texts, dimension) by format, as `Encoder.encode_formats`."""
+        vectors: dict[Format, np.ndarray] = {}
+        for task_format in formats:
+            self.card.head(task_format)
+        # A model that serves several formats may make them in one pass.
+        for member in {id(member): member for member in self.members.values()}.values():
+            own = [task_format for task_format in formats if self.members[task_format] is member]
+            vectors |= member.encode_formats(texts, own) if own else {}
+        return {task_format: vectors[task_format] for task_format in formats}
+
+
+def compose(model: Model, load: Callable[[Model], TextEncoder]) -> TextEncoder:
+    """Load a model made of others.
+
+    Args:
+        model: It.
+        load: Loads one of its members.
+
+    Returns:
+        The encoder.
+    """
+    # A member that has two parts is loaded once.
+    loaded = {id(member): load(member) for member in {id(member): member for member in model.members.values()}.values()}
+    members = {key: loaded[id(member)] for key, member in model.members.items()}
+    if model.card.architecture == "ensemble":
+        return Ensemble(model.card, tuple(members.values()))
+    return Routes(model.card, {Format(key): member for key, member in members.items()})
+
+
+def encode_mixed(encoder: TextEncoder, texts: Sequence[str], formats: Sequence[Format]) -> np.ndarray:
+    """Encode papers and queries in one call, each for a format of its own.
+
+    Args:
+        encoder: The model.
+        texts: As for `Encoder.encode`.
+        formats: One for each text.
+
+    Returns:
+        float32 (texts, dimension), row by row.
+
+    Raises:
+        InputError: If the model has no vectors of one of the formats.
+    """
+    import numpy as np
+
+    vectors = np.empty((len(texts), encoder.card.dimension), dtype=np.float32)
+    for task_format in dict.fromkeys(formats):
+        rows = [row for row, wanted in enumerate(formats) if wanted == task_format]
+        vectors[rows] = encoder.encode([texts[row] for row in rows], task_format)
+    return vectors

@@ -1,0 +1,157 @@
+"""Texts through an encoder into embedding files, block by block, however many there are."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from corpora.errors import UnavailableError
+from corpora.paper import Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+
+    from encoders.encoder import TextEncoder
+    from encoders.files.texts import Text
+    from encoders.files.writing import Writer
+    from encoders.formats import Format
+
+BLOCK = 512
+"""Texts encoded together; cut by position alone, so that a second run makes the same batches and the same vectors."""
+
+
+class Progress(Protocol):
+    """Is told how far the work is."""
+
+    def advance(self, papers: int, rejected: int = 0) -> None:
+        """Count texts that are done and records that were rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeReport:
+    """What was done.
+
+    Attributes:
+        encoded: Texts whose vectors were written.
+        duplicates: Records left out because one of the same id came before.
+        rejected: Records that can't be encoded.
+    """
+
+    encoded: int
+    duplicates: int
+    rejected: int
+
+
+def encode_texts(
+    records: Iterable[Text | Rejected],
+    encoder: TextEncoder,
+    writers: Mapping[Format, Writer],
+    reject: Callable[[Rejected], None],
+    progress: Progress | None = None,
+) -> EncodeReport:
+    """Encode texts and write their vectors; memory does not grow with their number.
+
+    A text that asks for a format itself gets that vector from every writer, whatever the writer's own format: papers
+    and queries may be mixed, and the files of several formats have the same rows.
+
+    Args:
+        records: As the functions of `encoders.files.texts` read them.
+        encoder: The model.
+        writers: By the format each is for.
+        reject: Is given the records that can't be encoded.
+        progress: Is told how far it is.
+
+    Returns:
+        How many were encoded, and how many were not.
+
+    Raises:
+        UnavailableError: If a disk is full.
+    """
+    intake = _Intake(encoder.card.formats, reject, progress)
+    encoded = 0
+    for block in _blocks(intake.texts(records)):
+        ids = [text.id for text in block]
+        for task_format, vectors in _vectors(block, encoder, list(writers)).items():
+            writers[task_format].write(ids, vectors)
+        encoded += len(block)
+        if progress:
+            progress.advance(len(block))
+    return EncodeReport(encoded, intake.duplicates, intake.rejected)
+
+
+@dataclass(slots=True)
+class _Intake:
+    """Lets through what can be encoded, and counts what can't."""
+
+    formats: tuple[Format, ...]
+    reject: Callable[[Rejected], None]
+    progress: Progress | None
+    duplicates: int = 0
+    rejected: int = 0
+
+    def texts(self, records: Iterable[Text | Rejected]) -> Iterator[Text]:
+        # An unnamed database of SQLite spills to a temporary file, so that ids fit however many there are.
+        with closing(sqlite3.connect("", isolation_level=None)) as ids:
+            ids.execute("PRAGMA journal_mode = OFF")
+            ids.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")
+            for record in map(self._checked, records):
+                if isinstance(record, Rejected):
+                    self.reject(record)
+                    self.rejected += 1
+                    if self.progress:
+                        self.progress.advance(0, 1)
+                elif _is_new(ids, record.id):
+                    yield record
+                else:
+                    self.duplicates += 1
+
+    def _checked(self, record: Text | Rejected) -> Text | Rejected:
+        # One record must not end a long run, as asking the model would.
+        if isinstance(record, Rejected) or record.task_format in (None, *self.formats):
+            return record
+        return Rejected(record.line, f"The model has no {record.task_format} vectors, which it asks for.", record.id)
+
+
+def _is_new(ids: sqlite3.Connection, name: str) -> bool:
+    try:
+        return ids.execute("INSERT OR IGNORE INTO seen VALUES (?)", (name,)).rowcount == 1
+    except sqlite3.Error as error:
+        raise UnavailableError(
+            f"The ids can't be kept in the folder for temporary files ({error}); "
+            "free some disk, or set SQLITE_TMPDIR to another folder."
+        ) from error
+
+
+def _blocks(texts: Iterator[Text]) -> Iterator[list[Text]]:
+    block: list[Text] = []
+    for text in texts:
+        block.append(text)
+        if len(block) == BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _vectors(block: Sequence[Text], encoder: TextEncoder, formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+    import numpy as np
+
+    prompts = [encoder.card.text(text.title, text.abstract) for text in block]
+    if all(text.task_format is None for text in block):
+        return encoder.encode_formats(prompts, formats)
+    rows: dict[Format | None, list[int]] = {}
+    for row, text in enumerate(block):
+        rows.setdefault(text.task_format, []).append(row)
+    vectors = {name: np.empty((len(block), encoder.card.dimension), dtype=np.float32) for name in formats}
+    for own, chosen in rows.items():
+        part = [prompts[row] for row in chosen]
+        made = (
+            encoder.encode_formats(part, formats) if own is None else dict.fromkeys(formats, encoder.encode(part, own))
+        )
+        for name in formats:
+            vectors[name][chosen] = made[name]
+    return vectors

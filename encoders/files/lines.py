@@ -1,0 +1,34 @@
+"""Lines of a stream, each with its number, none longer than can be held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corpora.json_lines import LONGEST_RECORD
+from corpora.paper import Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: its number, from 1, and its bytes without the blanks around them."""
+
+    number: int
+    raw: bytes
+
+
+def bounded_lines(stream: BufferedReader) -> Iterator[Line | Rejected]:
+    """Yield the lines that aren't blank, and a rejection for each that is too long; a byte order mark is left out."""
+    number = 0
+    while raw := stream.readline(LONGEST_RECORD):
+        number += 1
+        if len(raw) == LONGEST_RECORD and not raw.endswith(b"\n"):
+            while raw and not raw.endswith(b"\n"):
+                raw = stream.readline(LONGEST_RECORD)
+            yield Rejected(number, f"The line is longer than {LONGEST_RECORD >> 20} MiB.")
+        elif raw := raw.removeprefix(b"\xef\xbb\xbf").strip():
+            yield Line(number, raw)

@@ -1,0 +1,155 @@
+"""The texts to encode: papers, queries and bare texts, from JSON, plain lines or any corpus."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from corpora.aliases import check_columns, names_of, normal_name
+from corpora.assembling import assemble
+from corpora.cleaning import text_of
+from corpora.json_lines import JsonObject
+from corpora.opening import open_binary
+from corpora.paper import Rejected
+from corpora.readers.jsonl import read_objects
+from corpora.sniffing import refuse_folder, refuse_other
+from encoders.files.lines import Line, bounded_lines
+from encoders.formats import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from corpora.paper import Record
+
+# SciRepEval's searches carry ids of papers too.
+_TEXT_ID = ("queryid", "qid", *names_of("id"))
+_TEXT = ("query", "querytext", *names_of("abstract"))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Something to encode.
+
+    Attributes:
+        line: Line on which its record begins.
+        id: Identifier.
+        title: A paper's title, or the whole of a query or bare text.
+        abstract: A paper's abstract.
+        task_format: The format the record asks for itself, if it does.
+    """
+
+    line: int
+    id: str
+    title: str
+    abstract: str = ""
+    task_format: Format | None = None
+
+
+def papers_as_texts(records: Iterable[Record]) -> Iterator[Text | Rejected]:
+    """Yield the papers of a corpus as texts; what the corpus rejects stays rejected."""
+    for record in records:
+        if isinstance(record, Rejected):
+            yield record
+        else:
+            yield Text(record.line, record.paper.id, record.paper.title, record.paper.abstract)
+
+
+def read_plain_texts(path: Path) -> Iterator[Text | Rejected]:
+    """Read a text a line, named by the number of its line; blank lines are skipped.
+
+    Args:
+        path: The file, plain or compressed.
+
+    Yields:
+        A text per line.
+
+    Raises:
+        InputError: If the file can't be read.
+    """
+    refuse_folder(path, "a file with a text a line")
+    with open_binary(path) as stream:
+        for line in bounded_lines(stream):
+            if isinstance(line, Rejected):
+                yield line
+                continue
+            try:
+                yield _untitled(line.number, str(line.number), line.raw.decode())
+            except UnicodeDecodeError:
+                yield Rejected(line.number, "The line has bytes that aren't UTF-8.")
+
+
+def read_json_texts(path: Path, columns: Mapping[str, str]) -> Iterator[Text | Rejected]:
+    """Read JSON lines of papers, of queries, or of both; also one array, one object of papers by id, or bare strings.
+
+    An object with a title is a paper, under the names that `corpora.aliases` knows: SPECTER's, SciRepEval's and BEIR's
+    among them. One without is a query or a bare text. Its member `format`, if any, says what its vector is for.
+
+    Args:
+        path: The file, plain or compressed.
+        columns: Attribute to the key that holds it, for keys that aren't known.
+
+    Yields:
+        A text per object or string; strings are named by the number of their line.
+
+    Raises:
+        InputError: If the file isn't JSON, or `columns` names an attribute that papers don't have.
+    """
+    check_columns(columns)
+    refuse_folder(path, "a JSON file")
+    with open_binary(path) as stream:
+        head = stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
+        if isinstance(_parsed(head.partition(b"\n")[0]), str):
+            for line in bounded_lines(stream):
+                yield line if isinstance(line, Rejected) else _of_string(line)
+            return
+        refuse_other(path, head, "JSON lines of papers or queries (or, with --text, a text a line)", ("jsonl",))
+        for item in read_objects(stream):
+            yield item if isinstance(item, Rejected) else _of_object(item, columns)
+
+
+def _parsed(raw: bytes) -> object:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of_string(line: Line) -> Text | Rejected:
+    value = _parsed(line.raw)
+    if isinstance(value, str):
+        return _untitled(line.number, str(line.number), value)
+    return Rejected(line.number, "The line isn't a JSON string, as the first line is.")
+
+
+def _of_object(item: JsonObject, columns: Mapping[str, str]) -> Text | Rejected:
+    asked = item.members.get("format")
+    known = [task_format.value for task_format in Format]
+    if asked is not None and asked not in known:
+        return Rejected(
+            item.line,
+            f"The record's format is {str(asked)[:40]!r}; it may be {', '.join(known)} "
+            "(--corpus jsonl leaves that member alone).",
+        )
+    keys = {normal_name(key): key for key, value in item.members.items() if text_of(value)}
+
+    def value_of(attribute: str, names: tuple[str, ...]) -> object:
+        key = columns.get(attribute) or next((keys[name] for name in names if name in keys), None)
+        return None if key is None else item.members.get(key)
+
+    if text_of(value_of("title", names_of("title"))):
+        text = next(papers_as_texts([assemble(item.line, item.members, columns)]))
+    else:
+        text = _untitled(item.line, value_of("id", _TEXT_ID), value_of("abstract", _TEXT))
+    return text if asked is None or isinstance(text, Rejected) else replace(text, task_format=Format(asked))
+
+
+def _untitled(line: int, name: object, text: object) -> Text | Rejected:
+    # As a paper's abstract, so that id and length are checked as any paper's; the title only has to be there.
+    record = assemble(line, {"id": name, "title": "untitled", "abstract": text}, {})
+    if isinstance(record, Rejected):
+        return record
+    if not record.paper.abstract:
+        return Rejected(line, "The record has no title, no text and no query.", record.paper.id)
+    return Text(line, record.paper.id, record.paper.abstract)

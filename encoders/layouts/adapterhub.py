@@ -1,0 +1,184 @@
+"""Adapters of AdapterHub on a base, and their fusions: SPECTER2, SciRepEval's sets, one's own.
+
+A folder's `ses_card.json` names them: `{"architecture": "adapters", "base": "allenai/specter2_base", "adapters":
+{"prx": "../my-adapter", "qry": "allenai/specter2_adhoc_query@main"}}`, and for fusion also `"fusions": {"prx": ...}`.
+Paths are relative to the folder. A model that was itself downloaded can name what is on the hub alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.hub import fetch, is_hub_id
+from encoders.layouts import adapter_config, adapter_fusion
+from encoders.layouts.adapter_config import Adapter, read_adapter
+from encoders.layouts.adapter_fusion import Fusion, read_fusion
+from encoders.layouts.adapter_weights import ADAPTERS, FUSIONS, Module, adapter_parts, fusion_parts, read_module
+from encoders.layouts.base import base_of
+from encoders.layouts.own_card import CARD_FILE, by_format, read_own
+from encoders.model import Find, Model, Weights
+from encoders.weights import sha256_of
+
+ADAPTER_FILES = (adapter_config.CONFIG, adapter_config.SAFETENSORS, adapter_config.TORCH)
+FUSION_FILES = (adapter_fusion.CONFIG, adapter_fusion.SAFETENSORS, adapter_fusion.TORCH)
+
+
+def recognizes(path: Path) -> bool:
+    """Return whether a folder's own card makes it such a model, or it is an adapter without one."""
+    if not path.is_dir():
+        return False
+    alone = (path / adapter_config.CONFIG).is_file() and not (path / "config.json").is_file()
+    return alone or read_own(path).get("architecture") in ("adapters", "fusion")
+
+
+def read(folder: Path, name: str, find: Find) -> Model:
+    """Read a model that a folder's own card is made of a base and adapters.
+
+    Args:
+        folder: Holds a `ses_card.json`.
+        name: What to call it.
+        find: Finds its base.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: If parts are missing, damaged, or don't go together.
+        UnavailableError: If parts can't be fetched.
+    """
+    own = read_own(folder)
+    if own.get("architecture") not in ("adapters", "fusion"):
+        raise InputError(
+            f"{name} is an adapter, not a whole model: give --model specter2, or a folder whose {CARD_FILE} names a "
+            "base and adapters (docs/encoders.md)."
+        )
+    adapters = _folders(folder, name, "adapters", own.get("adapters"), ADAPTER_FILES)
+    if "fusions" not in own and own["architecture"] == "fusion":
+        raise InputError(f"{folder / CARD_FILE} asks for fusion and names no fusions.")
+    fusions = _folders(folder, name, "fusions", own["fusions"], FUSION_FILES) if "fusions" in own else {}
+    return compose(name, base_of(folder, find), adapters, fusions)
+
+
+def compose(name: str, base: Model, adapters: Mapping[Format, Path], fusions: Mapping[Format, Path]) -> Model:
+    """Put adapters on a base.
+
+    Args:
+        name: What to call the model.
+        base: A plain network.
+        adapters: Folders of adapters; formats that name the same one have the same vector.
+        fusions: Folders of their fusions, if the model is to fuse them.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: If parts are damaged, or don't go together.
+    """
+    adapter_heads, fusion_heads = _heads(adapters), _heads(fusions)
+    found = {head: read_adapter(adapters[Format(head)], base.card) for head in _distinct(adapter_heads)}
+    fused = {head: read_fusion(fusions[Format(head)], base.card) for head in _distinct(fusion_heads)}
+    for head, fusion in fused.items():
+        _check_fuses_all(fusions[Format(head)], fusion, found)
+    facts = {head: {"activation": one.activation, "scaling": one.scaling} for head, one in found.items()}
+    layers = {head: sorted(one.widths) for head, one in found.items()}
+    network = base.card.network
+    digests = {
+        "base": base.card.weights_sha256,
+        "adapters": _by_format(adapter_heads, {head: sha256_of(one.file) for head, one in found.items()}),
+        "fusions": _by_format(fusion_heads, {head: sha256_of(one.file) for head, one in fused.items()}),
+    }
+    told = {head: [facts[head], layers[head]] for head in facts}
+    settings = {"base": base.card.settings_sha256, "adapters": _by_format(adapter_heads, told)}
+    card = replace(
+        base.card,
+        name=name,
+        architecture="fusion" if fused else "adapters",
+        licence="",
+        heads=fusion_heads or adapter_heads,
+        network=replace(
+            network,
+            shared_layers=min((layer for one in found.values() for layer in one.widths), default=network.layers),
+            options={"adapters": facts},
+        ),
+        weights_sha256=_digest(digests),
+        settings_sha256=_digest(settings),
+    )
+    return Model(card, base.folder, functools.partial(_read, base, found, fused))
+
+
+def _folders(folder: Path, name: str, key: str, given: Any, files: tuple[str, ...]) -> dict[Format, Path]:
+    path = folder / CARD_FILE
+    if not isinstance(given, dict) or not given:
+        raise InputError(f"{path} must name {key}, a folder or hub id for each format, such as prx.")
+    return {task_format: _folder(folder, name, one, files) for task_format, one in by_format(path, key, given).items()}
+
+
+def _folder(folder: Path, name: str, given: str, files: tuple[str, ...]) -> Path:
+    """Return the folder that a card names; on this machine only if the card was not itself downloaded."""
+    try:
+        local = (folder / Path(given).expanduser()).resolve()
+        if not is_hub_id(name) and local.is_dir():
+            return local
+    except (OSError, RuntimeError, ValueError):  # a name too long, an unknown ~user, a null byte
+        pass
+    if is_hub_id(given):
+        return fetch(given, files)
+    raise _neither(folder, given)
+
+
+def _neither(folder: Path, given: str) -> InputError:
+    return InputError(
+        f"{folder / CARD_FILE} names {given!r}, which is neither a folder nor a hub id such as "
+        "allenai/specter2_adhoc_query."
+    )
+
+
+def _heads(folders: Mapping[Format, Path]) -> dict[Format, str]:
+    """Return each format's head: the first format that names the same folder."""
+    given = [task_format for task_format in Format if task_format in folders]
+    return {one: next(other.value for other in given if folders[other] == folders[one]) for one in given}
+
+
+def _distinct(heads: Mapping[Format, str]) -> list[str]:
+    return list(dict.fromkeys(heads.values()))
+
+
+def _by_format(heads: Mapping[Format, str], facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {task_format.value: facts[head] for task_format, head in heads.items()}
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _check_fuses_all(folder: Path, fusion: Fusion, adapters: Mapping[str, Adapter]) -> None:
+    """See that a fusion is over all adapters; which is which makes no difference to its sum."""
+    own_names = sorted(adapter.name for adapter in adapters.values())
+    codes = sorted(Format(head).code for head in adapters)
+    if sorted(fusion.adapters) not in (own_names, codes):
+        raise InputError(
+            f"{folder} fuses {', '.join(fusion.adapters)}, and the model has the adapters {', '.join(own_names)}; "
+            "name all that it fuses and no others."
+        )
+
+
+def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Fusion]) -> Weights:
+    card, weights = base.card, dict(base.read())
+    width = card.network.width
+    for head, adapter in adapters.items():
+        parts = {layer: adapter_parts(width, narrow) for layer, narrow in adapter.widths.items()}
+        weights |= read_module(Module(adapter.file, ADAPTERS, adapter.name, parts, parts), head, card.name)
+    used = {layer for adapter in adapters.values() for layer in adapter.widths}
+    everywhere = dict.fromkeys(range(card.network.layers), fusion_parts(width))
+    for head, fusion in fusions.items():
+        # The library writes a fusion in every layer, also where no adapter is.
+        weights |= read_module(Module(fusion.file, FUSIONS, fusion.name, everywhere, sorted(used)), head, card.name)
+    return weights

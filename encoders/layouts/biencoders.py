@@ -1,0 +1,181 @@
+"""The `.ckpt` files of SciMult and UniPR: an encoder for queries and one for papers, mostly the same, in a torch file.
+
+The configuration and the tokenizer of the network they began with lie beside the file, or come from the hub.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+from encoders.architectures.bert import Pooling
+from encoders.card import ModelCard
+from encoders.formats import Format
+from encoders.hub import fetch, is_hub_id
+from encoders.layouts import composed, huggingface, scimult, unipr
+from encoders.layouts.encoder_params import EncoderParams, read_params
+from encoders.layouts.own_card import read_own, with_own_card
+from encoders.model import Find, Model, Weights
+from encoders.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint, sha256_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_QUERIES, _PAPERS, _INSTRUCTIONS = "question_model", "ctx_model", "instruct_model"
+_OF_SPANS = "linear."
+"""Joins the ends of a span in training; no vector of a whole text uses it."""
+
+_DESCRIBED = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+_RENAMED = {
+    "microsoft/BiomedNLP-PubMedBERT-base-uncased-abstract": "microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract",
+    "bert-base-uncased": "google-bert/bert-base-uncased",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A checkpoint file and what it says of itself."""
+
+    path: Path
+    params: EncoderParams
+    folder: Path
+    """Of the tokenizer."""
+
+
+def recognizes(path: Path) -> bool:
+    """Return whether a path is a checkpoint, or a folder that holds one and no model of another kind."""
+    if path.is_file():
+        return path.suffix == ".ckpt"
+    others = any((path / name).is_file() for name in (SAFETENSORS, TORCH))
+    return bool(_checkpoints(path)) and not others and "base" not in read_own(path)
+
+
+def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
+    """Read a checkpoint.
+
+    Args:
+        path: Of the file, or of a folder that holds one.
+        name: What to call the model.
+        find: Not needed.
+
+    Returns:
+        The model: plain, with experts or with instructions; or a model for queries and one for papers.
+
+    Raises:
+        InputError: If it is damaged, or has what ses can't run.
+        UnavailableError: If torch is missing, or the hub is needed and can't be reached.
+    """
+    file = _only(path) if path.is_dir() else path
+    checkpoint = read_checkpoint(file)
+    models = _models(file, checkpoint.arrays)
+    if not {_QUERIES, _PAPERS} & models.keys():
+        raise InputError(f"{file} is no checkpoint of SciMult or UniPR: it holds neither {_QUERIES} nor {_PAPERS}.")
+    params = read_params(file, checkpoint.settings)
+    source = _Source(file, params, _base(file, params.pretrained_model_cfg))
+    own = read_own(file.parent)
+    instructed = _INSTRUCTIONS in models or (own.get("architecture") == "instructions" and "base" not in own)
+    digest = sha256_of(file)
+    members = {}
+    for model in _distinct(file, models):
+        # Two models of one file must not share a fingerprint.
+        card = _card(source, name, hashlib.sha256(f"{digest} {model}".encode()).hexdigest(), instructed=instructed)
+        members[model] = Model(card, source.folder, functools.partial(_read, source, card, model))
+    if len(members) == 1:
+        return next(iter(members.values()))
+    formats = members[_PAPERS].card.formats
+    serving = {task_format: _QUERIES if task_format is Format.QRY else _PAPERS for task_format in formats}
+    return composed.routes(name, file.parent, {key.value: members[model] for key, model in serving.items()})
+
+
+def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> ModelCard:
+    params, path = source.params, source.path
+    card = huggingface.read_card(source.folder, name, digest)
+    pooling: Pooling = "mean" if params.mean_pool else "cls"
+    network = replace(card.network, pooling=pooling, normalize=params.mean_pool)
+    card = replace(card, similarity="cosine" if params.mean_pool else "dot", prompts={}, network=network)
+    if params.use_moe and instructed:
+        raise InputError(f"{path} has both experts and instructions, which ses can't run together.")
+    if params.use_moe:
+        card = scimult.with_experts(card, path, params)
+    elif instructed:
+        card = unipr.with_instructions(card, source.folder, path, params)
+    return with_own_card(card, path.parent)
+
+
+def _read(source: _Source, card: ModelCard, model: str) -> Weights:
+    weights = _models(source.path, read_checkpoint(source.path).arrays)[model]
+    if card.architecture == "experts":
+        return scimult.expert_weights(card, source.path, source.params, weights)
+    if card.architecture == "instructions":
+        return unipr.instruction_weights(card, source.path, source.params, weights)
+    return weights
+
+
+def _models(path: Path, arrays: Weights) -> dict[str, dict[str, np.ndarray]]:
+    """Return the weights of each of the models in a checkpoint, as a bare encoder names them."""
+    models: dict[str, dict[str, np.ndarray]] = {}
+    unknown = []
+    for name, array in arrays.items():
+        model, _, own = name.partition(".encoder.")
+        if own and model in (_QUERIES, _PAPERS, _INSTRUCTIONS):
+            models.setdefault(model, {})[plain_name(own)] = array
+        elif not name.startswith(_OF_SPANS):
+            unknown.append(name)
+    if unknown and models:
+        raise InputError(f"{path} holds {', '.join(unknown[:5])}, which ses can't run; use a checkpoint without.")
+    return models
+
+
+def _distinct(path: Path, models: Mapping[str, Weights]) -> list[str]:
+    """Return which models are needed: that of papers, and that of queries if it is another."""
+    needed = [model for model in (_PAPERS, _QUERIES) if model in models]
+    if len(needed) > 1 and _same(models[_PAPERS], models[_QUERIES]):
+        needed = [_PAPERS]
+    if _INSTRUCTIONS in models and not all(_same(models[_INSTRUCTIONS], models[model]) for model in needed):
+        raise InputError(
+            f"{path} reads its instructions with a network of their own, which ses can't run; "
+            "it runs checkpoints that read instructions and papers with the same."
+        )
+    return needed
+
+
+def _same(first: Weights, second: Weights) -> bool:
+    import numpy as np
+
+    return first.keys() == second.keys() and all(
+        # Two names of one tensor are one place in the file, and need not be read.
+        (array.ctypes.data == second[name].ctypes.data and array.shape == second[name].shape)
+        or np.array_equal(array, second[name], equal_nan=True)
+        for name, array in first.items()
+    )
+
+
+def _base(path: Path, name: str) -> Path:
+    """Return a folder with the configuration and the tokenizer of the network that a checkpoint began with."""
+    folder = path.parent
+    if (folder / "config.json").is_file() and any((folder / file).is_file() for file in _DESCRIBED[1:]):
+        return folder
+    hub_id = _RENAMED.get(name, name)
+    remedy = f"put the config.json and the tokenizer.json or vocab.txt of {name} beside {path}"
+    if not is_hub_id(hub_id):
+        raise InputError(f"{path} began with {name!r}, which is not on the hub; {remedy}.")
+    try:
+        return fetch(hub_id, _DESCRIBED)
+    except UnavailableError as error:
+        raise UnavailableError(f"{hub_id} can't be fetched from the hub; check the network, or {remedy}.") from error
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.ckpt")) if folder.is_dir() else []
+
+
+def _only(folder: Path) -> Path:
+    found = _checkpoints(folder)
+    if len(found) > 1:
+        raise InputError(f"{folder} holds {len(found)} checkpoints; name one of them, such as {found[0]}.")
+    return found[0]

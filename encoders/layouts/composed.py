@@ -1,0 +1,130 @@
+"""Models made of others, told by a `ses_card.json` alone: ensembles, and a model for each format.
+
+`{"architecture": "ensemble", "members": ["specter2", "../my-codes"], "combine": "mean"}` or `"concat"`;
+`{"architecture": "routes", "members": {"qry": "../queries", "prx": "../papers"}}`.
+Paths are relative to the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.layouts.base import located
+from encoders.layouts.own_card import CARD_FILE, by_format, read_own
+from encoders.model import Find, Model
+
+_FEWEST = 2
+
+
+def recognizes(path: Path) -> bool:
+    """Return whether a folder's own card makes it one of these."""
+    return path.is_dir() and read_own(path).get("architecture") in ("ensemble", "routes")
+
+
+def read(folder: Path, name: str, find: Find) -> Model:
+    """Read a model made of others.
+
+    Args:
+        folder: Holds a `ses_card.json`.
+        name: What to call it.
+        find: Finds its members.
+
+    Returns:
+        The model; it has no weights of its own.
+
+    Raises:
+        InputError: If the members can't go together.
+    """
+    own, path = read_own(folder), folder / CARD_FILE
+    if own["architecture"] == "routes":
+        return routes(name, folder, _members(path, own, dict, find))
+    members = _members(path, own, list, find)
+    combine = own.get("combine", "mean")
+    if combine not in ("mean", "concat"):
+        raise InputError(f"{path} asks to combine by {combine!r}; choose mean or concat.")
+    return _ensemble(name, folder, members, combine)
+
+
+def routes(name: str, folder: Path, members: Mapping[str, Model]) -> Model:
+    """Return a model that takes each format from another.
+
+    Args:
+        name: What to call it.
+        folder: Where it is told of.
+        members: By format.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: If a member lacks its format, or members differ in what they must share.
+    """
+    by = by_format(folder / CARD_FILE, "members", members, Model)
+    _check_alike(name, members, ("dimension", "similarity", "separator"))
+    for task_format, member in by.items():
+        member.card.head(task_format)
+    return _composed("routes", name, folder, members, tuple(by), {})
+
+
+def _ensemble(name: str, folder: Path, members: Mapping[str, Model], combine: str) -> Model:
+    shared = ("similarity", "separator") if combine == "concat" else ("dimension", "similarity", "separator")
+    _check_alike(name, members, shared)
+    kept = [set(member.card.formats) for member in members.values()]
+    formats = tuple(task_format for task_format in Format if all(task_format in one for one in kept))
+    model = _composed("ensemble", name, folder, members, formats, {"combine": combine})
+    cards = [member.card for member in members.values()]
+    dimension = sum(card.dimension for card in cards) if combine == "concat" else cards[0].dimension
+    # The mean of unit vectors is shorter: cosine does not mind, and no other similarity is promised for them.
+    return replace(model, card=replace(model.card, dimension=dimension))
+
+
+def _composed(
+    architecture: str,
+    name: str,
+    folder: Path,
+    members: Mapping[str, Model],
+    formats: tuple[Format, ...],
+    options: Mapping[str, Any],
+) -> Model:
+    prints = "\n".join(f"{key} {member.card.fingerprint}" for key, member in members.items())
+    first = next(iter(members.values())).card
+    card = replace(
+        first,
+        name=name,
+        architecture=architecture,
+        max_tokens=max(member.card.max_tokens for member in members.values()),
+        licence="",
+        prompts={},
+        heads={task_format: task_format.value for task_format in formats},
+        network=replace(first.network, options=options),
+        weights_sha256=hashlib.sha256(prints.encode()).hexdigest(),
+        settings_sha256="",
+    )
+    return Model(card, folder, dict, members)
+
+
+def _members(path: Path, own: Mapping[str, Any], kind: type, find: Find) -> dict[str, Model]:
+    given = own.get("members")
+    named: dict[Any, Any] = dict(enumerate(given)) if isinstance(given, list) else dict(given or {})
+    if type(given) is not kind or len(named) < _FEWEST or not all(isinstance(one, str) for one in named.values()):
+        shape = "a list of two or more models" if kind is list else "a model for each of two or more formats"
+        raise InputError(f"{path} must name its members: {shape}.")
+    members = {str(key): find(located(path.parent, one)) for key, one in named.items()}
+    for member in members.values():
+        if member.members:
+            raise InputError(f"{path} is made of {member.card.name}, which is made of others; name those instead.")
+    return members
+
+
+def _check_alike(name: str, members: Mapping[str, Model], attributes: tuple[str, ...]) -> None:
+    for attribute in attributes:
+        values = {member.card.name: getattr(member.card, attribute) for member in members.values()}
+        if len(set(values.values())) > 1:
+            told = ", ".join(f"{value} in {member}" for member, value in values.items())
+            raise InputError(f"The members of {name} must have the same {attribute}, and it is {told}.")

@@ -1,0 +1,44 @@
+"""JSON files of a model folder, as untrusted input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError
+
+
+def read_json(path: Path, kind: type, missing: Any = None) -> Any:
+    """Read a JSON file.
+
+    Args:
+        path: Of the file.
+        kind: What it must hold: dict or list.
+        missing: What to return if there is no file; None if there must be one.
+
+    Returns:
+        Its content.
+
+    Raises:
+        InputError: If it is not there, is no JSON, or holds something else.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if missing is not None:
+            return missing
+        raise InputError(f"{path.parent} is not a model folder: it has no {path.name}.") from None
+    except (ValueError, RecursionError, OSError) as error:
+        raise InputError(f"{path} can't be read as JSON ({error}); fetch the model again.") from error
+    if not isinstance(content, kind):
+        raise InputError(f"{path} doesn't hold what a model folder's {path.name} does; fetch the model again.")
+    return content
+
+
+def inside(folder: Path, part: str) -> Path:
+    """Return a path that a file of a folder names, or raise `InputError` if it leads out of the folder."""
+    path = folder / part
+    if "\0" in part or not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{folder} names {part!r}, which is outside of it; fetch the model from a source you trust.")
+    return path

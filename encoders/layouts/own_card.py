@@ -1,0 +1,83 @@
+"""`ses_card.json`: what a folder says of itself where other files are silent or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError
+from encoders.card import ModelCard
+from encoders.formats import Format
+from encoders.layouts.json_files import read_json
+
+CARD_FILE = "ses_card.json"
+
+_KINDS = {
+    "pooling": str,
+    "normalize": bool,
+    "similarity": str,
+    "separator": str,
+    "max_tokens": int,
+    "licence": str,
+    "prompts": dict,
+}
+COMPOSED = (
+    "architecture",
+    "base",
+    "adapters",
+    "fusions",
+    "tasks",
+    "experts",
+    "instructions",
+    "members",
+    "combine",
+)
+"""Read by the layouts that they belong to."""
+
+_IN_WORDS = {str: "a string", bool: "true or false", int: "a whole number", dict: "an object"}
+_FEWEST_TOKENS = 4  # [CLS], a control code, one token of text, [SEP]
+
+
+def read_own(folder: Path) -> dict[str, Any]:
+    """Return what a folder's own card sets, nothing if it has none; `InputError` if that can't be."""
+    path = folder / CARD_FILE
+    own: dict[str, Any] = read_json(path, dict, missing={})
+    if unknown := sorted(set(own) - set(_KINDS) - set(COMPOSED)):
+        known = ", ".join(sorted([*_KINDS, *COMPOSED]))
+        raise InputError(f"{path} sets {', '.join(unknown)}; it may set only {known}.")
+    for key, kind in _KINDS.items():
+        if key in own and type(own[key]) is not kind:
+            raise InputError(f"{path} sets {key} to {own[key]!r}, which is not {_IN_WORDS[kind]}.")
+    return own
+
+
+def by_format(path: Path, key: str, given: Mapping[str, Any], kind: type = str) -> dict[Format, Any]:
+    """Return what a card tells for each format; `InputError` if a format or a value can't be."""
+    known = {task_format.value: task_format for task_format in Format}
+    if unknown := sorted(set(given) - set(known)):
+        raise InputError(f"{path} sets {key} for {', '.join(unknown)}; the formats are {', '.join(known)}.")
+    if not all(type(value) is kind for value in given.values()):
+        raise InputError(f"{path} sets {key} to something that is not {_IN_WORDS[kind]} for each format.")
+    return {known[name]: value for name, value in given.items()}
+
+
+def with_own_card(card: ModelCard, folder: Path) -> ModelCard:
+    """Return a card with what its folder's own card sets, or raise `InputError` if that can't be."""
+    path, own, network = folder / CARD_FILE, read_own(folder), card.network
+    limit = network.positions - network.first_position
+    if own.get("pooling", "cls") not in ("cls", "mean", "code"):
+        raise InputError(f"{path} asks for pooling {own['pooling']!r}; choose cls, mean or code.")
+    if own.get("similarity", "l2") not in ("cosine", "dot", "l2"):
+        raise InputError(f"{path} asks for similarity {own['similarity']!r}; choose cosine, dot or l2.")
+    if not _FEWEST_TOKENS <= own.get("max_tokens", limit) <= limit:
+        raise InputError(f"{path} asks for max_tokens {own['max_tokens']}; choose {_FEWEST_TOKENS} to {limit}.")
+    if own.get("pooling") == "code" and card.architecture == "plain" and not card.prompts:
+        own.setdefault("prompts", {task_format.value: f"{task_format.code} " for task_format in Format})
+    if own.get("pooling") in ("cls", "mean") and card.network.pooling == "code":
+        own.setdefault("prompts", {})
+    prompts = by_format(path, "prompts", own["prompts"]) if "prompts" in own else card.prompts
+    network = replace(network, **{key: own[key] for key in ("pooling", "normalize") if key in own})
+    rest = {key: own[key] for key in ("similarity", "separator", "max_tokens", "licence") if key in own}
+    return replace(card, network=network, prompts=prompts, **rest)

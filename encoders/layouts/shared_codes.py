@@ -1,0 +1,86 @@
+"""Shared-trunk codes: a network, and a row for each format's code under `codes.prx`, `codes.qry`, ...
+
+The folder holds a `ses_card.json` with `{"architecture": "shared-codes"}` and the codes in `codes.safetensors`; the
+network beside them, or in the model that its card names as `base`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.layouts.base import base_of
+from encoders.layouts.own_card import read_own
+from encoders.model import Find, Model, Weights
+from encoders.weights import read_weights, sha256_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CODES_FILE = "codes.safetensors"
+
+_WORDS = "embeddings.word_embeddings.weight"
+
+
+def recognizes(path: Path) -> bool:
+    """Return whether a folder's own card makes it such a model."""
+    return path.is_dir() and read_own(path).get("architecture") == "shared-codes"
+
+
+def read(folder: Path, name: str, find: Find) -> Model:
+    """Read a model with codes.
+
+    Args:
+        folder: Holds a `ses_card.json` and the codes.
+        name: What to call it.
+        find: Finds its base.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: If the codes are missing, damaged, or of another width than the network.
+    """
+    base, path = base_of(folder, find), folder / CODES_FILE
+    if not path.is_file():
+        raise InputError(f"{folder} lacks {CODES_FILE}, the rows of its control codes; fetch the model again.")
+    codes = read_weights(path)
+    known = {f"codes.{task_format}": task_format for task_format in Format}
+    if not codes or set(codes) - set(known):
+        raise InputError(f"{path} must hold some of {', '.join(known)}, and holds {', '.join(sorted(codes))}.")
+    network = base.card.network
+    for key, row in codes.items():
+        if row.shape != (network.width,):
+            raise InputError(
+                f"{path} holds {key} of shape {row.shape}; the network {base.card.name} has {network.width}."
+            )
+    formats = [task_format for key, task_format in known.items() if key in codes]
+    # The rows go below the word table, where no token of a text can name them.
+    ids = {task_format.value: network.vocabulary + i for i, task_format in enumerate(formats)}
+    digest = hashlib.sha256(f"{base.card.weights_sha256} {sha256_of(path)}".encode()).hexdigest()
+    card = replace(
+        base.card,
+        name=name,
+        architecture="shared-codes",
+        heads={task_format: task_format.value for task_format in formats},
+        prompts={},
+        network=replace(network, vocabulary=network.vocabulary + len(formats), pooling="code", options={"codes": ids}),
+        weights_sha256=digest,
+    )
+    rows = {task_format: codes[f"codes.{task_format}"] for task_format in formats}
+    return Model(card, base.folder, functools.partial(_read, base, rows))
+
+
+def _read(base: Model, rows: Mapping[Format, np.ndarray]) -> Weights:
+    import numpy as np
+
+    weights = dict(base.read())
+    if _WORDS in weights:
+        weights[_WORDS] = np.concatenate([weights[_WORDS], np.stack(list(rows.values()))])
+    return weights

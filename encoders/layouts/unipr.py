@@ -1,0 +1,135 @@
+"""Instructions that papers attend to: UniPR's checkpoints, and SciMult-Instruction or any network its card says so of.
+
+A folder's `ses_card.json` makes a plain network one, in the folder or named as its base:
+`{"architecture": "instructions", "instructions": {"prx": "Find ...", "qry": "Find ...", "clf": "Tag ..."}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from corpora.errors import InputError
+from encoders.architectures.bert import layer_name
+from encoders.card import ModelCard
+from encoders.formats import Format
+from encoders.layouts.base import base_of
+from encoders.layouts.encoder_params import EncoderParams, special_layers
+from encoders.layouts.own_card import CARD_FILE, by_format, read_own
+from encoders.long_text import pieces
+from encoders.model import Find, Model, Weights
+from encoders.tokenizer import load_tokenizer, well_formed
+
+MAX_TOKENS = 32
+"""Of an instruction, special tokens included (the papers' code)."""
+
+_SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
+_TOPIC = "Find a pair of papers that one paper shares similar scientific topic classes with the other paper."
+
+_FACTORS = {Format.CLF: _TOPIC, Format.PRX: _SEMANTIC, Format.QRY: _SEMANTIC}
+"""UniPR table 1. Both sides of a search read the same instruction, so papers read that of search, too; the third
+factor, citation, is proximity by another measure, and none was trained for regression."""
+
+
+def recognizes(path: Path) -> bool:
+    """Return whether a folder's own card makes it such a model."""
+    return path.is_dir() and read_own(path).get("architecture") == "instructions"
+
+
+def read(folder: Path, name: str, find: Find) -> Model:
+    """Read a plain network whose papers attend to instructions in every layer.
+
+    Args:
+        folder: Holds a `ses_card.json`.
+        name: What to call the model.
+        find: Finds its base.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: If there is no such network, or the card gives no instructions.
+    """
+    base = base_of(folder, find)
+    layers = range(base.card.network.layers)
+    card = _instructed(replace(base.card, name=name), base.folder, folder, layers, {})
+    return Model(card, base.folder, base.read)
+
+
+def with_instructions(card: ModelCard, folder: Path, path: Path, params: EncoderParams) -> ModelCard:
+    """Return a card of a checkpoint's network with instructions: those of its own card, or else UniPR's factors.
+
+    Args:
+        card: Of the network without them.
+        folder: Holds its tokenizer.
+        path: Of the checkpoint.
+        params: Its settings.
+
+    Returns:
+        The card.
+
+    Raises:
+        InputError: If the instructions, or the layers that read them, are not known.
+    """
+    layers = _layers(card, path, params)
+    return _instructed(card, folder, path.parent, layers, _FACTORS)
+
+
+def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weights: Weights) -> Weights:
+    """Return a checkpoint's weights, with gates as the architecture has them: a value for each column.
+
+    Args:
+        card: From `with_instructions`.
+        path: Of the checkpoint.
+        params: Its settings.
+        weights: All of one model's.
+
+    Returns:
+        The weights.
+
+    Raises:
+        InputError: If gates and adaptors are not where the settings say, so that another network would be computed.
+    """
+    import numpy as np
+
+    given, heads = dict(weights), card.network.attention_heads
+    for layer in _layers(card, path, params):
+        name = f"{layer_name(layer)}.attention.self"
+        for part, wanted in (("gate", params.use_attn_gate), ("adaptor.weight", params.proj_adaptor)):
+            if (f"{name}.{part}" in given) != bool(wanted):
+                told = "lacks" if wanted else "holds"
+                raise InputError(f"{path} {told} {name}.{part}, unlike its encoder_params say; fetch it again.")
+        if params.use_attn_gate:
+            gate = given[f"{name}.gate"]
+            if gate.size != heads:
+                raise InputError(f"{path} holds {name}.gate of shape {gate.shape}, and there are {heads} heads.")
+            given[f"{name}.gate"] = np.repeat(gate.ravel(), card.network.width // heads)
+    return given
+
+
+def _instructed(
+    card: ModelCard, tokenizer: Path, told: Path, layers: Sequence[int], usual: Mapping[Format, str]
+) -> ModelCard:
+    path = told / CARD_FILE
+    given = read_own(told).get("instructions", {task_format.value: text for task_format, text in usual.items()})
+    if not given or not isinstance(given, dict):
+        raise InputError(f'{path} must give each format its instruction, such as {{"instructions": {{"prx": "..."}}}}.')
+    texts = by_format(path, "instructions", given)
+    encode, limit = load_tokenizer(tokenizer, card).encode, min(MAX_TOKENS, card.max_tokens)
+    heads: dict[str, str] = {}
+    # Formats that read the same words have one vector, named for the first of them.
+    for task_format in [task_format for task_format in Format if task_format in texts]:
+        heads.setdefault(texts[task_format], task_format.value)
+    ids = {head: pieces(encode(well_formed(text)).ids, limit, 1, "start")[0] for text, head in heads.items()}
+    network = replace(
+        card.network,
+        shared_layers=min(layers, default=card.network.layers),
+        options={"instructions": ids, "layers": list(layers)},
+    )
+    by = {task_format: heads[texts[task_format]] for task_format in Format if task_format in texts}
+    return replace(card, architecture="instructions", heads=by, network=network)
+
+
+def _layers(card: ModelCard, path: Path, params: EncoderParams) -> list[int]:
+    return special_layers(path, (params.instruct_type or "all").partition(":")[0], card.network.layers)

@@ -1,0 +1,115 @@
+"""A model found on disk, and the check of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from encoders.architectures.registry import ARCHITECTURES
+from encoders.ops.names import NamesOps
+from encoders.runtimes.base import Precision
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.card import ModelCard
+
+Weights = Mapping[str, "np.ndarray"]
+
+_OF_TASK_HEADS = ("pooler.", "cls.", "classifier.", "lm_head.", "dropout.", "embeddings.position_ids")
+"""What checkpoints hold beside the encoder, and no vector depends on."""
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an exported model has in place of weights.
+
+    Attributes:
+        runtime: What it was made for.
+        precision: How precisely it runs.
+        graphs: Folders that the runtime loads, by the heads they give.
+        texts: To check a machine by.
+        vectors: What the machine that exported it made of them, by head.
+    """
+
+    runtime: str
+    precision: Precision
+    graphs: Mapping[tuple[str, ...], Path]
+    texts: Sequence[str]
+    vectors: Mapping[str, Sequence[Sequence[float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model and its card.
+
+    Attributes:
+        card: What it declares.
+        folder: Holds its tokenizer.
+        read: Reads its weights, float32, under the names its architecture uses.
+        members: Models it is composed of, if it has no weights of its own: by format, or `0`, `1`, ... in an ensemble.
+        exported: Its graphs, if it is an export and has no weights.
+    """
+
+    card: ModelCard
+    folder: Path
+    read: Callable[[], Weights]
+    members: Mapping[str, Model] = field(default_factory=dict)
+    exported: Exported | None = None
+
+
+Find = Callable[[str], Model]
+"""Finds a model by name, for those that are made of others."""
+
+
+def read_checked(model: Model, heads: Sequence[str]) -> Weights:
+    """Read a model's weights and see that they are all there, and numbers.
+
+    Args:
+        model: The model.
+        heads: Those that will be used.
+
+    Returns:
+        The weights that are used, float32.
+
+    Raises:
+        InputError: If some are missing, unknown, of another shape than the model says, or not numbers.
+    """
+    import numpy as np
+
+    weights, card = model.read(), model.card
+    every = tuple(dict.fromkeys(card.heads.values()))
+    missing = sorted(_used(card, weights, every) - set(weights))
+    surplus = sorted(set(weights) - _used(card, weights, every) - _ignored(weights))
+    if missing or surplus:
+        told = [f"lack {_listed(missing)}"] if missing else []
+        told += [f"hold {_listed(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(told)}.")
+    used = {name: weights[name] for name in weights if name in _used(card, weights, heads)}
+    broken = [name for name, array in used.items() if not np.isfinite(array).all()]
+    if broken:
+        raise InputError(
+            f"The weights of {card.name} are damaged: {_listed(broken)} hold values that are not numbers; "
+            "fetch the model again."
+        )
+    return used
+
+
+def _used(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> set[str]:
+    ops = NamesOps(present)
+    ARCHITECTURES[card.architecture](ops, card.network, None, None, heads)
+    return set(ops.used)
+
+
+def _ignored(names: Collection[str]) -> set[str]:
+    return {name for name in names if name.startswith(_OF_TASK_HEADS)}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,120 @@
+"""The few operators that architectures are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+Tensor = Any
+"""A library's own: the name of a value in an ONNX graph, or a torch tensor."""
+
+Activation = Literal["gelu", "relu", "silu", "tanh", "leaky_relu"]
+
+MASKED = -1e9
+"""Added to the attention logits of padding: its weight becomes exactly 0 in float32."""
+
+
+class Ops(Protocol):
+    """Operators over the weights of one model, which are named as in its checkpoint.
+
+    An architecture written in them is a graph for inference and a module for training at once, so the two can't differ.
+    Hidden states are (texts, tokens, width) throughout.
+    """
+
+    def has(self, name: str) -> bool:
+        """Return whether the model has a weight of that name."""
+
+    def constant(self, values: Sequence[Any]) -> Tensor:
+        """Return whole numbers, int64, in the shape they are nested."""
+
+    def positions(self, ids: Tensor, first: int) -> Tensor:
+        """Return `first`, `first` + 1, ... for the tokens of a batch, int64 (1, tokens)."""
+
+    def embed(self, ids: Tensor, name: str) -> Tensor:
+        """Return the rows of a table that ids name."""
+
+    def expand(self, hidden: Tensor, like: Tensor) -> Tensor:
+        """Repeat the states of one text for every text of a batch."""
+
+    def linear(self, hidden: Tensor, name: str) -> Tensor:
+        """Return W x + b."""
+
+    def product(self, hidden: Tensor, name: str) -> Tensor:
+        """Return W x, of a layer without a bias."""
+
+    def norm(self, hidden: Tensor, name: str) -> Tensor:
+        """Return the layer normalization (Ba et al. 2016)."""
+
+    def dropout(self, hidden: Tensor) -> Tensor:
+        """Drop values while a module is trained."""
+
+    def activate(self, hidden: Tensor, kind: Activation) -> Tensor:
+        """Apply an activation."""
+
+    def add(self, first: Tensor, *others: Tensor) -> Tensor:
+        """Add up."""
+
+    def scale(self, hidden: Tensor, by: float) -> Tensor:
+        """Multiply by a number."""
+
+    def gate(self, hidden: Tensor, name: str) -> Tensor:
+        """Multiply each column by the tanh of a weight (width,)."""
+
+    def mask_bias(self, mask: Tensor) -> Tensor:
+        """Return what attention adds to its logits so that padding gets no weight, (texts, 1, 1, tokens)."""
+
+    def attention(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        names: tuple[str, str, str],
+        heads: int,
+        bias: Tensor | None,
+        prefix: Tensor | None = None,
+    ) -> Tensor:
+        """Return multi-head attention without its output projection (Vaswani et al. 2017, section 3.2).
+
+        Args:
+            queries: States that attend, (texts, some tokens, width).
+            keys: States attended to, (texts, tokens, width), or (1, tokens, width) for all texts.
+            names: Of the weights that make queries, keys and values.
+            heads: How many.
+            bias: From `mask_bias`, over the keys; None if none is padding.
+            prefix: States (1, tokens, width) attended to before the keys, by every text.
+
+        Returns:
+            What each query found, (texts, some tokens, width of the values).
+        """
+
+    def dot(self, first: Tensor, second: Tensor) -> Tensor:
+        """Return the product of each pair of states, (texts, tokens, 1)."""
+
+    def blend(self, scores: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
+        """Return the sum of values weighted by the softmax of their scores, each (texts, tokens, 1)."""
+
+    def choose(self, scores: Tensor, values: Sequence[Tensor]) -> Tensor:
+        """Return for each row the value of the highest score, scores (texts, tokens or 1, values)."""
+
+    def join(self, parts: Sequence[Tensor]) -> Tensor:
+        """Set tokens one after another: axis 1."""
+
+    def stack(self, parts: Sequence[Tensor]) -> Tensor:
+        """Set texts one below another: axis 0."""
+
+    def split(self, stacked: Tensor, parts: int) -> list[Tensor]:
+        """Undo `stack` of parts of the same size."""
+
+    def tokens(self, hidden: Tensor, start: int, end: int | None) -> Tensor:
+        """Return the states of some tokens of each text; to the last if `end` is None."""
+
+    def token(self, hidden: Tensor, index: int) -> Tensor:
+        """Return the states of one token, (texts, 1, width)."""
+
+    def vector(self, hidden: Tensor) -> Tensor:
+        """Return the states (texts, 1, width) of one token as (texts, width)."""
+
+    def mean(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return the mean over the tokens of a text, (texts, width)."""
+
+    def unit(self, vectors: Tensor) -> Tensor:
+        """Scale vectors to unit length."""

@@ -1,0 +1,88 @@
+"""A model in torch to train: its weights by the names of its checkpoint, its network the one that inference runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.architectures.registry import ARCHITECTURES
+from encoders.ops.torch import TorchOps, import_torch
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.model import Weights
+
+
+def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any:
+    """Return a model as a module.
+
+    Called with token ids and mask, int64 (texts, tokens), and heads, it gives a list of float32 (texts, dimension), a
+    tensor for each head. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
+
+    Args:
+        weights: As `encoders.model.read_checked` gives them; copied.
+        card: Of the model.
+        dropout: Share of values that are dropped in training mode.
+
+    Returns:
+        A `torch.nn.Module`, in training mode.
+
+    Raises:
+        InputError: If a weight can't have its name in torch.
+        UnavailableError: If torch is not installed.
+    """
+    torch = import_torch()
+    base: Any = torch.nn.Module
+    facts, architecture = card.network, ARCHITECTURES[card.architecture]
+
+    class Network(base):  # type: ignore[misc]
+        """The network of a card."""
+
+        def forward(self, ids: Any, mask: Any, heads: Sequence[str]) -> list[Any]:
+            ops = TorchOps(dict(self.named_parameters()), facts.epsilon, dropout if self.training else 0.0)
+            return architecture(ops, facts, ids, mask, heads)
+
+    module = Network()
+    for name, array in weights.items():
+        _register(torch, module, name, torch.nn.Parameter(torch.tensor(array)))
+    return module
+
+
+def freeze(module: Any, *prefixes: str) -> list[str]:
+    """Keep weights as they are while a module is trained.
+
+    Args:
+        module: From `as_module`.
+        *prefixes: Whole parts of names, such as `embeddings` or `encoder.layer.1`, which is not `encoder.layer.10`.
+
+    Returns:
+        The names of the frozen weights.
+
+    Raises:
+        InputError: If a prefix has no weight.
+    """
+    parameters = dict(module.named_parameters())
+    frozen: list[str] = []
+    for prefix in prefixes:
+        under = [name for name in parameters if f"{name}.".startswith(f"{prefix}.")]
+        if not under:
+            raise InputError(f"No weight's name begins with {prefix}; the first is {next(iter(parameters))}.")
+        frozen += under
+    for name in frozen:
+        parameters[name].requires_grad_(requires_grad=False)
+    return frozen
+
+
+def _register(torch: Any, module: Any, name: str, parameter: Any) -> None:
+    """Put a parameter where its name says: the modules between hold nothing but one another."""
+    *path, last = name.split(".")
+    try:
+        for part in path:
+            if part not in module._modules:
+                module.add_module(part, torch.nn.Module())
+            module = module._modules[part]
+        module.register_parameter(last, parameter)
+    except KeyError as error:
+        # Parts of names that are the user's, such as an adapter's, may be an attribute of every module.
+        raise InputError(f"The weight {name} can't be trained: {error.args[0]}; give it another name.") from error

@@ -1,0 +1,49 @@
+"""Operators that compute nothing and note which weights are used, to tell what a checkpoint lacks or has too much."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+
+class NamesOps:
+    """Notes the names of weights; every value is None."""
+
+    def __init__(self, present: Collection[str]) -> None:
+        """Take the names of the weights there are, which decide what an architecture looks for."""
+        self._present = present
+        self.used: dict[str, None] = {}
+
+    def has(self, name: str) -> bool:
+        return name in self._present
+
+    def embed(self, ids: None, name: str) -> None:
+        self._use(name)
+
+    def linear(self, hidden: None, name: str) -> None:
+        self._use(f"{name}.weight", f"{name}.bias")
+
+    def product(self, hidden: None, name: str) -> None:
+        self._use(f"{name}.weight")
+
+    def norm(self, hidden: None, name: str) -> None:
+        self._use(f"{name}.weight", f"{name}.bias")
+
+    def gate(self, hidden: None, name: str) -> None:
+        self._use(name)
+
+    def attention(
+        self, queries: None, keys: None, names: Sequence[str], heads: int, bias: None, prefix: None = None
+    ) -> None:
+        for name in names:
+            self.linear(None, name)
+
+    def split(self, stacked: None, parts: int) -> list[None]:
+        return [None] * parts
+
+    def __getattr__(self, operator: str) -> Any:
+        # The others have no weights.
+        return lambda *_, **__: None
+
+    def _use(self, *names: str) -> None:
+        self.used.update(dict.fromkeys(names))

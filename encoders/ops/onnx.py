@@ -1,0 +1,225 @@
+"""The operators as nodes of an ONNX graph, written with the `onnx` library alone.
+
+Plain operators of opset 20: they quantize better than onnxruntime's fused ones, and run as fast
+(benchmarks/encoding.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from encoders.ops.base import MASKED, Activation
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_LAST = 2**63 - 1  # what a slice takes for the end
+
+_ACTIVATIONS: Mapping[Activation, str] = {"gelu": "Gelu", "relu": "Relu", "tanh": "Tanh", "leaky_relu": "LeakyRelu"}
+
+
+class OnnxOps:
+    """Collects nodes and weights; each operator returns its output's name."""
+
+    def __init__(self, weights: Mapping[str, np.ndarray], epsilon: float) -> None:
+        self._given = weights
+        self._epsilon = epsilon
+        self.nodes: list[Any] = []
+        self.initializers: dict[str, Any] = {}
+
+    def has(self, name: str) -> bool:
+        return name in self._given
+
+    def constant(self, values: Sequence[Any]) -> str:
+        import numpy as np
+
+        array = np.array(values, dtype=np.int64)
+        return self._store(f"ints_{array.shape}_{array.ravel().tolist()}".replace(" ", ""), array)
+
+    def positions(self, ids: str, first: int) -> str:
+        length = self._op("Slice", self._op("Shape", ids), self._ints(1), self._ints(2))
+        count = self._op("Squeeze", length, self._ints(0))
+        end = self._op("Add", count, self._scalar(first))
+        return self._op("Unsqueeze", self._op("Range", self._scalar(first), end, self._scalar(1)), self._ints(0))
+
+    def embed(self, ids: str, name: str) -> str:
+        return self._op("Gather", self._store(name, self._given[name]), ids)
+
+    def expand(self, hidden: str, like: str) -> str:
+        texts = self._op("Slice", self._op("Shape", like), self._ints(0), self._ints(1))
+        return self._op("Expand", hidden, self._op("Concat", texts, self._ints(1, 1), axis=0))
+
+    def linear(self, hidden: str, name: str) -> str:
+        return self._linear(hidden, [name], 1.0)
+
+    def product(self, hidden: str, name: str) -> str:
+        return self._op("MatMul", hidden, self._store(f"{name}.weight", self._given[f"{name}.weight"].T.copy()))
+
+    def norm(self, hidden: str, name: str) -> str:
+        scale, offset = (self._store(f"{name}.{part}", self._given[f"{name}.{part}"]) for part in ("weight", "bias"))
+        return self._op("LayerNormalization", hidden, scale, offset, axis=-1, epsilon=self._epsilon)
+
+    def dropout(self, hidden: str) -> str:
+        return hidden
+
+    def activate(self, hidden: str, kind: Activation) -> str:
+        if kind == "silu":
+            return self._op("Mul", hidden, self._op("Sigmoid", hidden))
+        return self._op(_ACTIVATIONS[kind], hidden)
+
+    def add(self, first: str, *others: str) -> str:
+        for other in others:
+            first = self._op("Add", first, other)
+        return first
+
+    def scale(self, hidden: str, by: float) -> str:
+        return self._op("Mul", hidden, self._float(by))
+
+    def gate(self, hidden: str, name: str) -> str:
+        return self._op("Mul", hidden, self._op("Tanh", self._store(name, self._given[name])))
+
+    def mask_bias(self, mask: str) -> str:
+        kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(1, 2)), to=1)
+        return self._op("Mul", self._op("Sub", self._float(1.0), kept), self._float(MASKED))
+
+    def attention(
+        self,
+        queries: str,
+        keys: str,
+        names: tuple[str, str, str],
+        heads: int,
+        bias: str | None,
+        prefix: str | None = None,
+    ) -> str:
+        query_name, key_name, value_name = names
+        width = len(self._given[f"{query_name}.weight"])
+        if width % heads:
+            raise ValueError(f"{width} values for {heads} heads")
+        # The queries take the 1/sqrt(d) of the attention with them.
+        factor = (width // heads) ** -0.5
+        if queries is keys:
+            # One product for all three.
+            query, key, value = self._parts(self._linear(queries, list(names), factor), 3)
+        else:
+            query = self._linear(queries, [query_name], factor)
+            key, value = self._parts(self._linear(keys, [key_name, value_name], 1.0), 2)
+        if prefix is not None:
+            prefixes = self._parts(self._linear(prefix, [key_name, value_name], 1.0), 2)
+            key, value = (self._joined(*pair) for pair in zip(prefixes, (key, value), strict=True))
+            bias = None if bias is None else self._wider(bias, prefix)
+        shape = self._ints(0, 0, heads, width // heads)
+        query = self._op("Transpose", self._op("Reshape", query, shape), perm=[0, 2, 1, 3])
+        key = self._op("Transpose", self._op("Reshape", key, shape), perm=[0, 2, 3, 1])
+        value = self._op("Transpose", self._op("Reshape", value, shape), perm=[0, 2, 1, 3])
+        logits = self._op("MatMul", query, key)
+        if bias is not None:
+            logits = self._op("Add", logits, bias)
+        mixed = self._op("MatMul", self._op("Softmax", logits, axis=-1), value)
+        return self._op("Reshape", self._op("Transpose", mixed, perm=[0, 2, 1, 3]), self._ints(0, 0, width))
+
+    def dot(self, first: str, second: str) -> str:
+        return self._op("ReduceSum", self._op("Mul", first, second), self._ints(-1), keepdims=1)
+
+    def blend(self, scores: Sequence[str], values: Sequence[str]) -> str:
+        joined = self._op("Concat", *scores, axis=-1) if len(scores) > 1 else scores[0]
+        return self._weighted(self._op("Softmax", joined, axis=-1), values)
+
+    def choose(self, scores: str, values: Sequence[str]) -> str:
+        import numpy as np
+
+        best = self._op("ArgMax", scores, axis=-1, keepdims=0)
+        depth = self._store(f"depth_{len(values)}", np.array([len(values)], dtype=np.int64))
+        onehot = self._op("OneHot", best, depth, self._store("off_on", np.array([0, 1], dtype=np.float32)), axis=-1)
+        return self._weighted(onehot, values)
+
+    def join(self, parts: Sequence[str]) -> str:
+        return self._op("Concat", *parts, axis=1)
+
+    def stack(self, parts: Sequence[str]) -> str:
+        return self._op("Concat", *parts, axis=0) if len(parts) > 1 else parts[0]
+
+    def split(self, stacked: str, parts: int) -> list[str]:
+        return self._ops("Split", stacked, outputs=parts, axis=0, num_outputs=parts) if parts > 1 else [stacked]
+
+    def tokens(self, hidden: str, start: int, end: int | None) -> str:
+        return self._op("Slice", hidden, self._ints(start), self._ints(_LAST if end is None else end), self._ints(1))
+
+    def token(self, hidden: str, index: int) -> str:
+        return self.tokens(hidden, index, index + 1)
+
+    def vector(self, hidden: str) -> str:
+        return self._op("Squeeze", hidden, self._ints(1))
+
+    def mean(self, hidden: str, mask: str) -> str:
+        kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(2)), to=1)
+        total = self._op("ReduceSum", self._op("Mul", hidden, kept), self._ints(1), keepdims=0)
+        return self._op("Div", total, self._op("ReduceSum", kept, self._ints(1), keepdims=0))
+
+    def unit(self, vectors: str) -> str:
+        length = self._op("ReduceL2", vectors, self._ints(1), keepdims=1)
+        return self._op("Div", vectors, self._op("Max", length, self._float(1e-12)))
+
+    def output(self, value: str, name: str) -> None:
+        """Give a value the name under which the graph returns it."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node("Identity", [value], [name]))
+
+    def _linear(self, hidden: str, names: Sequence[str], factor: float) -> str:
+        """Return the outputs of linear layers side by side, those of the first times a factor."""
+        import numpy as np
+
+        factors = [np.float32(factor), *(np.float32(1) for _ in names[1:])]
+        joined = names[0] if len(names) == 1 else "+".join(names)
+        weight = np.concatenate([self._given[f"{name}.weight"] * by for name, by in zip(names, factors, strict=True)])
+        product = self._op("MatMul", hidden, self._store(f"{joined}.weight", np.ascontiguousarray(weight.T)))
+        bias = np.concatenate([self._given[f"{name}.bias"] * by for name, by in zip(names, factors, strict=True)])
+        return self._op("Add", product, self._store(f"{joined}.bias", bias))
+
+    def _parts(self, joined: str, count: int) -> list[str]:
+        return self._ops("Split", joined, outputs=count, axis=-1, num_outputs=count)
+
+    def _joined(self, prefix: str, states: str) -> str:
+        """Return a prefix's states, the same for all texts, before those of each text."""
+        return self._op("Concat", self.expand(prefix, like=states), states, axis=1)
+
+    def _wider(self, bias: str, prefix: str) -> str:
+        """Return a bias with zeros for a prefix before it."""
+        count = self._op("Slice", self._op("Shape", prefix), self._ints(1), self._ints(2))
+        padding = self._op("Concat", self._ints(0, 0, 0), count, self._ints(0, 0, 0, 0), axis=0)
+        return self._op("Pad", bias, padding, mode="constant")
+
+    def _weighted(self, weights: str, values: Sequence[str]) -> str:
+        shares = self._parts(weights, len(values)) if len(values) > 1 else [weights]
+        return self.add(*(self._op("Mul", share, value) for share, value in zip(shares, values, strict=True)))
+
+    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        return self._ops(kind, *inputs, outputs=1, **attributes)[0]
+
+    def _ops(self, kind: str, *inputs: str, outputs: int, **attributes: Any) -> list[str]:
+        from onnx import helper
+
+        names = [f"{kind.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **attributes))
+        return names
+
+    def _store(self, name: str, array: Any) -> str:
+        from onnx import numpy_helper
+
+        if name not in self.initializers:
+            self.initializers[name] = numpy_helper.from_array(array, name)
+        return name
+
+    def _ints(self, *values: int) -> str:
+        return self.constant(values)
+
+    def _scalar(self, value: int) -> str:
+        import numpy as np
+
+        return self._store(f"int_{value}", np.array(value, dtype=np.int64))
+
+    def _float(self, value: float) -> str:
+        import numpy as np
+
+        return self._store(f"float_{value}", np.array(value, dtype=np.float32))

@@ -1,0 +1,148 @@
+"""The operators in torch: for training, for GPUs, and for whoever wants autograd.
+
+States are of the weights' type, float32 or bfloat16; vectors are float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from corpora.errors import UnavailableError
+from encoders.ops.base import MASKED, Activation
+
+
+def import_torch() -> Any:
+    """Return the module torch, or raise `UnavailableError`: the one place where ses needs it."""
+    try:
+        import torch
+    except ImportError:
+        raise UnavailableError("torch is not installed: run `pip install 'ses[train]'`.") from None
+    return torch
+
+
+class TorchOps:
+    """Runs operators on tensors by name, which may be a module's parameters."""
+
+    def __init__(self, weights: Mapping[str, Any], epsilon: float, dropout: float = 0.0) -> None:
+        """Take weights (tensors on one device), layer normalization's epsilon, and the share of values to drop."""
+        torch = import_torch()
+        self._torch, self._functional = torch, torch.nn.functional
+        self._weights, self._epsilon, self._dropout = weights, epsilon, dropout
+        self._device = next(iter(weights.values())).device
+
+    def has(self, name: str) -> bool:
+        return name in self._weights
+
+    def constant(self, values: Sequence[Any]) -> Any:
+        return self._torch.tensor(values, dtype=self._torch.int64, device=self._device)
+
+    def positions(self, ids: Any, first: int) -> Any:
+        return self._torch.arange(first, first + ids.shape[1], device=self._device)[None]
+
+    def embed(self, ids: Any, name: str) -> Any:
+        return self._functional.embedding(ids, self._weights[name])
+
+    def expand(self, hidden: Any, like: Any) -> Any:
+        return hidden.expand(like.shape[0], -1, -1)
+
+    def linear(self, hidden: Any, name: str) -> Any:
+        return self._functional.linear(hidden, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
+
+    def product(self, hidden: Any, name: str) -> Any:
+        return self._functional.linear(hidden, self._weights[f"{name}.weight"])
+
+    def norm(self, hidden: Any, name: str) -> Any:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        return self._functional.layer_norm(hidden, weight.shape, weight, bias, self._epsilon)
+
+    def dropout(self, hidden: Any) -> Any:
+        return self._functional.dropout(hidden, self._dropout) if self._dropout else hidden
+
+    def activate(self, hidden: Any, kind: Activation) -> Any:
+        if kind == "tanh":
+            return hidden.tanh()
+        # PyTorch's default slope of leaky_relu is ONNX's too.
+        return getattr(self._functional, kind)(hidden)
+
+    def add(self, first: Any, *others: Any) -> Any:
+        for other in others:
+            first = first + other
+        return first
+
+    def scale(self, hidden: Any, by: float) -> Any:
+        return hidden * by
+
+    def gate(self, hidden: Any, name: str) -> Any:
+        return hidden * self._weights[name].tanh()
+
+    def mask_bias(self, mask: Any) -> Any:
+        kind = next(iter(self._weights.values())).dtype
+        return (1 - mask[:, None, None, :].to(kind)) * MASKED
+
+    def attention(
+        self,
+        queries: Any,
+        keys: Any,
+        names: tuple[str, str, str],
+        heads: int,
+        bias: Any | None,
+        prefix: Any | None = None,
+    ) -> Any:
+        torch = self._torch
+        query, key, value = (
+            self.linear(states, name) for states, name in zip((queries, keys, keys), names, strict=True)
+        )
+        if prefix is not None:
+            key, value = (
+                torch.cat([self.linear(prefix, name).expand(len(states), -1, -1), states], dim=1)
+                for name, states in zip(names[1:], (key, value), strict=True)
+            )
+            bias = None if bias is None else self._functional.pad(bias, (prefix.shape[1], 0))
+        # Keys of one text serve all of them.
+        query, key, value = (
+            states.expand(len(queries), -1, -1).unflatten(-1, (heads, -1)).transpose(1, 2)
+            for states in (query, key, value)
+        )
+        mixed = self._functional.scaled_dot_product_attention(query, key, value, bias, dropout_p=self._dropout)
+        return mixed.transpose(1, 2).flatten(2)
+
+    def dot(self, first: Any, second: Any) -> Any:
+        return (first * second).sum(dim=-1, keepdim=True)
+
+    def blend(self, scores: Sequence[Any], values: Sequence[Any]) -> Any:
+        shares = self._torch.cat(list(scores), dim=-1).softmax(dim=-1)
+        return self._weighted(shares, values)
+
+    def choose(self, scores: Any, values: Sequence[Any]) -> Any:
+        onehot = self._functional.one_hot(scores.argmax(dim=-1), len(values)).to(scores.dtype)
+        return self._weighted(onehot, values)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return self._torch.cat(list(parts), dim=1)
+
+    def stack(self, parts: Sequence[Any]) -> Any:
+        return self._torch.cat(list(parts)) if len(parts) > 1 else parts[0]
+
+    def split(self, stacked: Any, parts: int) -> list[Any]:
+        return list(stacked.chunk(parts)) if parts > 1 else [stacked]
+
+    def tokens(self, hidden: Any, start: int, end: int | None) -> Any:
+        return hidden[:, start:end]
+
+    def token(self, hidden: Any, index: int) -> Any:
+        return self.tokens(hidden, index, index + 1)
+
+    def vector(self, hidden: Any) -> Any:
+        # Vectors are float32 whatever the states are: in bf16, scaling them would round them once more.
+        return hidden.squeeze(1).float()
+
+    def mean(self, hidden: Any, mask: Any) -> Any:
+        kept = mask[:, :, None].float()
+        return (hidden * kept).sum(dim=1) / kept.sum(dim=1)
+
+    def unit(self, vectors: Any) -> Any:
+        return self._functional.normalize(vectors, dim=1, eps=1e-12)
+
+    def _weighted(self, shares: Any, values: Sequence[Any]) -> Any:
+        return self.add(*(shares[..., i : i + 1] * value for i, value in enumerate(values)))

@@ -1,0 +1,182 @@
+"""Whatever is fastest on this machine: every runtime that is installed is tried once, and the winners are kept.
+
+What wins on one CPU loses on another (docs/benchmarks.md), and for single queries often something else wins than for
+batches, so there is a winner for each. All that are at least as precise as asked take part. A text's vector may so
+come from another runtime as a query than as one of many, each within its own precision's distance of fp32.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from corpora.errors import InputError, UnavailableError
+from encoders.runtimes.base import Precision, Runtime, Session, Source, is_installed
+from encoders.runtimes.cuda import has_device
+from encoders.runtimes.processor import processor
+from encoders.runtimes.race import Run, race
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+
+_FILE = "winners.json"
+
+Shape = Literal["bulk", "single"]
+"""Batches, as papers come, or one short text, as queries do."""
+
+_WORDS: Mapping[Shape, str] = {"bulk": "batches", "single": "single texts"}
+
+_ROUNDS: Mapping[Shape, int] = {"bulk": 5, "single": 15}
+
+Candidates = Mapping[str, tuple[Runtime, Precision]]
+
+
+@dataclass(frozen=True, slots=True)
+class Winners:
+    """How a race ended.
+
+    Attributes:
+        cpu: Its name, of the machine that it was on.
+        winners: Candidates, by shape.
+        seconds: That each candidate took for the same work, by shape, the fastest first.
+        skipped: Why candidates could not take part.
+    """
+
+    cpu: str
+    winners: Mapping[Shape, str]
+    seconds: Mapping[Shape, Mapping[str, float]]
+    skipped: Mapping[str, str]
+
+
+def fastest_of(runtimes: Sequence[Runtime]) -> Runtime:
+    """Return the runtime that runs the fastest of others."""
+    return Runtime(
+        "auto",
+        get_args(Precision),
+        (),
+        partial(_prepare, runtimes),
+        partial(_load, runtimes),
+        version=partial(_version, runtimes),
+    )
+
+
+def _prepare(runtimes: Sequence[Runtime], source: Source, precision: Precision, folder: Path) -> None:
+    work = _work(source)
+    loaded, skipped = _loaded(_candidates(runtimes, precision), source, list(work.values()), folder)
+    seconds = {shape: race(loaded, run, _ROUNDS[shape]) for shape, run in work.items()}
+    loaded.clear()  # some systems delete no file that is in use
+    winners = {shape: next(iter(taken)) for shape, taken in seconds.items()}
+    for child in folder.iterdir():
+        if child.name not in winners.values():
+            shutil.rmtree(child)
+    found = Winners(processor().name, winners, seconds, skipped)
+    (folder / _FILE).write_bytes(_json().dump_json(found, indent=2))
+    _tell(found)
+
+
+def _loaded(
+    candidates: Candidates, source: Source, work: Sequence[Run], folder: Path
+) -> tuple[dict[str, Session], dict[str, str]]:
+    """Make every candidate ready in a folder of its own; return those that did the work, and why others could not."""
+    loaded: dict[str, Session] = {}
+    failed: dict[str, Exception] = {}
+    for name, (runtime, precision) in candidates.items():
+        own = folder / name
+        own.mkdir()
+        try:
+            runtime.prepare(source, precision, own)
+            session = runtime.load(own, source.threads)
+            for run in work:
+                session(*run)
+        except Exception as error:  # noqa: BLE001 - whatever fails in one library, the others may do
+            failed[name] = error
+            logging.getLogger("ses").warning("The runtime auto leaves out %s: %s", name, error)
+        else:
+            loaded[name] = session
+    if not loaded:
+        raise next(iter(failed.values()), UnavailableError("No runtime is installed that auto could take."))
+    return loaded, {name: str(error) for name, error in failed.items()}
+
+
+def _work(source: Source) -> dict[Shape, Run]:
+    """Return what is timed: a batch of texts of middling length, and the shortest text by itself, as queries are."""
+    middle, last = source.calibration[len(source.calibration) // 2], source.calibration[-1]
+    length = int(last.mask[-1].sum())
+    return {"bulk": (middle.ids, middle.mask), "single": (last.ids[-1:, :length], last.mask[-1:, :length])}
+
+
+def _tell(found: Winners) -> None:
+    told = []
+    for shape, what in _WORDS.items():
+        taken = list(found.seconds[shape].items())
+        more = f" ({taken[1][1] / taken[0][1]:.2f} times as fast as {taken[1][0]})" if len(taken) > 1 else ""
+        told.append(f"{taken[0][0]} for {what}{more}")
+    logging.getLogger("ses").warning("The runtime auto takes %s, from now on on this machine.", " and ".join(told))
+
+
+def _load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
+    try:
+        found = _json().validate_json((folder / _FILE).read_bytes())
+        known = _every(runtimes)
+        chosen = {shape: known[found.winners[shape]] for shape in get_args(Shape)}
+    except (LookupError, OSError, ValueError) as error:
+        raise InputError(f"{folder} does not say which runtime won; delete it and it is made anew.") from error
+    sessions: dict[str, Session] = {}
+    lock = threading.Lock()
+
+    def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
+        shape: Shape = "single" if len(ids) == 1 else "bulk"
+        name, (runtime, _) = found.winners[shape], chosen[shape]
+        with lock:
+            # A search needs no more than the one for single texts.
+            if name not in sessions:
+                sessions[name] = runtime.load(folder / name, threads)
+        return sessions[name](ids, mask)
+
+    return run
+
+
+def _version(runtimes: Sequence[Runtime], precision: Precision, threads: int) -> str:
+    """Return 8 hex digits over all that may change who wins: candidates, their packages, the CPU and the threads."""
+    candidates = _candidates(runtimes, precision)
+    packages = sorted({package for runtime, _ in candidates.values() for package in runtime.packages})
+    facts = (sorted(candidates), [_versions(package) for package in packages], processor(), threads)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
+
+
+def _versions(package: str) -> list[str]:
+    """Return the versions of a package and of its build for GPUs, which for onnxruntime has a name of its own."""
+    found = []
+    for name in (package, f"{package}-gpu"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _candidates(runtimes: Iterable[Runtime], precision: Precision) -> Candidates:
+    """Return those that are installed, have their device and are at least as precise as asked."""
+    coarse_to_fine = get_args(Precision)
+    enough = coarse_to_fine[coarse_to_fine.index(precision) :]
+    there = [runtime for runtime in runtimes if is_installed(runtime) and (runtime.device == "cpu" or has_device())]
+    return {name: candidate for name, candidate in _every(there).items() if candidate[1] in enough}
+
+
+def _every(runtimes: Iterable[Runtime]) -> Candidates:
+    return {f"{runtime.name}-{kind}": (runtime, kind) for runtime in runtimes for kind in runtime.precisions}
+
+
+def _json() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Winners)

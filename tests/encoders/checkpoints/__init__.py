@@ -1,0 +1,34 @@
+"""Tiny random checkpoints, written at test time in the very layouts that the papers' users have.
+
+Every `make_` function writes one and returns its path; the `_state` functions give weights without a file, and so
+without torch. All weights are drawn wide enough that each one changes the vectors.
+"""
+
+from tests.encoders.checkpoints.adapterhub import make_adapter, make_fusion
+from tests.encoders.checkpoints.biencoders import (
+    biencoder_params,
+    make_scimult,
+    make_unipr,
+    scimult_state,
+    unipr_state,
+)
+from tests.encoders.checkpoints.files import read_params, read_weights
+from tests.encoders.checkpoints.huggingface import make_miread, make_sentence_transformers
+from tests.encoders.checkpoints.scirepeval import make_pals, make_scirepeval_tree, pals_state
+
+__all__ = [
+    "biencoder_params",
+    "make_adapter",
+    "make_fusion",
+    "make_miread",
+    "make_pals",
+    "make_scimult",
+    "make_scirepeval_tree",
+    "make_sentence_transformers",
+    "make_unipr",
+    "pals_state",
+    "read_params",
+    "read_weights",
+    "scimult_state",
+    "unipr_state",
+]

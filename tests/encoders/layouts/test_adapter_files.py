@@ -1,0 +1,209 @@
+"""Folders of adapters that can't be used: each is refused in one sentence that names the file."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from encoders.registry import find_model
+from tests.encoders.layouts.adapted import (
+    LAYERS,
+    TEXTS,
+    adapter,
+    change,
+    change_weights,
+    encoder_of,
+    expected,
+    fusion,
+    model_with,
+    refused,
+    write_card,
+)
+from tests.tiny import make_model
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("models") / "base", layers=LAYERS)
+
+
+REFUSED = {
+    "mh_adapter": True,
+    "output_adapter": False,
+    "original_ln_before": False,
+    "original_ln_after": False,
+    "residual_before_ln": "post_add",
+    "ln_before": True,
+    "ln_after": True,
+    "is_parallel": True,
+    "phm_layer": True,
+    "use_gating": True,
+    "inv_adapter": "nice",
+    "scaling": "learned",
+    "non_linearity": "gelu_new",
+    "architecture": "lora",
+}
+
+
+@pytest.mark.parametrize(("key", "value"), REFUSED.items())
+def test_other_networks_are_refused_by_name(key, value, base, tmp_path):
+    folder = adapter(tmp_path / "a", base, **{key: value})
+    told = refused(model_with(tmp_path / "m", base, prx=folder), tmp_path)
+    assert told.startswith(f"{folder / 'adapter_config.json'} sets {key} to {value}, which ses can't run; it knows ")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, True, None, [1]], ids=str)
+@pytest.mark.parametrize("key", ["scaling", "reduction_factor"])
+def test_numbers_that_are_none_are_refused(key, value, base, tmp_path):
+    told = refused(model_with(tmp_path / "m", base, prx=adapter(tmp_path / "a", base, **{key: value})), tmp_path)
+    assert key in told
+    assert len(told) < 400
+
+
+def test_activations_of_the_first_releases_had_other_names(base, tmp_path):
+    folder = adapter(tmp_path / "a", base, legacy=True, non_linearity="gelu_orig", inv_adapter="nice")
+    model = model_with(tmp_path / "m", base, prx=folder)
+    assert find_model(str(model)).card.network.options["adapters"]["prx"]["activation"] == "gelu"
+    change(folder / "adapter_config.json", non_linearity="gelu")
+    assert "sets non_linearity to gelu_new" in refused(model, tmp_path)
+
+
+def test_adapters_for_another_base_are_refused(base, tmp_path):
+    other = make_model(tmp_path / "wide", width=128)
+    folder = adapter(tmp_path / "a", base)
+    told = refused(model_with(tmp_path / "m", other, prx=folder), tmp_path)
+    assert "was made for a model with hidden size 64, and " in told
+    assert told.endswith(f"{other} has 128; use the base that it was made for.")
+    roberta = make_model(tmp_path / "roberta", architecture="roberta")
+    told = refused(model_with(tmp_path / "r", roberta, prx=folder), tmp_path)
+    assert f"was made for a bert model, and {roberta} is a roberta model" in told
+
+
+def part(layer, rest, name="[PRX]"):
+    return f"encoder.layer.{layer}.output.adapters.{name}.{rest}"
+
+
+FAULTS = {
+    "missing": (
+        lambda w: {k: a for k, a in w.items() if "layer.1" not in k},
+        f"it lacks {part(1, 'adapter_down.0.weight')}, {part(1, 'adapter_down.0.bias')}, ",
+    ),
+    "surplus": (lambda w: w | {part(9, "adapter_up.bias"): w[part(0, "adapter_up.bias")]}, f"it holds {part(9, '')}"),
+    "another name": (lambda w: {k.replace("PRX", "QRY"): a for k, a in w.items()}, "and holds encoder.layer.0.output."),
+    "another shape": (
+        lambda w: w | {part(0, "adapter_up.weight"): np.ones((64, 3), np.float32)},
+        f"it has in another shape {part(0, 'adapter_up.weight')} (64, 3)",
+    ),
+    "not numbers": (
+        lambda w: {k: a * np.nan for k, a in w.items()},
+        "are damaged: encoder.layer.0.output.adapters.prx.adapter_",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fault", "told"), FAULTS.values(), ids=FAULTS)
+def test_weights_that_do_not_fit_are_told_with_their_file(fault, told, base, tmp_path):
+    folder = adapter(tmp_path / "a", base)
+    change_weights(folder / "adapter.safetensors", fault)
+    message = refused(model_with(tmp_path / "m", base, prx=folder), tmp_path)
+    assert told in message
+    assert str(folder / "adapter.safetensors") in message or "damaged" in message
+
+
+def test_a_fusion_whose_weights_do_not_fit_is_told(base, tmp_path):
+    folder, fused = adapter(tmp_path / "a", base), fusion(tmp_path / "f", base, ["[PRX]"])
+    model = write_card(tmp_path / "m", base=str(base), adapters={"prx": str(folder)}, fusions={"prx": str(fused)})
+    file = fused / "model_adapter_fusion.safetensors"
+    change_weights(file, lambda w: {k: a for k, a in w.items() if not k.endswith("value.weight")})
+    assert f"{file} doesn't fit its configuration and {base}: it lacks encoder.layer.0.output" in refused(
+        model, tmp_path
+    )
+    for key, value in {"query_before_ln": True, "value": False, "residual_before": True, "temperature": True}.items():
+        fusion(tmp_path / key, base, ["[PRX]"])
+        change(tmp_path / key / "adapter_fusion_config.json", **{key: value})
+        write_card(model, base=str(base), adapters={"prx": str(folder)}, fusions={"prx": str(tmp_path / key)})
+        assert f"sets {key} to {value}, which ses can't run" in refused(model, tmp_path)
+
+
+CONFIGS = {
+    "no JSON": "{",
+    "a list": "[]",
+    "no object inside": '{"config": "pfeiffer", "name": "a", "hidden_size": 64}',
+    "nothing": "{}",
+    "deep": "[" * 100_000,
+    "no width": '{"config": {}, "name": "a"}',
+    "empty inside": '{"config": {}, "name": "a", "hidden_size": 64}',
+}
+
+
+@pytest.mark.parametrize("content", CONFIGS.values(), ids=CONFIGS)
+def test_a_damaged_configuration_is_told(content, base, tmp_path):
+    folder = adapter(tmp_path / "a", base)
+    (folder / "adapter_config.json").write_text(content)
+    assert str(folder / "adapter_config.json") in refused(model_with(tmp_path / "m", base, prx=folder), tmp_path)
+
+
+@pytest.mark.parametrize("left_out", ["0", [True], [0.5], {"0": 1}], ids=str)
+def test_left_out_layers_must_be_a_list_of_numbers(left_out, base, tmp_path):
+    folder = adapter(tmp_path / "a", base)
+    change(folder / "adapter_config.json", leave_out=left_out)
+    assert "sets leave_out to something" in refused(model_with(tmp_path / "m", base, prx=folder), tmp_path)
+
+
+def test_a_folder_without_a_part_is_told(base, tmp_path):
+    folder = adapter(tmp_path / "a", base)
+    model = model_with(tmp_path / "m", base, prx=folder)
+    (folder / "adapter.safetensors").unlink()
+    assert (
+        refused(model, tmp_path) == f"{folder} holds no weights: put adapter.safetensors or pytorch_adapter.bin there."
+    )
+    (folder / "adapter_config.json").unlink()
+    assert f"{folder} holds no adapter_config.json" in refused(model, tmp_path)
+
+
+class Malicious:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return (Path.touch, (self.mark,))
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("how", ["truncated", "malicious", "not tensors", "empty"])
+def test_torch_files_are_read_as_untrusted_input(how, base, tmp_path):
+    import torch
+
+    folder = adapter(tmp_path / "a", base, safetensors=False)
+    file, mark = folder / "pytorch_adapter.bin", tmp_path / "attacked"
+    if how == "truncated":
+        file.write_bytes(file.read_bytes()[:-1000])
+    elif how == "malicious":
+        torch.save({"encoder.layer.0": Malicious(mark)}, file)
+        pickle.loads(pickle.dumps(Malicious(mark)))  # noqa: S301 - to see that it is one
+        mark.unlink()
+    elif how == "not tensors":
+        torch.save({"a": "b"}, file)
+    else:
+        file.write_bytes(b"")
+    assert refused(model_with(tmp_path / "m", base, prx=folder), tmp_path).startswith(f"{file} ")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("size", [0, 7, 100, -1])
+def test_truncated_safetensors_are_told(size, base, tmp_path):
+    folder = adapter(tmp_path / "a", base)
+    file = folder / "adapter.safetensors"
+    file.write_bytes(file.read_bytes()[:size])
+    assert f"{file} is not a whole safetensors file" in refused(model_with(tmp_path / "m", base, prx=folder), tmp_path)
+
+
+def test_names_inside_files_are_never_paths(base, tmp_path):
+    name = "../../../etc/passwd"
+    folder = adapter(tmp_path / "a", base, name)
+    model = model_with(tmp_path / "m", base, prx=folder)
+    vectors = encoder_of(model, tmp_path).encode(TEXTS)
+    np.testing.assert_allclose(vectors, expected(base, folder, name, model), atol=1e-4)

@@ -1,0 +1,85 @@
+"""What holds for every architecture: its torch form and its graphs agree, and its card tells what it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from encoders.composed import encode_mixed
+from encoders.encoder import load_encoder
+from encoders.export import export_model
+from encoders.formats import Format
+from encoders.registry import find_model
+from tests.encoders.every import MAKERS, TORCH_MAKERS
+from tests.tiny import papers
+
+TEXTS = ["", "virus", *(f"{paper.title} [SEP] {paper.abstract}" for paper in papers(9)), "lung " * 200]
+EVERY = [*MAKERS, *(pytest.param(name, marks=pytest.mark.torch) for name in TORCH_MAKERS)]
+
+
+@pytest.fixture(params=EVERY)
+def model(request, tmp_path):
+    return find_model(str((MAKERS | TORCH_MAKERS)[request.param](tmp_path / "model")))
+
+
+def encoder_of(model, tmp_path, runtime="onnx", precision="fp32"):
+    return load_encoder(model, cache_dir=tmp_path / "cache", runtime=runtime, precision=precision, threads=1)
+
+
+@pytest.mark.torch
+def test_torch_and_onnx_agree_on_padded_batches_of_mixed_formats(model, tmp_path):
+    onnx, torch = encoder_of(model, tmp_path), encoder_of(model, tmp_path, "torch")
+    formats = onnx.card.formats
+    expected = onnx.encode_formats(TEXTS, formats)
+    for task_format, vectors in torch.encode_formats(TEXTS, formats).items():
+        np.testing.assert_allclose(vectors, expected[task_format], atol=1e-4)
+    own = [formats[row % len(formats)] for row in range(len(TEXTS))]
+    mixed = encode_mixed(torch, TEXTS, own)
+    np.testing.assert_allclose(mixed, [expected[one][row] for row, one in enumerate(own)], atol=1e-4)
+
+
+@pytest.mark.openvino
+def test_openvino_and_onnx_agree(model, tmp_path):
+    expected = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
+    for task_format, vectors in encoder_of(model, tmp_path, "openvino").encode_formats(TEXTS, expected).items():
+        np.testing.assert_allclose(vectors, expected[task_format], atol=1e-4)
+
+
+def test_int8_stays_close(model, tmp_path):
+    fp32 = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
+    for task_format, vectors in encoder_of(model, tmp_path, precision="int8").encode_formats(TEXTS, fp32).items():
+        assert not np.array_equal(vectors, fp32[task_format])
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(fp32[task_format], axis=1)
+        assert ((vectors * fp32[task_format]).sum(axis=1) / lengths).mean() > 0.97
+
+
+def test_formats_that_differ_have_vectors_that_differ(model, tmp_path):
+    vectors = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
+    by_head = {}
+    for task_format, rows in vectors.items():
+        by_head.setdefault((model.card.head(task_format), model.card.prompts.get(task_format)), []).append(rows)
+    for alike in by_head.values():
+        for rows in alike[1:]:
+            np.testing.assert_array_equal(rows, alike[0])
+    if not model.members:
+        distinct = [alike[0] for alike in by_head.values()]
+        for i, rows in enumerate(distinct):
+            assert all(np.abs(rows - other).max() > 0.01 for other in distinct[:i])
+
+
+def test_an_export_gives_the_same_vectors(model, tmp_path):
+    expected = encoder_of(model, tmp_path).encode_formats(TEXTS, model.card.formats)
+    export_model(model, tmp_path / "out", runtime="onnx", precision="fp32")
+    exported = load_encoder(str(tmp_path / "out"), cache_dir=tmp_path / "unused", threads=1)
+    assert exported.card.formats == model.card.formats
+    for task_format, vectors in exported.encode_formats(TEXTS, list(expected)).items():
+        np.testing.assert_allclose(vectors, expected[task_format], atol=1e-5)
+
+
+def test_its_card_tells_what_one_pass_makes(model):
+    card = model.card
+    passes = card.passes(card.formats)
+    assert sorted(one for group in passes for one in group) == sorted(card.formats)
+    assert Format.PRX in card.formats
+    assert Format.QRY in card.formats
+    assert 0 <= card.network.shared_layers <= card.network.layers

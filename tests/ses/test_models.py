@@ -1,0 +1,85 @@
+"""`ses models` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.encoders.every import MAKERS
+from tests.ses.test_cli import fails, ses
+from tests.tiny import make_model, papers, write_jsonl
+
+
+def told(folder, *arguments):
+    done = ses(folder, "models", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_list_names_the_default_and_where_models_come_from(tmp_path):
+    rows = {row["name"]: row for row in told(tmp_path, "list")["models"]}
+    assert rows["all-MiniLM-L6-v2"]["default"]
+    assert rows["specter2"]["hub_id"] == "allenai/specter2_base"
+    done = ses(tmp_path, "models", "list")
+    assert "all-MiniLM-L6-v2: sentence-transformers/all-MiniLM-L6-v2 (default)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "passes"),
+    [
+        ("plain", "clf+rgn+prx+qry, all of 2 layers shared"),
+        ("codes", "clf / rgn / prx / qry; they read different texts"),
+        ("adapters", "clf+rgn+prx+qry, 1 of 3 layers shared"),
+        ("shared-codes", "clf+rgn+prx+qry, all of 3 layers shared"),
+        ("ensemble", "those of its members"),
+    ],
+)
+def test_info_says_which_formats_one_pass_makes(name, passes, tmp_path):
+    model = MAKERS[name](tmp_path / "model")
+    done = ses(tmp_path, "models", "info", model)
+    assert done.returncode == 0, done.stderr
+    assert f"passes: {passes}\n" in done.stdout
+    facts = told(tmp_path, "info", model)
+    assert (facts["folder"], facts["formats"]) == (facts["name"], ["clf", "rgn", "prx", "qry"]) or name == "adapters"
+    assert len(facts["fingerprint"]) == 16
+
+
+def test_an_exported_model_searches_what_its_source_indexed(tmp_path):
+    make_model(tmp_path / "model", codes=True)
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(30))
+    options = ("--model", tmp_path / "model", "--formats", "prx,clf,rgn")
+    done = ses(tmp_path, "index", "--corpus", "jsonl", "--path", corpus, *options)
+    assert done.returncode == 0, done.stderr
+    facts = told(tmp_path, "export", tmp_path / "model", tmp_path / "out", "--formats", "prx,qry")
+    assert facts["bytes"] > 100_000
+    shutil.rmtree(tmp_path / "model")
+    done = ses(tmp_path, "search", "virus lung", "--model", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["hits"]) == 10
+    assert "exported for: onnx-int8" in ses(tmp_path, "models", "info", tmp_path / "out").stdout
+    fails(
+        ses(tmp_path, "search", "virus", "--model", tmp_path / "out", "--precision", "fp32"), 2, "was exported for onnx"
+    )
+
+
+def test_what_goes_wrong_is_told(tmp_path):
+    model = make_model(tmp_path / "model")
+    assert told(tmp_path, "fetch", model)["folder"] == str(model)
+    fails(ses(tmp_path, "models", "info", "specter2"), 3, "allenai/specter2_base can't be fetched from the hub")
+    fails(ses(tmp_path, "models", "export", model, tmp_path), 2, "is there already; name an empty or a new folder")
+    fails(ses(tmp_path, "models", "export", model, tmp_path / "x", "--runtime", "tpu"), 2, "There is no runtime 'tpu'")
+    fails(ses(tmp_path, "models", "export", model, tmp_path / "x", "--runtime", "auto"), 2, "depends on the machine")
+    (model / "model.safetensors").write_bytes(b"damaged")
+    fails(ses(tmp_path, "models", "fetch", model), 2, "is not a whole safetensors file")
+
+
+def test_a_format_that_the_model_lacks_is_told_before_anything_is_read(tmp_path):
+    folder = MAKERS["adapters"](tmp_path / "m")
+    card = json.loads((folder / "ses_card.json").read_text())
+    del card["adapters"]["rgn"]
+    (folder / "ses_card.json").write_text(json.dumps(card))
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(5))
+    done = ses(tmp_path, "index", "--corpus", "jsonl", "--path", corpus, "--model", folder, "--formats", "prx,rgn")
+    fails(done, 2, f"The model {folder} has no rgn vectors, only clf, prx, qry")
