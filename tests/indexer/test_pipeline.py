@@ -67,7 +67,7 @@ def test_stores_one_vector_a_format_made_with_its_code_once(tmp_path):
     index = engine_in(tmp_path).open("papers")
     for field, code in (("prx", "[PRX]"), ("clf", "[CLF]")):
         ids = np.array([encoder.tokenizer.encode(f"{code} {written[1].title} [SEP] {written[1].abstract}").ids])
-        expected = encoder.session(ids, np.ones_like(ids))[0]
+        (expected,) = encoder.sessions(("vector",))(ids, np.ones_like(ids))[0]
         assert np.allclose(index.vectors(["p00001"], field)["p00001"], expected, atol=1e-4)
     with pytest.raises(InputError, match="holds no rgn vectors, only: prx, clf"):
         run_job(tmp_path, make_job(tmp_path, corpus, formats=(Format.PRX, Format.RGN)))
