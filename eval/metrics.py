@@ -8,12 +8,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, UnavailableError
+from eval.rankings import scores_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from eval.judgments import Qrels
-    from eval.runs import Ranking, Run
+    from eval.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +25,15 @@ class Kind:
     Attributes:
         name: As printed.
         trec: trec_eval's name.
-        cut: How a cut-off is taken: through trec_eval's measure of the name `trec_cut`, by cutting the run, or never.
+        cut: How a cut-off is taken: through trec_eval's measure of the name `trec_cut`, from the rank that a reciprocal
+            rank tells, or never.
         trec_cut: trec_eval's name of the measure with a cut-off.
         needs_cutoff: Whether there is no form without one.
     """
 
     name: str
     trec: str
-    cut: Literal["measure", "run", "never"] = "measure"
+    cut: Literal["measure", "rank", "never"] = "measure"
     trec_cut: str = ""
     needs_cutoff: bool = False
 
@@ -38,13 +41,19 @@ class Kind:
 KINDS = (
     Kind("nDCG", "ndcg", trec_cut="ndcg_cut"),
     Kind("MAP", "map", trec_cut="map_cut"),
-    Kind("MRR", "recip_rank", cut="run"),
+    Kind("MRR", "recip_rank", cut="rank"),
     Kind("Recall", "recall", trec_cut="recall", needs_cutoff=True),
     Kind("P", "P", trec_cut="P", needs_cutoff=True),
     Kind("Success", "success", trec_cut="success", needs_cutoff=True),
     Kind("Rprec", "Rprec", cut="never"),
 )
 """nDCG takes gains linearly (Järvelin & Kekäläinen 2002 with log2(rank + 1), as BEIR does), not as 2^gain - 1."""
+
+ROUNDING = 1e-9
+"""Less than what lies between 1 and the reciprocal rank times the cut-off at the largest cut-off."""
+
+BLOCK = 20_000
+"""Results handed to trec_eval at a time."""
 
 ALIASES = {"ap": "map", "rr": "mrr", "r": "recall", "precision": "p", "hit": "success"}
 
@@ -62,14 +71,16 @@ class Measure:
     @property
     def trec_name(self) -> str:
         """The measure in pytrec_eval's request, such as `ndcg_cut.10`; its answer has `_` for the stop."""
-        if self.cutoff is None or self.kind.cut == "run":
+        if self.cutoff is None or self.kind.cut == "rank":
             return self.kind.trec
         return f"{self.kind.trec_cut}.{self.cutoff}"
 
-    @property
-    def depth(self) -> int | None:
-        """How many documents of each ranking the measure may see where trec_eval itself doesn't cut."""
-        return self.cutoff if self.kind.cut == "run" else None
+    def value(self, answer: Mapping[str, float]) -> float:
+        """Return a query's value out of what pytrec_eval answers for it; an empty answer is worth 0."""
+        found = float(answer.get(self.trec_name.replace(".", "_"), 0.0))
+        # The reciprocal rank of the first relevant document is 1 / rank, and counts where rank <= cut-off.
+        beyond = self.kind.cut == "rank" and self.cutoff is not None and found * self.cutoff < 1 - ROUNDING
+        return 0.0 if beyond else found
 
 
 def parse_measure(text: str) -> Measure:
@@ -108,6 +119,7 @@ class Scores:
         without_relevant: Judged queries none of whose documents is relevant; they count 0, as in trec_eval and BEIR.
         unjudged: Queries of the run that have no judgments; left out.
         same_id_dropped: Results taken out because they were the query itself.
+        seen_dropped: Results taken out because they were judged in an earlier round.
     """
 
     per_query: Mapping[str, Mapping[str, float]]
@@ -115,6 +127,7 @@ class Scores:
     without_relevant: int = 0
     unjudged: int = 0
     same_id_dropped: int = 0
+    seen_dropped: int = 0
 
     @property
     def queries(self) -> int:
@@ -127,7 +140,14 @@ class Scores:
         return {measure: fmean(values.values()) for measure, values in self.per_query.items()}
 
 
-def evaluate(run: Run, qrels: Qrels, measures: Iterable[str], *, drop_same_id: bool = False) -> Scores:
+def evaluate(
+    run: Run,
+    qrels: Qrels,
+    measures: Iterable[str],
+    *,
+    drop_same_id: bool = False,
+    seen: Mapping[str, AbstractSet[str]] | None = None,
+) -> Scores:
     """Measure a run against judgments.
 
     Args:
@@ -136,6 +156,7 @@ def evaluate(run: Run, qrels: Qrels, measures: Iterable[str], *, drop_same_id: b
         measures: Names that `parse_measure` takes.
         drop_same_id: Take out results whose id is the query's, as BEIR does by default: right where queries are
             papers of the corpus, wrong where both are merely numbered from 1.
+        seen: By query, documents to take out of the run, as `eval.residual` tells them.
 
     Returns:
         Values per query, and what was counted as 0 or left out.
@@ -147,39 +168,51 @@ def evaluate(run: Run, qrels: Qrels, measures: Iterable[str], *, drop_same_id: b
     wanted = list(dict.fromkeys(parse_measure(name) for name in measures))
     if not run.rankings.keys() & qrels.gains.keys():
         raise InputError("No query of the run has judgments: the run and the judgments belong to different query sets.")
-    rankings = {query: run.rankings.get(query, ()) for query in qrels.gains}
-    kept = {query: _without(query, ranking) for query, ranking in rankings.items()} if drop_same_id else rankings
-    answers = {depth: _trec_eval(kept, qrels, wanted, depth) for depth in {measure.depth for measure in wanted}}
+    evaluator = _evaluator(qrels, wanted)
+    answers: dict[str, dict[str, float]] = {}
+    dropped = {"same_id": 0, "seen": 0, "everything": 0}
+    for block in _blocks(run, qrels):
+        for query, scores in block.items():
+            if drop_same_id:
+                dropped["same_id"] += scores.pop(query, None) is not None
+            for document in scores.keys() & seen.get(query, ()) if seen else ():
+                del scores[document]
+                dropped["seen"] += 1
+            dropped["everything"] += not scores
+        answers |= evaluator.evaluate(block)
+    # pytrec_eval leaves out a query whose judgments are an empty mapping; here it counts 0 like one without relevant.
     return Scores(
-        per_query={str(measure): _values(measure, answers[measure.depth], qrels) for measure in wanted},
-        without_results=sum(not ranking for ranking in kept.values()),
+        per_query={
+            str(measure): {query: measure.value(answers.get(query, {})) for query in qrels.gains} for measure in wanted
+        },
+        without_results=dropped["everything"],
         without_relevant=sum(all(gain <= 0 for gain in judged.values()) for judged in qrels.gains.values()),
         unjudged=len(run.rankings.keys() - qrels.gains.keys()),
-        same_id_dropped=sum(len(rankings[query]) - len(kept[query]) for query in rankings),
+        same_id_dropped=dropped["same_id"],
+        seen_dropped=dropped["seen"],
     )
 
 
-def _without(document: str, ranking: Ranking) -> Ranking:
-    return [hit for hit in ranking if hit[0] != document]
+def _blocks(run: Run, qrels: Qrels) -> Iterator[dict[str, dict[str, float]]]:
+    """Yield the results of the judged queries, some at a time, so that the largest run fits into memory."""
+    block: dict[str, dict[str, float]] = {}
+    hits = 0
+    for query in qrels.gains:
+        block[query] = scores_of(run.rankings, query)
+        hits += len(block[query])
+        if hits >= BLOCK:
+            yield block
+            block, hits = {}, 0
+    yield block
 
 
-def _trec_eval(
-    rankings: Mapping[str, Ranking], qrels: Qrels, measures: Iterable[Measure], depth: int | None
-) -> dict[str, Any]:
+def _evaluator(qrels: Qrels, measures: Sequence[Measure]) -> Any:
     try:
         import pytrec_eval
     except ImportError as error:
         raise UnavailableError("Measuring needs pytrec_eval; install it: pip install 'ses[eval]'.") from error
-    names = {measure.trec_name for measure in measures if measure.depth == depth}
+    names = {measure.trec_name for measure in measures}
     # pytrec_eval 0.5.11 now and again hangs or crashes on gains below 0, which trec_eval marks unpooled papers with. To
     # every measure here they are the same as 0.
     gains = {query: {paper: max(gain, 0) for paper, gain in judged.items()} for query, judged in qrels.gains.items()}
-    evaluator = pytrec_eval.RelevanceEvaluator(gains, names)
-    answer: dict[str, Any] = evaluator.evaluate({query: dict(ranking[:depth]) for query, ranking in rankings.items()})
-    return answer
-
-
-def _values(measure: Measure, answer: Mapping[str, Any], qrels: Qrels) -> dict[str, float]:
-    # pytrec_eval leaves out a query whose judgments are an empty mapping; here it counts 0 like one without relevant.
-    key = measure.trec_name.replace(".", "_")
-    return {query: float(answer.get(query, {}).get(key, 0.0)) for query in qrels.gains}
+    return pytrec_eval.RelevanceEvaluator(gains, names)

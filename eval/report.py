@@ -1,4 +1,4 @@
-"""A table of results: rows that were measured, columns of measures, each with its interval where there is one."""
+"""Tables of results: rows that were measured, columns of measures, each with its interval where there is one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,31 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from eval.metrics import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells as they are shown; what would break a line or steer a terminal is a blank in them.
+
+    Attributes:
+        caption: What the table shows.
+        header: Names of the columns.
+        rows: As many cells each.
+        text_columns: How many columns, from the left, hold text; the others hold numbers.
+        notes: Lines to read beside it.
+    """
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int = 1
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caption", printable(self.caption))
+        object.__setattr__(self, "header", tuple(map(printable, self.header)))
+        object.__setattr__(self, "rows", tuple(tuple(map(printable, row)) for row in self.rows))
+        object.__setattr__(self, "notes", tuple(map(printable, self.notes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +63,13 @@ class Report:
         heading: What the rows' labels are, such as `mode`.
         rows: The rows, in the order they are shown.
         level: Confidence level of the intervals.
+        unit: What was resampled for them.
     """
 
     heading: str
     rows: tuple[Row, ...]
     level: float = 0.95
+    unit: str = "queries"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -63,6 +90,19 @@ class Report:
             for row in self.rows
         ]
         return {"level": self.level, "rows": rows}
+
+    def table(self, caption: str = "Results") -> Table:
+        """Return it as it is shown, what was counted in its notes."""
+        header = (self.heading, *self.columns)
+        rows = tuple((row.label, *(shown(row.cells.get(measure)) for measure in self.columns)) for row in self.rows)
+        notes = []
+        if any(isinstance(cell, Interval) for row in self.rows for cell in row.cells.values()):
+            notes.append(f"[low, high]: {self.level:.0%} bootstrap interval over {self.unit}")
+        for row in self.rows:
+            told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in row.counts.items() if count)
+            if told:
+                notes.append(f"{row.label}: {told}")
+        return Table(caption, header, rows, notes=tuple(notes))
 
 
 def report_of(scores: Mapping[str, Scores], *, heading: str = "mode", level: float = 0.95) -> Report:
@@ -103,29 +143,35 @@ def print_report(report: Report, console: Console) -> None:
         report: The report.
         console: Where to.
     """
-    header = (report.heading, *report.columns)
-    body = [(row.label, *(_shown(row.cells.get(measure)) for measure in report.columns)) for row in report.rows]
+    print_table(report.table(), console)
+
+
+def print_table(table: Table, console: Console) -> None:
+    """Print a table without its caption, and its notes under it, as `print_report` does.
+
+    Args:
+        table: The table.
+        console: Where to.
+    """
     if console.is_terminal:
-        from rich.table import Table
+        from rich.table import Column
+        from rich.table import Table as Drawn
         from rich.text import Text
 
-        table = Table(*header)
-        for cells in body:
-            table.add_row(*map(Text, cells))
-        console.print(table)
+        drawn = Drawn(*(Column(Text(name)) for name in table.header))
+        for cells in table.rows:
+            drawn.add_row(*map(Text, cells))
+        console.print(drawn)
     else:
-        widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
-        for cells in (header, *body):
-            _print_line(console, "  ".join(map(str.ljust, cells, widths)).rstrip())
-    if any(isinstance(cell, Interval) for row in report.rows for cell in row.cells.values()):
-        _print_line(console, f"[low, high]: {report.level:.0%} bootstrap interval over queries")
-    for row in report.rows:
-        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in row.counts.items() if count)
-        if told:
-            _print_line(console, f"{row.label}: {told}")
+        widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
+        for cells in (table.header, *table.rows):
+            print_line("  ".join(map(str.ljust, cells, widths)).rstrip(), console)
+    for note in table.notes:
+        print_line(note, console)
 
 
-def _shown(cell: Interval | float | None) -> str:
+def shown(cell: Interval | float | None) -> str:
+    """Return a cell to three places, with its interval where it has one, or `-`."""
     if cell is None:
         return "-"
     if isinstance(cell, Interval):
@@ -133,5 +179,11 @@ def _shown(cell: Interval | float | None) -> str:
     return f"{cell:.3f}"
 
 
-def _print_line(console: Console, line: str) -> None:
+def printable(text: str) -> str:
+    """Return a text with a blank for every character that isn't printed: line ends, terminal codes, bidi marks."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def print_line(line: str, console: Console) -> None:
+    """Print a line as it is: no markup, no colours, no wrapping."""
     console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -12,12 +12,12 @@ from corpora.errors import InputError
 from encoders.formats import Format
 from search_plugin.executors.registry import get_executor
 from search_plugin.filters.tree import And, Compare, Filter, Not
-from search_plugin.fusion.registry import get_fusion
 from search_plugin.highlights import highlight
 from search_plugin.page import Hit, Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.schema import resolve_field
+from search_plugin.tuned import fusion_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +93,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 
 def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
     fields = {name: resolve_field(name) for name in request.facets}
-    get_fusion(request.fusion)
+    fusion_of(request.fusion)
     execute = get_executor(request.executor)
     with clock.step("legs"):
         ranking = execute(index, plan, request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import rich_click as click
@@ -34,8 +35,7 @@ engine_options = _together(
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
 )
-model_options = _together(
-    click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
+runtime_options = _together(
     click.option(
         "--runtime",
         metavar="NAME",
@@ -53,12 +53,32 @@ model_options = _together(
         "[default: start].",
     ),
 )
+model_options = _together(
+    click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
+    runtime_options,
+)
+
+
+def _take_tuned(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 - the signature is click's
+    """Make a file of tuned settings the defaults of --fusion and --weight, so that either can still be given."""
+    if path is None:
+        return
+    from search_plugin.tuned import read_tuned
+
+    tuned = read_tuned(path)
+    weights = [f"{leg}={weight!r}" for leg, weight in tuned.weights.items()]
+    context.default_map = {**(context.default_map or {}), "fusion": tuned.name, "weights": weights}
+
+
 page_options = _together(
     click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
     click.option("--mode", type=click.Choice(get_args(Mode)),
                  help="What to search by [default: hybrid; for similar, vector]."),
     click.option("--fusion", default=DEFAULT_FUSION, show_default=True, metavar="NAME", help=f"{', '.join(FUSIONS)}."),
     click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
+    click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE", is_eager=True, expose_value=False,
+                 callback=_take_tuned,
+                 help="Fusion and weights as `ses eval tune` fitted them; what is given beside them counts first."),
     click.option("--filter", "filters", multiple=True, metavar="EXPR",
                  help="Such as 'year>=2020 and not journal=Nature'; repeatable."),
     click.option("--facet", "facets", multiple=True, metavar="FIELD", help="Count the matches by a field; repeatable."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search_plugin.executors.registry import Ranking
-from search_plugin.fusion.registry import get_fusion
+from search_plugin.tuned import fusion_of
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Index
@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 def execute(index: Index, plan: Plan, request: SearchRequest) -> Ranking:
     """Run the legs, and join them by the request's fusion."""
     legs = index.search(plan)
-    fused = get_fusion(request.fusion)(legs, request.weights)
+    fused = fusion_of(request.fusion)(legs, request.weights)
     return Ranking(fused, {leg: len(found) for leg, found in legs.items()}, "client")

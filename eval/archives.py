@@ -1,0 +1,51 @@
+"""Data sets that come as tar archives."""
+
+from __future__ import annotations
+
+import lzma
+import tarfile
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGEST = 4 << 30
+"""Bytes; an archive that unpacks to more is no set of judgments."""
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """Give a data set as a folder, whether it is one or a tar archive, plain or compressed.
+
+    Args:
+        path: Folder or archive.
+
+    Yields:
+        The folder; an archive's is gone afterwards.
+
+    Raises:
+        InputError: If there is neither, or the archive is damaged, far too large, or reaches outside its folder.
+    """
+    if path.is_dir():
+        yield path
+        return
+    with TemporaryDirectory() as folder:
+        try:
+            with tarfile.open(path) as archive:
+                size = 0
+                for member in archive:
+                    size += member.size
+                    if size > LARGEST:
+                        raise InputError(
+                            f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder."
+                        )
+                archive.extractall(folder, filter="data")
+        except (tarfile.TarError, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            raise InputError(f"{path} is no folder and no tar archive that can be unpacked ({error}).") from error
+        yield Path(folder)

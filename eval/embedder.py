@@ -1,0 +1,87 @@
+"""Vectors of a protocol's papers and queries: from an encoder, or from embedding files made before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from encoders.formats import Format
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.encoder import TextEncoder
+    from encoders.files.embeddings import Embeddings
+
+BLOCK = 512
+"""Texts encoded together; cut by position, so that a second run finds them in the embedding cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paper or a query to embed.
+
+    Attributes:
+        id: Unique within a protocol's papers, or within its queries.
+        title: A paper's title, or the whole of a query.
+        abstract: A paper's abstract.
+    """
+
+    id: str
+    title: str
+    abstract: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """What an embedder made.
+
+    Attributes:
+        rows: Row of the matrix, by id.
+        matrix: float32 (texts that have a vector, dimension).
+        missing: Ids that have none; each protocol has its rule for them, and counts them.
+    """
+
+    rows: Mapping[str, int]
+    matrix: np.ndarray
+    missing: tuple[str, ...] = ()
+
+    def of(self, ids: Sequence[str]) -> np.ndarray:
+        """Return the vectors of ids that have one, float32 (ids, dimension), in their order."""
+        found: np.ndarray = self.matrix[[self.rows[name] for name in ids]]
+        return found
+
+
+Embedder = Callable[[Sequence[Text], Format], Vectors]
+"""Texts and the format their vectors are for, to vectors."""
+
+
+def by_encoder(encoder: TextEncoder) -> Embedder:
+    """Return an embedder that encodes; with an embedding cache, what it has seen before costs nothing."""
+    import numpy as np
+
+    def embed(texts: Sequence[Text], task_format: Format) -> Vectors:
+        prompts = [encoder.card.text(text.title, text.abstract) for text in texts]
+        blocks = [prompts[start : start + BLOCK] for start in range(0, len(prompts), BLOCK)]
+        parts = [encoder.encode(block, task_format) for block in blocks]
+        matrix = np.concatenate(parts) if parts else np.empty((0, encoder.card.dimension), np.float32)
+        return Vectors({text.id: row for row, text in enumerate(texts)}, matrix)
+
+    return embed
+
+
+def by_file(embeddings: Embeddings) -> Embedder:
+    """Return an embedder that looks vectors up by id, whatever the format; ids that the file lacks are missing."""
+    rows = {name: row for row, name in enumerate(embeddings.ids)}
+
+    def embed(texts: Sequence[Text], task_format: Format) -> Vectors:  # noqa: ARG001 - a file is of one format
+        found = {text.id: rows[text.id] for text in texts if text.id in rows}
+        return Vectors(found, embeddings.vectors, tuple(text.id for text in texts if text.id not in rows))
+
+    return embed
+
+
+def by_format(embedders: Mapping[Format, Embedder], default: Embedder) -> Embedder:
+    """Return an embedder that takes each format from another: a model, an adapter or a file of its own."""
+    return lambda texts, task_format: embedders.get(task_format, default)(texts, task_format)

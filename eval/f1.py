@@ -1,0 +1,26 @@
+"""F1 averaged over classes, quick enough to be taken of a thousand resamples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def macro_f1(truth: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Return F1 averaged over the classes that are true or predicted, as scikit-learn averages it.
+
+    Args:
+        truth: Whole numbers from 0.
+        predicted: The same; below 0 where nothing was predicted, which is no class of its own.
+
+    Returns:
+        The mean, from 0 to 1.
+    """
+    size = 1 + int(max(truth.max(), predicted.max()))
+    right = np.bincount(truth[truth == predicted], minlength=size)
+    seen = np.bincount(truth, minlength=size) + np.bincount(predicted[predicted >= 0], minlength=size)
+    return float(np.mean(2 * right[seen > 0] / seen[seen > 0]))

@@ -1,0 +1,215 @@
+"""MIReAD's evaluation (Razdaibiedina & Brechalov 2023, section 3): a linear probe, clusters and pairs of papers.
+
+What the paper leaves open, and what is done here:
+- The probe's optimizer, its start and the average of F1: Adam, from weights of 0, and over classes ("macro"). The folds
+  have equal shares of each class. Its rate and epochs are the paper's: on a few thousand papers it stays far from
+  convergence, so figures compare only with those of the same papers.
+- The starts of k-means: one of k-means++ for each seed, and the mean over seeds. NMI is added to the paper's purity.
+- "Information retrieval" is the average precision of pairs of papers, ranked by their correlation all in one list, not
+  of each paper's nearest neighbours. The paper does so within fields of arXiv; other labels make one field of all.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+from encoders.formats import Format
+from eval.bootstrap import bootstrap_interval, bootstrap_statistic
+from eval.clusters import normalized_mutual_information, purity
+from eval.f1 import macro_f1
+from eval.outcome import Outcome
+from eval.softmax_regression import train_epochs
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eval.embedder import Embedder
+    from eval.labelled import Labelled
+
+FOLDS, EPOCHS, BATCH, LEARNING_RATE = 4, 5, 100, 5e-4
+"""Of the probe: appendix A.3."""
+
+PAIRED = 4_000
+"""Papers of a field that are paired, at most: 8 million pairs take some seconds."""
+
+
+def evaluate_miread(
+    data: Labelled, embed: Embedder, *, clusters: Sequence[int] = (), seeds: int = 3, by_field: bool = False
+) -> dict[str, Outcome]:
+    """Run the three evaluations.
+
+    Args:
+        data: The papers; those without a vector are left out and counted.
+        embed: Makes CLF vectors for probe and clusters, PRX vectors for pairs.
+        clusters: Numbers of clusters (the paper's are 10, 20, 50 and 100); as many as there are classes if empty.
+        seeds: Runs of the probe and of k-means, to average; the paper's probe has three.
+        by_field: Labels are arXiv's, such as cs.LG. Papers are told apart by field (cs) and paired within it by label;
+            those of several fields are left out, as in the paper.
+
+    Returns:
+        `probe`, `clusters`, and `pairs` or a row of pairs for each field.
+
+    Raises:
+        InputError: If too few papers or classes are left.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    try:
+        import sklearn  # noqa: F401 - so that its absence is told before texts are encoded
+    except ImportError as error:
+        raise UnavailableError("This needs scikit-learn; install it: pip install 'ses[eval]'.") from error
+    if by_field:
+        single = [row for row, labels in enumerate(data.labels) if len(set(map(_field, labels))) == 1]
+        data = data.only(single, "papers_of_several_fields")
+    by_class, by_closeness = embed(data.papers, Format.CLF), embed(data.papers, Format.PRX)
+    have = [row for row, text in enumerate(data.papers) if text.id in by_class.rows and text.id in by_closeness.rows]
+    data = data.only(have, "papers_missing")
+    ids = [text.id for text in data.papers]
+    fields = tuple(map(_field, data.classes)) if by_field else ("",) * len(ids)
+    classes = fields if by_field else data.classes
+    if len(set(classes)) < 2:
+        raise InputError("The papers that have a vector are of fewer than two classes: there is nothing to tell apart.")
+    probed = probe(by_class.of(ids), classes, data.test, seeds=seeds)
+    outcomes = {
+        "probe": replace(probed, counts={**probed.counts, **data.counts}),
+        "clusters": cluster(by_class.of(ids), classes, clusters or (len(set(classes)),), seeds=seeds),
+    }
+    for field in sorted(set(fields)):
+        rows = [row for row, name in enumerate(fields) if name == field]
+        found = pair(by_closeness.of([ids[row] for row in rows]), [data.labels[row] for row in rows])
+        outcomes[f"pairs {field}".strip()] = found
+    return outcomes
+
+
+def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, seeds: int = 3) -> Outcome:
+    """Tell papers' classes by multinomial logistic regression, trained as appendix A.3 says.
+
+    Of the papers to learn from a quarter validates, each in turn: the epoch that does best on it is tested.
+
+    Args:
+        matrix: A vector a paper.
+        classes: Of each paper.
+        test: Whether each is tested on.
+        seeds: Runs, each of its own folds and order of papers.
+
+    Returns:
+        Accuracy and macro F1, means over runs and folds, with intervals over the papers tested on.
+
+    Raises:
+        InputError: If there are too few papers on one side.
+    """
+    import numpy as np
+
+    truth, tested = np.unique(np.array(classes), return_inverse=True)[1], np.array(test)
+    sizes = np.bincount(truth[~tested], minlength=2)
+    if sizes.max() < FOLDS or np.count_nonzero(sizes) < 2 or not tested.any():
+        raise InputError(
+            f"The probe learns from {int((~tested).sum()):,} papers and is tested on {int(tested.sum()):,}: give more, "
+            f"two classes to learn from, and {FOLDS} papers of one."
+        )
+    learnt = (matrix[~tested], truth[~tested])
+    predicted = np.stack(
+        [found for seed in range(seeds) for found in _fold_predictions(*learnt, matrix[tested], seed)], axis=1
+    )
+    right = (predicted == truth[tested][:, None]).mean(axis=1)
+
+    def f1(true: np.ndarray, given: np.ndarray) -> float:
+        return fmean(macro_f1(true, column) for column in given.T)
+
+    cells = {"accuracy": bootstrap_interval(right), "F1 macro": bootstrap_statistic(f1, truth[tested], predicted)}
+    counts = {"papers": len(truth), "papers_tested": int(tested.sum()), "classes": len(set(classes))}
+    return Outcome(cells, counts=counts)
+
+
+def _fold_predictions(matrix: np.ndarray, classes: np.ndarray, test: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+    import numpy as np
+    from sklearn.model_selection import StratifiedKFold
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class may have fewer papers than there are folds
+        folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(matrix, classes))
+    for fit, validate in folds:
+        best, predicted = -1.0, np.empty(0, np.intp)
+        epochs = train_epochs(matrix[fit], classes[fit], epochs=EPOCHS, batch=BATCH, rate=LEARNING_RATE, seed=seed)
+        for model in epochs:
+            accuracy = float((model.predict(matrix[validate]) == classes[validate]).mean())
+            if accuracy > best:
+                best, predicted = accuracy, model.predict(test)
+        yield predicted
+
+
+def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *, seeds: int = 3) -> Outcome:
+    """Divide papers by k-means and compare with their classes.
+
+    Args:
+        matrix: A vector a paper.
+        classes: Of each paper.
+        sizes: Numbers of clusters.
+        seeds: Runs.
+
+    Returns:
+        Purity and normalised mutual information for each number of clusters, means over the runs.
+
+    Raises:
+        InputError: If there are fewer papers than clusters.
+    """
+    from sklearn.cluster import KMeans
+
+    per_seed: dict[str, dict[str, float]] = {}
+    for size in sizes:
+        if not 1 <= size <= len(matrix):
+            raise InputError(f"{len(matrix):,} papers can't be divided into {size} clusters; choose another number.")
+        for seed in range(seeds):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # equal vectors may make fewer clusters
+                found = KMeans(size, n_init=1, random_state=seed).fit_predict(matrix).tolist()
+            per_seed.setdefault(f"purity k={size}", {})[f"seed {seed}"] = purity(classes, found)
+            per_seed.setdefault(f"NMI k={size}", {})[f"seed {seed}"] = normalized_mutual_information(classes, found)
+    return Outcome({name: fmean(values.values()) for name, values in per_seed.items()}, per_seed)
+
+
+def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAIRED) -> Outcome:
+    """Rank all pairs of papers by the correlation of their vectors; those that share a label should come first.
+
+    Args:
+        matrix: A vector a paper.
+        labels: Of each paper.
+        most: Papers to pair; of more, so many are drawn, always the same.
+
+    Returns:
+        Average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
+    """
+    import numpy as np
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    rows = sorted(Random(0).sample(range(len(matrix)), min(most, len(matrix))))  # noqa: S311 - nothing secret
+    pairs = np.triu_indices(len(rows), 1)
+    alike = _sharing([labels[row] for row in rows])[pairs]
+    counts = {"papers": len(matrix), "papers_not_paired": len(matrix) - len(rows), "pairs_alike": int(alike.sum())}
+    if not alike.any() or alike.all():
+        return Outcome({}, counts=counts)
+    centred = matrix[rows] - matrix[rows].mean(axis=1, keepdims=True)
+    unit = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+    scores = (unit @ unit.T)[pairs]
+    cells = {"AP": float(average_precision_score(alike, scores)), "AUC": float(roc_auc_score(alike, scores))}
+    return Outcome(cells, counts=counts)
+
+
+def _sharing(labels: Sequence[Sequence[str]]) -> np.ndarray:
+    """Tell of each pair of papers whether they share a label, bool (papers, papers)."""
+    import numpy as np
+
+    columns = {name: column for column, name in enumerate(dict.fromkeys(name for names in labels for name in names))}
+    has = np.zeros((len(labels), len(columns)), np.float32)
+    for row, names in enumerate(labels):
+        has[row, [columns[name] for name in names]] = 1
+    return has @ has.T > 0
+
+
+def _field(label: str) -> str:
+    return label.partition(".")[0]

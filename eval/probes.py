@@ -1,0 +1,231 @@
+"""Linear probes: how well a linear model reads labels off fixed vectors (SciDocs; SciRepEval, appendix B.1).
+
+They are scikit-learn's own estimators and its own grid search, given float64 rows at once so that no fit converts them
+again. Only processes run in parallel: liblinear draws from one generator for all threads of a process.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from corpora.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CLASSIFIER_GRID = tuple(10.0**power for power in range(-2, 3))
+"""SciRepEval's C of LinearSVC."""
+
+REGRESSOR_GRID = tuple(10.0**power for power in range(-4, 3))
+"""SciRepEval's C of LinearSVR, and SciDocs' of LinearSVC."""
+
+FOLDS = 3
+SEED = 42
+
+ONE_CORE = 2_000_000
+"""Numbers to train on, times labels, up to which starting processes takes longer than it saves."""
+
+Loss = Literal["squared_hinge", "hinge"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """What a probe said of the test rows.
+
+    Attributes:
+        labels: (rows,), or (rows, labels) of 0 and 1 where several labels may be true of one.
+        solver: What made them, with its version: another library's LinearSVC gives other numbers.
+        chosen: The C of the final model, or of each label's.
+        not_converged: Final models that stopped at the limit of iterations.
+    """
+
+    labels: np.ndarray
+    solver: str
+    chosen: tuple[float, ...]
+    not_converged: int = 0
+
+
+def classify(
+    train: np.ndarray,
+    labels: np.ndarray,
+    test: np.ndarray,
+    *,
+    grid: Sequence[float] = CLASSIFIER_GRID,
+    folds: int = FOLDS,
+    jobs: int | None = None,
+) -> Predictions:
+    """Tell which of two or more classes each test row is of, by LinearSVC.
+
+    Args:
+        train: (rows, dimension).
+        labels: One class a training row.
+        test: (rows, dimension).
+        grid: Values of C to choose from by accuracy in cross-validation; with a single one there's no search.
+        folds: Of the cross-validation, stratified and not shuffled.
+        jobs: Processes; if None, one for little data and one a core for much.
+
+    Returns:
+        The predictions.
+
+    Raises:
+        InputError: If there are fewer than two classes, or fewer training rows of each than folds.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    with _scikit_learn():
+        from sklearn.svm import LinearSVC
+
+        estimator = LinearSVC(loss="squared_hinge", random_state=SEED)
+        return _predict(estimator, train, labels, test, grid, folds, jobs)
+
+
+def regress(
+    train: np.ndarray,
+    targets: np.ndarray,
+    test: np.ndarray,
+    *,
+    grid: Sequence[float] = REGRESSOR_GRID,
+    folds: int = FOLDS,
+    jobs: int | None = None,
+) -> Predictions:
+    """Tell the number that belongs to each test row, by LinearSVR.
+
+    Args:
+        train: (rows, dimension).
+        targets: One number a training row.
+        test: (rows, dimension).
+        grid: Values of C to choose from by R2 in cross-validation; with a single one there's no search.
+        folds: Of the cross-validation, in the order of the rows.
+        jobs: As `classify` takes them.
+
+    Returns:
+        The predictions.
+
+    Raises:
+        InputError: If there are fewer training rows than folds.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    with _scikit_learn():
+        from sklearn.svm import LinearSVR
+
+        return _predict(LinearSVR(random_state=SEED), train, targets, test, grid, folds, jobs)
+
+
+def classify_multi_label(
+    train: np.ndarray,
+    labels: np.ndarray,
+    test: np.ndarray,
+    *,
+    grid: Sequence[float] = CLASSIFIER_GRID,
+    folds: int = FOLDS,
+    jobs: int | None = None,
+) -> Predictions:
+    """Tell which labels are true of each test row, by a LinearSVC with a grid search of its own for each label.
+
+    SciRepEval leaves these models without a seed; here they have one, so that a second run gives the same numbers.
+
+    Args:
+        train: (rows, dimension).
+        labels: (rows, labels) of 0 and 1; a label that all or none of the rows have is said of all or none.
+        test: (rows, dimension).
+        grid: As `classify` takes it.
+        folds: As `classify` takes them.
+        jobs: Processes, each with a label at a time; by default as for `classify`.
+
+    Returns:
+        The predictions.
+
+    Raises:
+        InputError: If a label is too rare to be learnt in cross-validation.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    import numpy as np
+
+    with _scikit_learn():
+        from sklearn.multiclass import OneVsRestClassifier
+        from sklearn.svm import LinearSVC
+
+        single = LinearSVC(loss="hinge", max_iter=10_000, random_state=SEED)
+        rows = _rows(train)
+        model = OneVsRestClassifier(
+            _searched(single, grid, folds, 1), n_jobs=jobs or _jobs(rows.size * labels.shape[1])
+        )
+        fitted = _fit(model, rows, labels)
+        # A label without a choice has a constant in place of a search.
+        final = [getattr(part, "best_estimator_", part) for part in fitted.estimators_ if hasattr(part, "get_params")]
+        final = [part for part in final if hasattr(part, "n_iter_")]
+        solver = _named(single)
+    return Predictions(
+        np.asarray(fitted.predict(_rows(test))),
+        f"one-vs-rest {solver}",
+        tuple(float(part.C) for part in final),
+        sum(int(part.n_iter_ >= part.max_iter) for part in final),
+    )
+
+
+def _predict(
+    estimator: Any,
+    train: np.ndarray,
+    labels: np.ndarray,
+    test: np.ndarray,
+    grid: Sequence[float],
+    folds: int,
+    jobs: int | None,
+) -> Predictions:
+    import numpy as np
+
+    rows = _rows(train)
+    fitted = _fit(_searched(estimator, grid, folds, jobs or _jobs(rows.size)), rows, labels)
+    final = getattr(fitted, "best_estimator_", fitted)
+    stopped = int(np.max(final.n_iter_) >= final.max_iter)
+    return Predictions(np.asarray(final.predict(_rows(test))), _named(estimator), (float(final.C),), stopped)
+
+
+def _searched(estimator: Any, grid: Sequence[float], folds: int, jobs: int) -> Any:
+    from sklearn.model_selection import GridSearchCV
+
+    if len(grid) == 1:
+        return estimator.set_params(C=grid[0])
+    return GridSearchCV(estimator, {"C": list(grid)}, cv=folds, n_jobs=jobs)
+
+
+def _fit(model: Any, rows: np.ndarray, labels: np.ndarray) -> Any:
+    if len(rows) == 0:
+        raise InputError("There is no labelled paper with a vector to train a probe on.")
+    try:
+        with warnings.catch_warnings():
+            # Models that don't converge are counted, and folds that can't be scored aren't chosen.
+            warnings.simplefilter("ignore")
+            return model.fit(rows, labels)
+    except ValueError as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"A probe can't be trained on these {len(rows):,} labelled papers: {reason[:300]}.") from error
+
+
+def _rows(matrix: np.ndarray) -> np.ndarray:
+    """Return what liblinear works on, so that it is made once and not for every fit."""
+    import numpy as np
+
+    rows: np.ndarray = np.ascontiguousarray(matrix, dtype=np.float64)
+    return rows
+
+
+def _jobs(numbers: int) -> int:
+    return -1 if numbers > ONE_CORE else 1
+
+
+def _named(estimator: Any) -> str:
+    from sklearn import __version__
+
+    return f"{type(estimator).__name__}({estimator.loss}) of scikit-learn {__version__}"
+
+
+@contextmanager
+def _scikit_learn() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise UnavailableError("Probes need scikit-learn; install it: pip install 'ses[eval]'.") from error

@@ -1,0 +1,1 @@
+"""Reports in files: one document, written in the form that the file's ending asks for."""

@@ -1,0 +1,192 @@
+"""The report of a comparison: means, differences with their tests, the queries that changed, and what was missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from eval.bootstrap import Interval, bootstrap_interval
+from eval.report import Report, Row, Table
+from eval.reports.document import Document, Plot
+from eval.reports.plots import bars, scatter
+
+if TYPE_CHECKING:
+    from eval.compare import Comparison
+    from eval.coverage import Coverage
+    from eval.pairs import Pair
+    from eval.reports.provenance import Provenance
+
+TOP = 10
+"""Queries shown of each pair by default."""
+
+_LONGEST_TEXT = 60
+_IDS_NAMED = 5
+
+
+def comparison_document(comparison: Comparison, provenance: Provenance, *, top: int = TOP) -> Document:
+    """Make the report of a comparison.
+
+    Args:
+        comparison: What was found.
+        provenance: How.
+        top: How many queries to show of each pair; all are in the values.
+
+    Returns:
+        The report.
+    """
+    tables = comparison_tables(comparison, top=top)
+    plots = [
+        Plot(
+            f"{measure}: means with {comparison.level:.0%} bootstrap intervals over queries.",
+            partial(bars, row, measure),
+        )
+        for measure, row in _means(comparison).items()
+    ]
+    return Document(
+        f"Comparison of {', '.join(comparison.values)}",
+        provenance,
+        tables,
+        (*plots, *map(scatter_of, comparison.pairs)),
+        comparison.as_dict(),
+    )
+
+
+def comparison_tables(comparison: Comparison, *, top: int = TOP) -> tuple[Table, ...]:
+    """Return a comparison as people read it: means, differences, changes of each pair, and what was missing.
+
+    Args:
+        comparison: What was found.
+        top: How many queries to show of each pair.
+
+    Returns:
+        The tables.
+    """
+    means = _means(comparison)
+    rows = tuple(
+        Row(label, {measure: cells[label] for measure, cells in means.items() if label in cells})
+        for label in comparison.values
+    )
+    summary = Report("run", rows, comparison.level).table("Means")
+    changes = [_changes(pair, comparison, top) for pair in comparison.pairs]
+    missing = [_missing(comparison)] if comparison.coverage else []
+    return (summary, differences_table(comparison.pairs, comparison.level), *changes, *missing)
+
+
+def differences_table(pairs: Sequence[Pair], level: float) -> Table:
+    """Return the differences of pairs with both tests, a line each.
+
+    Args:
+        pairs: From one call of `compare_values`.
+        level: Confidence level of the intervals.
+
+    Returns:
+        The table.
+    """
+    rows = tuple(
+        (
+            pair.measure,
+            f"{pair.run} - {pair.baseline}",
+            _signed(pair.difference),
+            "-" if pair.effect is None else f"{pair.effect:+.2f}",
+            f"{_p(pair.p_randomization)} ({_p(pair.p_randomization_holm)})",
+            f"{_p(pair.p_bootstrap)} ({_p(pair.p_bootstrap_holm)})",
+            f"{pair.better}/{pair.worse}/{len(pair.changes) - pair.better - pair.worse}",
+        )
+        for pair in pairs
+    )
+    header = ("measure", "pair", "difference", "effect", "p randomization (Holm)", "p bootstrap (Holm)", "+/-/=")
+    notes = (
+        f"difference: of the means, with its {level:.0%} bootstrap interval over queries",
+        "effect: the difference in standard deviations of the queries' differences",
+        f"(Holm): corrected for all {len(pairs)} comparisons here; +/-/=: queries better, worse and the same",
+    )
+    return Table("Differences", header, rows, text_columns=2, notes=notes)
+
+
+def scatter_of(pair: Pair) -> Plot:
+    """Return the plot of a pair's queries."""
+    a, b = [change.baseline for change in pair.changes], [change.run for change in pair.changes]
+    told = f"{pair.measure} of each query; above the line {pair.run} is better, below it {pair.baseline}."
+    return Plot(told, partial(scatter, a, b, (pair.baseline, pair.run), pair.measure))
+
+
+def _means(comparison: Comparison) -> dict[str, dict[str, Interval]]:
+    """By measure and run, the mean with its interval."""
+    means: dict[str, dict[str, Interval]] = {}
+    for label, values in comparison.values.items():
+        for measure, by_query in values.items():
+            interval = bootstrap_interval(tuple(by_query.values()), level=comparison.level)
+            means.setdefault(measure, {})[label] = interval
+    return means
+
+
+def _changes(pair: Pair, comparison: Comparison, top: int) -> Table:
+    changed = pair.changed
+    with_text = bool(comparison.texts)
+    rows = tuple(
+        (
+            change.query,
+            *([_shortened(comparison.texts.get(change.query, "-"))] if with_text else []),
+            f"{change.baseline:.3f}",
+            f"{change.run:.3f}",
+            f"{change.difference:+.3f}",
+        )
+        for change in changed[:top]
+    )
+    header = ("query", *(["text"] if with_text else []), pair.baseline, pair.run, "difference")
+    same = len(pair.changes) - len(changed)
+    note = f"the {len(rows):,} largest of {len(changed):,} changes; {same:,} queries have the same value in both"
+    caption = f"Queries that changed: {pair.measure}, {pair.baseline} to {pair.run}"
+    return Table(caption, header, rows, text_columns=1 + with_text, notes=(note,))
+
+
+def _missing(comparison: Comparison) -> Table:
+    known = any(one.unknown_documents is not None for one in comparison.coverage.values())
+    rows = tuple(
+        (
+            label,
+            f"{len(one.missing_queries):,}",
+            f"{len(one.unjudged_queries):,}",
+            f"{one.unjudged_documents:,} of {one.documents:,}",
+            f"{one.relevant_not_found:,} of {one.relevant:,}",
+            f"{one.same_id_dropped:,}",
+            *([f"{one.unknown_documents or 0:,}"] if known else []),
+        )
+        for label, one in comparison.coverage.items()
+    )
+    header = (
+        "run",
+        "queries missing",
+        "queries unjudged",
+        "documents unjudged",
+        "relevant not found",
+        "same id dropped",
+    )
+    notes = [f"{name.replace('_', ' ')}: {count:,}" for name, count in comparison.counts.items()]
+    for label, one in comparison.coverage.items():
+        notes += _named(label, one)
+    if any(one.missing_queries for one in comparison.coverage.values()):
+        notes.append("a judged query that a run lacks counts 0 in it")
+    return Table("What was missing", (*header, *(["not in the corpus"] if known else [])), rows, notes=tuple(notes))
+
+
+def _named(label: str, one: Coverage) -> list[str]:
+    sides = {"lacks judged queries": one.missing_queries, "has queries without judgments": one.unjudged_queries}
+    return [f"{label} {what}: {', '.join(ids[:_IDS_NAMED])}{_more(len(ids))}" for what, ids in sides.items() if ids]
+
+
+def _more(count: int) -> str:
+    return f" and {count - _IDS_NAMED:,} more" if count > _IDS_NAMED else ""
+
+
+def _signed(interval: Interval) -> str:
+    return f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}]"
+
+
+def _p(value: float) -> str:
+    return "<0.0001" if value < 0.00005 else f"{value:.4f}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"

@@ -1,0 +1,71 @@
+"""A report as LaTeX tables to put into a paper, in the manner of booktabs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eval.report import Table
+    from eval.reports.document import Document
+
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{special: f"\\{special}" for special in "{}$&#_%"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        # These would start the optional argument of the \\ before them, or its starred form.
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+        # Without the braces, two of them are one dash.
+        "-": "-{}",
+        '"': "{''}",
+        "`": "{`}",
+    }
+)
+
+
+def render(document: Document) -> str:
+    """Return the tables; the provenance stands before them in comments, so that it is kept but not set."""
+    # A cell holds no line end, so that a comment ends where it should.
+    made = [f"% {what}: {value}" for what, value in document.provenance.table().rows]
+    head = ["% " + document.title, *made, r"% Needs \usepackage{booktabs}."]
+    return "\n".join([*head, *map(_table, document.tables)]) + "\n"
+
+
+def escape(text: str) -> str:
+    """Return a text as LaTeX that sets just it."""
+    return text.translate(_ESCAPES)
+
+
+def _number(text: str) -> str:
+    return text.translate({**_ESCAPES, ord("-"): "$-$"})
+
+
+def _table(table: Table) -> str:
+    columns = "".join("l" if column < table.text_columns else "r" for column in range(len(table.header)))
+    told = ". ".join([table.caption, *table.notes])
+    lines = [
+        "",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape(told)}.}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        " & ".join(map(escape, table.header)) + r" \\",
+        r"\midrule",
+        *(_row(table, cells) for cells in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _row(table: Table, cells: tuple[str, ...]) -> str:
+    texts, numbers = cells[: table.text_columns], cells[table.text_columns :]
+    return " & ".join([*map(escape, texts), *map(_number, numbers)]) + r" \\"

@@ -1,0 +1,150 @@
+"""Where a report's numbers come from: all that it takes to get them again, or to see why they differ."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.weights import sha256_of
+from eval.report import Table, printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from encoders.card import ModelCard
+
+PACKAGES = (
+    *("ses", "numpy", "scipy", "scikit-learn", "pytrec-eval-terrier", "rank-bm25", "matplotlib", "onnxruntime"),
+    *("openvino", "torch", "tokenizers", "lancedb", "opensearch-py", "elasticsearch8", "elasticsearch9", "mteb"),
+)
+"""What may change a number; those that are installed are named."""
+
+_USERINFO = re.compile(r"(?<=://).*@", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How a report was made.
+
+    Attributes:
+        command: As it was typed, without what stands before an @ in its URLs.
+        date: In UTC, to the second.
+        data: SHA-256 of each file or folder that was read, by its path.
+        models: Fingerprint by name; empty where vectors or runs came from files that don't tell.
+        engine: Name and version of what searched; empty where nothing did.
+        runtime: What ran the model, such as `onnx-int8`.
+        python: Its version.
+        platform: Operating system and processor.
+        packages: Version by name.
+        settings: What else was set, such as the seed.
+    """
+
+    command: str
+    date: str
+    data: Mapping[str, str]
+    models: Mapping[str, str]
+    engine: str
+    runtime: str
+    python: str
+    platform: str
+    packages: Mapping[str, str]
+    settings: Mapping[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON knows it."""
+        return asdict(self)
+
+    def table(self) -> Table:
+        """Return it as people read it; what doesn't apply says so."""
+        rows = [
+            ("command", self.command),
+            ("date", self.date),
+            *((f"model {name}", f"fingerprint {fingerprint}") for name, fingerprint in self.models.items()),
+            *([] if self.models else [("model", "none: the input doesn't tell")]),
+            ("runtime", self.runtime or "none: nothing was encoded"),
+            ("engine", self.engine or "none: nothing was searched"),
+            *((f"data {path}", f"SHA-256 {digest}") for path, digest in self.data.items()),
+            *self.settings.items(),
+            ("Python", f"{self.python}, {self.platform}"),
+            ("packages", ", ".join(f"{name} {number}" for name, number in self.packages.items())),
+        ]
+        return Table("How this was made", ("what", "value"), tuple(rows), text_columns=2)
+
+
+def gather_provenance(
+    *,
+    data: Iterable[Path] = (),
+    cards: Iterable[ModelCard] = (),
+    engine: str = "",
+    runtime: str = "",
+    settings: Mapping[str, str] | None = None,
+    command: Sequence[str] | None = None,
+) -> Provenance:
+    """Find out how the numbers at hand were made.
+
+    Args:
+        data: Files and folders that were read.
+        cards: Of the models that made vectors.
+        engine: Name and version of what searched, as `Engine.diagnose` tells them.
+        runtime: What ran the models.
+        settings: What else was set.
+        command: Words of the command; by default those this process was started with.
+
+    Returns:
+        The provenance, dated now.
+
+    Raises:
+        InputError: If data can't be read.
+    """
+    words = ["ses", *sys.argv[1:]] if command is None else command
+    return Provenance(
+        # Passwords may stand in an engine's URL, and reports are passed on.
+        command=printable(shlex.join(_USERINFO.sub("***@", word) for word in words)),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        data={printable(str(path)): data_hash(path) for path in data},
+        models={card.name: card.fingerprint for card in cards},
+        engine=engine,
+        runtime=runtime,
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        packages={name: number for name in PACKAGES if (number := _version(name))},
+        settings=dict(settings or {}),
+    )
+
+
+def data_hash(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and SHA-256s of all files of a folder.
+
+    Args:
+        path: The file or folder.
+
+    Returns:
+        64 hex digits.
+
+    Raises:
+        InputError: If it is not there or can't be read.
+    """
+    try:
+        if not path.is_dir():
+            return sha256_of(path)
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        listed = "".join(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n" for file in files)
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}.") from error
+    return hashlib.sha256(listed.encode(errors="surrogateescape")).hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,55 @@
+"""The forms of reports, by the file's ending: a new one is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+from eval.reports import html, json, latex, markdown
+from eval.reports.document import Document
+from eval.textfile import write_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMS: Mapping[str, Callable[[Document], str]] = {
+    ".md": markdown.render,
+    ".html": html.render,
+    ".tex": latex.render,
+    ".json": json.render,
+}
+
+
+def check_report(path: Path) -> None:
+    """Make sure before long work that a report can be written after it.
+
+    Args:
+        path: The file that is to hold it.
+
+    Raises:
+        InputError: If its ending is of no form, or its folder is not there.
+        UnavailableError: If its form has plots and matplotlib isn't installed.
+    """
+    if path.suffix.lower() not in FORMS:
+        raise InputError(f"The report {path} needs a name that ends in one of: {', '.join(FORMS)}.")
+    if not path.parent.is_dir() or path.is_dir():
+        raise InputError(f"The report {path} can't be written there: name a file in a folder that exists.")
+    if path.suffix.lower() == ".html" and not find_spec("matplotlib"):
+        raise UnavailableError("An HTML report draws plots with matplotlib; install it: pip install 'ses[eval]'.")
+
+
+def write_report(document: Document, path: Path) -> None:
+    """Write a report in the form its file's ending asks for, whole or not at all.
+
+    Args:
+        document: The report.
+        path: The file; an older one is replaced.
+
+    Raises:
+        InputError: If its ending is of no form, or its folder is not there.
+        UnavailableError: If it can't be written, or matplotlib is needed and isn't installed.
+    """
+    check_report(path)
+    write_lines(path, FORMS[path.suffix.lower()](document).removesuffix("\n").split("\n"))

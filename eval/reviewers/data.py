@@ -1,0 +1,167 @@
+"""Data sets of paper-reviewer matching: SciRepEval's layout and that of Chain-of-Factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from corpora.errors import InputError
+from eval.embedder import Text
+from eval.judgments import Qrels
+from eval.textfile import bad_line, numbered_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerSet:
+    """Submissions, reviewers, and who suits what.
+
+    Attributes:
+        profiles: Reviewer to the ids of their papers.
+        hard: Judgments that take only the best of the grades as relevant.
+        soft: Judgments that take the second best too.
+        papers: Texts of submissions and of reviewers' papers; empty where the data set came without any.
+        counts: What reading left out.
+    """
+
+    profiles: Mapping[str, tuple[str, ...]]
+    hard: Qrels
+    soft: Qrels
+    papers: Mapping[str, Text] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def texts(self) -> list[Text]:
+        """Return what is to be embedded; texts are empty where the data set has none, for vectors found by id."""
+        wanted = dict.fromkeys((*self.hard.gains, *(paper for own in self.profiles.values() for paper in own)))
+        if not self.papers:
+            return [Text(name, "") for name in wanted]
+        return [self.papers[name] for name in wanted if name in self.papers]
+
+
+def read_reviewers(folder: Path) -> ReviewerSet:
+    """Read a data set in either layout.
+
+    Args:
+        folder: Holds `test_hard_qrel.jsonl`, `test_soft_qrel.jsonl`, `reviewer_metadata.jsonl` and, where vectors are
+            to be made, `metadata.jsonl` (SciRepEval), or `NAME_papers_test.json`, `NAME_reviewers_test.json` and
+            `NAME_queries_test_hard.json` and `_soft.json` (Chain-of-Factors).
+
+    Returns:
+        What it holds.
+
+    Raises:
+        InputError: If a file is missing or malformed.
+    """
+    named = sorted(folder.glob("*_queries_test_hard.json")) if folder.is_dir() else []
+    if len(named) > 1:
+        raise InputError(f"{folder} holds several data sets ({', '.join(p.name for p in named)}); give each a folder.")
+    if named:
+        return _read_cof(folder, named[0].name.removesuffix("_queries_test_hard.json"))
+    if not (folder / "test_hard_qrel.jsonl").is_file():
+        raise InputError(
+            f"{folder} is no data set of reviewers: it has neither SciRepEval's test_hard_qrel.jsonl nor CoF's "
+            "NAME_queries_test_hard.json."
+        )
+    return _read_scirepeval(folder)
+
+
+def _read_scirepeval(folder: Path) -> ReviewerSet:
+    hard, soft = (_Judgments(folder / f"test_{kind}_qrel.jsonl") for kind in ("hard", "soft"))
+    metadata = folder / "metadata.jsonl"
+    return ReviewerSet(
+        _profiles(folder / "reviewer_metadata.jsonl", "r_id"),
+        hard.qrels,
+        soft.qrels,
+        _papers(metadata, "doc_id") if metadata.is_file() else {},
+        {"repeated_judgments": hard.repeated + soft.repeated},
+    )
+
+
+def _read_cof(folder: Path, name: str) -> ReviewerSet:
+    return ReviewerSet(
+        _profiles(folder / f"{name}_reviewers_test.json", "reviewer"),
+        _graded(folder / f"{name}_queries_test_hard.json"),
+        _graded(folder / f"{name}_queries_test_soft.json"),
+        _papers(folder / f"{name}_papers_test.json", "paper"),
+    )
+
+
+class _Judgments:
+    """Rows of query_id, cand_id and score; of a pair that comes again the first row holds, as in SciRepEval's code."""
+
+    def __init__(self, path: Path) -> None:
+        gains: dict[str, dict[str, int]] = {}
+        self.repeated = 0
+        for number, row in _objects(path):
+            query, reviewer = (_id(row.get(key), path, number, key) for key in ("query_id", "cand_id"))
+            judged = gains.setdefault(query, {})
+            if reviewer in judged:
+                self.repeated += 1
+            else:
+                judged[reviewer] = _gain(row.get("score"), path, number)
+        if not gains:
+            raise InputError(f"{path} holds no judgments.")
+        self.qrels = Qrels(gains)
+
+
+def _graded(path: Path) -> Qrels:
+    gains: dict[str, dict[str, int]] = {}
+    for number, row in _objects(path):
+        query = _id(row.get("query_id"), path, number, "query_id")
+        scores = row.get("score")
+        if not isinstance(scores, dict) or query in gains:
+            raise bad_line(path, number, 'a query comes once, with "score", an object of reviewers and their grades')
+        gains[query] = {reviewer: _gain(score, path, number) for reviewer, score in scores.items()}
+    if not gains:
+        raise InputError(f"{path} holds no judgments.")
+    return Qrels(gains)
+
+
+def _profiles(path: Path, key: str) -> dict[str, tuple[str, ...]]:
+    profiles: dict[str, tuple[str, ...]] = {}
+    for number, row in _objects(path):
+        reviewer, papers = _id(row.get(key), path, number, key), row.get("papers")
+        if not isinstance(papers, list) or reviewer in profiles:
+            raise bad_line(path, number, 'a reviewer comes once, with "papers", a list of ids')
+        profiles[reviewer] = tuple(_id(paper, path, number, "papers") for paper in papers)
+    return profiles
+
+
+def _papers(path: Path, key: str) -> dict[str, Text]:
+    papers: dict[str, Text] = {}
+    for number, row in _objects(path):
+        name = _id(row.get(key), path, number, key)
+        title, abstract = (row.get(part) or "" for part in ("title", "abstract"))
+        if not isinstance(title, str) or not isinstance(abstract, str):
+            raise bad_line(path, number, "title and abstract are texts")
+        if title.strip() or abstract.strip():
+            papers[name] = Text(name, title, abstract)
+    return papers
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in numbered_lines(path):
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise bad_line(path, number, f"this is not JSON ({error})") from error
+        if not isinstance(row, dict):
+            raise bad_line(path, number, "this is no JSON object")
+        yield number, row
+
+
+def _id(value: object, path: Path, number: int, key: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise bad_line(path, number, f'"{key}" must hold an identifier')
+    return str(value)
+
+
+def _gain(value: object, path: Path, number: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
+        raise bad_line(path, number, "a grade is a whole number")
+    return int(value)

@@ -1,0 +1,71 @@
+"""The measures of paper-reviewer matching."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from eval.bootstrap import bootstrap_interval
+from eval.judgments import Qrels
+from eval.metrics import evaluate
+from eval.outcome import Outcome
+from eval.reviewers.ranking import rank_reviewers
+from eval.reviewers.rules import Matching
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from encoders.formats import Format
+    from eval.embedder import Embedder, Vectors
+    from eval.reviewers.data import ReviewerSet
+
+MEASURES = ("P@5", "P@10")
+
+
+def evaluate_reviewers(data: ReviewerSet, embedders: Sequence[Embedder], matching: Matching) -> Outcome:
+    """Rank each submission's judged reviewers, and measure P@5 and P@10, soft and hard.
+
+    One run is made, of the reviewers judged for the submissions of the hard set, and scored on both sets, as
+    SciRepEval does; submissions of the soft set alone are left out and counted.
+
+    Args:
+        data: Submissions and reviewers.
+        embedders: One for each of the matching's factors, or one for all.
+        matching: A paper's rules.
+
+    Returns:
+        Each measure with its interval over submissions.
+
+    Raises:
+        InputError: If no submission or no reviewer's paper has a vector.
+    """
+    vectors = _embedded(data, embedders, matching.factors)
+    ranked = rank_reviewers(vectors, data.profiles, data.hard.gains, matching)
+    if ranked.counts["submissions_without_vector"] == ranked.counts["submissions"]:
+        raise InputError("No submission has a vector: the texts or vectors belong to other papers.")
+    soft = Qrels({query: data.soft.gains[query] for query in data.hard.gains if query in data.soft.gains})
+    values: dict[str, Mapping[str, float]] = {}
+    for name, qrels in (("soft", soft), ("hard", data.hard)):
+        scores = evaluate(ranked.run, qrels, MEASURES)
+        values |= {f"{name} {measure}": per_query for measure, per_query in scores.per_query.items()}
+    counts = {
+        **ranked.counts,
+        "soft_submissions_left_out": len(data.soft.gains) - len(soft.gains),
+        **data.counts,
+    }
+    cells = {name: bootstrap_interval(tuple(of_each.values())) for name, of_each in values.items()}
+    return Outcome(cells, values, counts)
+
+
+def _embedded(data: ReviewerSet, embedders: Sequence[Embedder], factors: Mapping[str, Format]) -> list[Vectors]:
+    if len(embedders) not in {1, len(factors)}:
+        raise InputError(f"Give vectors of each factor ({', '.join(factors)}) or one kind for all of them.")
+    texts = data.texts()
+    made: dict[tuple[int, Format], Vectors] = {}
+    vectors = []
+    for number, task_format in enumerate(factors.values()):
+        which = number % len(embedders)
+        if (which, task_format) not in made:
+            made[which, task_format] = embedders[which](texts, task_format)
+        vectors.append(made[which, task_format])
+    return vectors

@@ -1,0 +1,99 @@
+"""Reviewers ranked for submissions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpora.errors import InputError
+from eval.reviewers.rules import MATCHINGS, Matching
+from eval.runs import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from eval.embedder import Vectors
+
+_SCIREPEVAL = MATCHINGS["scirepeval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What `rank_reviewers` found.
+
+    Attributes:
+        run: The candidates of each submission, ranked.
+        counts: What had to be left out.
+    """
+
+    run: Run
+    counts: Mapping[str, int]
+
+
+def rank_reviewers(
+    vectors: Sequence[Vectors],
+    profiles: Mapping[str, Sequence[str]],
+    candidates: Mapping[str, Collection[str]],
+    matching: Matching = _SCIREPEVAL,
+) -> Ranked:
+    """Rank the candidate reviewers of each submission by their papers.
+
+    A paper without a vector is left out of its reviewers' profiles, a reviewer without any paper is not ranked (or
+    scores what the matching says), and for a submission without a vector nobody is; all are counted.
+
+    Args:
+        vectors: Of submissions and reviewers' papers; one for each of the matching's factors, or one for all.
+        profiles: Reviewer to the ids of their papers.
+        candidates: Submission to the reviewers to rank for it, the judged ones.
+        matching: How; SciRepEval's if not given.
+
+    Returns:
+        The run, and what was left out.
+
+    Raises:
+        InputError: If no reviewer's paper has a vector, or the number of vectors fits no factors.
+    """
+    if len(vectors) not in {1, len(matching.factors)}:
+        raise InputError(f"Give vectors of each factor ({', '.join(matching.factors)}) or one kind for all of them.")
+    factors = list(vectors) * (len(matching.factors) // len(vectors))
+    wanted = dict.fromkeys(paper for papers in profiles.values() for paper in papers)
+    known = [paper for paper in wanted if all(paper in factor.rows for factor in factors)]
+    column = {paper: number for number, paper in enumerate(known)}
+    columns = {
+        reviewer: np.array([column[paper] for paper in papers if paper in column], dtype=np.int64)
+        for reviewer, papers in profiles.items()
+    }
+    columns = {reviewer: own for reviewer, own in columns.items() if own.size}
+    if not columns:
+        raise InputError("No paper of any reviewer has a vector: the vectors belong to other papers.")
+    spaces = [_space(factor, known, cosine=matching.cosine) for factor in factors]
+    rankings: dict[str, list[tuple[str, float]]] = {}
+    for submission, judged in candidates.items():
+        rankings[submission] = []
+        if all(submission in factor.rows for factor in factors):
+            rows = (_space(factor, [submission], cosine=matching.cosine)[0] for factor in factors)
+            similarities = np.stack([space @ row for space, row in zip(spaces, rows, strict=True)])
+            rankings[submission] = _of_candidates(matching, matching.score(similarities, columns), judged)
+    judged_anywhere = set().union(*candidates.values())
+    counts = {
+        "submissions": len(rankings),
+        "submissions_without_vector": sum(any(name not in factor.rows for factor in factors) for name in rankings),
+        "reviewer_papers": len(known),
+        "reviewer_papers_without_vector": len(wanted) - len(known),
+        "reviewers_without_papers": len(judged_anywhere - columns.keys()),
+    }
+    return Ranked(Run("reviewers", rankings), counts)
+
+
+def _of_candidates(matching: Matching, scores: Mapping[str, float], judged: Collection[str]) -> list[tuple[str, float]]:
+    found = ((reviewer, scores.get(reviewer, matching.unmatched)) for reviewer in judged)
+    return [(reviewer, score) for reviewer, score in found if score is not None]
+
+
+def _space(vectors: Vectors, ids: Sequence[str], *, cosine: bool) -> NDArray[np.float64]:
+    rows: NDArray[np.float64] = vectors.of(ids).astype(np.float64)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12) if cosine else rows

@@ -1,0 +1,175 @@
+"""SciDocs (Cohan et al. 2020, section 5.2) as its own harness measures it, on a copy of its folder `data`.
+
+Left out is its recommendation task: that trains a model of AllenNLP's on clicks and weighs them by propensity scores.
+SciRepEval leaves it out too. The harness' linear SVM is sklearn-contrib-lightning's, the one here scikit-learn's: F1
+differs a little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.cleaning import text_of
+from corpora.errors import InputError
+from corpora.json_stream import read_items
+from corpora.opening import open_binary
+from corpora.paper import Rejected
+from corpora.tables import open_table
+from encoders.formats import Format
+from eval.bootstrap import bootstrap_statistic
+from eval.embedder import Text
+from eval.f1 import macro_f1
+from eval.judgments import Qrels, read_qrels
+from eval.outcome import Outcome
+from eval.probes import REGRESSOR_GRID, classify
+from eval.reranking import ranked_outcome, rerank
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eval.embedder import Embedder, Vectors
+
+CLASSIFICATION = ("mag", "mesh")
+RANKING = ("coview", "coread", "cite", "cocite")
+TASKS = (*CLASSIFICATION, *RANKING)
+SPLITS = ("val", "test")
+MEASURES = ("MAP", "nDCG")
+_METADATA = {task: "mag_mesh" if task in CLASSIFICATION else "view_cite_read" for task in TASKS}
+
+
+@dataclass(frozen=True, slots=True)
+class SciDocs:
+    """A folder that holds SciDocs' data."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise InputError(
+                f"{self.path} holds no SciDocs data: give the folder that holds mag, mesh, coview and so on."
+            )
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks whose folder is there."""
+        return tuple(task for task in TASKS if (self.path / task).is_dir())
+
+    def papers(self, task: str) -> dict[str, Text]:
+        """Return the papers of a task's metadata file by id, or raise `InputError` where it is damaged."""
+        path = self.path / f"paper_metadata_{_METADATA[task]}.json"
+        papers: dict[str, Text] = {}
+        with open_binary(path) as stream:
+            for item in read_items(stream, "mapping"):
+                if isinstance(item, Rejected):
+                    raise InputError(f"{path}, line {item.line}: {item.reason} Fetch the file again.")
+                name = text_of(item.members.get("paper_id")) or text_of(item.members.get("id"))
+                papers[name] = Text(name, text_of(item.members.get("title")), text_of(item.members.get("abstract")))
+        return papers
+
+    def labels(self, task: str, split: str) -> dict[str, str]:
+        """Return the class of each paper of a split, or raise `InputError` where the table is none."""
+        path = self.path / task / f"{split}.csv"
+        found: dict[str, str] = {}
+        with open_table(path, "SciDocs' table of papers and classes", ("csv",)) as table:
+            for row in table.rows:
+                if isinstance(row, Rejected):
+                    raise InputError(f"{path}, line {row.line}: {row.reason}")
+                cells = tuple(row.cells.values())
+                if len(cells) != 2 or not all(cells) or found.get(cells[0], cells[1]) != cells[1]:
+                    raise InputError(f"{path}, line {row.line}: a row is a paper's id and its one class; correct it.")
+                found[cells[0]] = cells[1]
+        if not found:
+            raise InputError(f"{path} holds no papers: fetch it again.")
+        return found
+
+    def qrels(self, task: str, split: str) -> Qrels:
+        """Return the judgments of a split, or raise `InputError` where they are malformed."""
+        return read_qrels(self.path / task / f"{split}.qrel")
+
+
+def evaluate_scidocs(
+    folder: SciDocs, embed: Embedder, *, tasks: Sequence[str] = (), split: str = "test"
+) -> dict[str, Outcome]:
+    """Run SciDocs' tasks.
+
+    Args:
+        folder: The data.
+        embed: Makes CLF vectors for the two classifications, PRX vectors for the four rankings.
+        tasks: Some of `TASKS`; all that the folder has if empty.
+        split: `test`, or `val` for choosing a model.
+
+    Returns:
+        By task, F1 averaged over classes, or MAP and nDCG; all of 1 where SciDocs prints them of 100.
+
+    Raises:
+        InputError: If a task or split isn't there, a file is damaged, or no paper of a task has a vector.
+        UnavailableError: If the extra eval isn't installed.
+    """
+    if absent := [task for task in tasks if task not in folder.tasks]:
+        raise InputError(f"{folder.path} has no task {absent[0]!r}; it has: {', '.join(folder.tasks)}.")
+    if split not in SPLITS:
+        raise InputError(f"SciDocs has no split {split!r}; choose one of: {', '.join(SPLITS)}.")
+    papers: dict[str, dict[str, Text]] = {}
+    outcomes = {}
+    for task in tasks or folder.tasks:
+        texts = papers.setdefault(_METADATA[task], {}) or folder.papers(task)
+        papers[_METADATA[task]] = texts
+        run = _classification if task in CLASSIFICATION else _ranking
+        outcomes[task] = run(folder, task, split, texts, embed)
+    return outcomes
+
+
+def _classification(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text], embed: Embedder) -> Outcome:
+    import numpy as np
+
+    train, test = folder.labels(task, "train"), folder.labels(task, split)
+    vectors = embed([papers[name] for name in dict.fromkeys((*train, *test)) if name in papers], Format.CLF)
+    classes = {label: number for number, label in enumerate(sorted({*train.values(), *test.values()}))}
+    x_train, x_test = (_or_zero(list(part), vectors) for part in (train, test))
+    y_train, y_test = (np.array([classes[label] for label in part.values()]) for part in (train, test))
+    predicted = classify(x_train, y_train, x_test, grid=REGRESSOR_GRID)
+    missing = [sum(name not in vectors.rows for name in part) for part in (train, test)]
+    return Outcome(
+        {"F1 macro": bootstrap_statistic(macro_f1, y_test, predicted.labels)},
+        counts={
+            "papers": len(test),
+            "papers_as_zeros": missing[1],
+            "training_papers": len(train),
+            "training_papers_as_zeros": missing[0],
+            "not_converged": predicted.not_converged,
+        },
+    )
+
+
+def _or_zero(names: Sequence[str], vectors: Vectors) -> np.ndarray:
+    """Return vectors with zeros for papers that have none, which is SciDocs' rule where it classifies."""
+    import numpy as np
+
+    found = [row for row, name in enumerate(names) if name in vectors.rows]
+    if not found:
+        raise InputError("No paper of the task has a vector: the embeddings belong to other papers.")
+    matrix = np.zeros((len(names), vectors.matrix.shape[1]), np.float32)
+    matrix[found] = vectors.of([names[row] for row in found])
+    return matrix
+
+
+def _ranking(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text], embed: Embedder) -> Outcome:
+    qrels = folder.qrels(task, split)
+    wanted = dict.fromkeys(name for query, judged in qrels.gains.items() for name in (query, *judged))
+    vectors = embed([papers[name] for name in wanted if name in papers], Format.PRX)
+    made = rerank(f"ses-{task}", qrels, vectors, vectors, _minus_distance)
+    # The harness drops a query or a candidate that has no vector; the query's mean is then taken over the others.
+    kept = Qrels({query: judged for query, judged in qrels.gains.items() if query in made.run.rankings})
+    counts = {"queries_left_out": len(made.queries_missing), "candidates_left_out": made.candidates_missing}
+    return ranked_outcome(made.run, kept, MEASURES, counts)
+
+
+def _minus_distance(query: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Return minus the Euclidean distances, to five places as the harness writes them into its run: ties count."""
+    import numpy as np
+
+    distances: np.ndarray = np.linalg.norm(candidates.astype(np.float64) - query, axis=1)
+    return -distances.round(5)

@@ -1,0 +1,166 @@
+"""The averages of SciRepEval's tables, and what its authors published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from eval.bootstrap import Interval
+from eval.report import Report, Row
+from eval.scirepeval.protocols import TaskResult
+from eval.scirepeval.task_file import key_of
+
+Group = Literal["In-Train", "Out-of-Train", "SciDocs"]
+
+GROUPS: Mapping[Group, tuple[str, ...]] = {
+    "In-Train": (
+        *("MeSH", "Fields of study", "Citation Count", "Publication Year", "Same Author Detection"),
+        *("Highly Influential Citations", "Search"),
+    ),
+    "Out-of-Train": (
+        *("Biomimicry", "DRSM", "Peer Review Score", "Max hIndex", "Tweet Mentions", "S2AND"),
+        *("Paper-Reviewer Matching", "Feeds-1", "Feeds-M", "Feeds Title", "TREC-CoVID"),
+    ),
+    "SciDocs": ("SciDocs MAG", "SciDocs MeSH", "SciDocs CoView", "SciDocs CoRead", "SciDocs Cite", "SciDocs CoCite"),
+}
+"""Table 1 of the paper; RELISH and NFCorpus, which the task file has, came later and are in none of its averages."""
+
+COLUMNS = {"classification": "CLF", "regression": "RGN", "proximity": "PRX", "adhoc_search": "SRCH"}
+
+OURS = "this run"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A row of a published table, of 100."""
+
+    model: str
+    in_train: float
+    out_of_train: float
+    scidocs: float
+    average: float
+    source: str
+
+
+_BENCHMARKING = "BENCHMARKING.md of allenai/scirepeval"
+_TABLE_3 = "SciRepEval, table 3"
+
+PUBLISHED = (
+    Published("SciBERT", 51.5, 52.5, 69.0, 58.2, _BENCHMARKING),
+    Published("SPECTER", 54.7, 57.4, 89.1, 68.0, _BENCHMARKING),
+    Published("SciNCL", 55.6, 57.8, 90.8, 69.0, _BENCHMARKING),
+    Published("SciNCL + MTL CLS", 60.1, 56.6, 89.6, 69.3, _BENCHMARKING),
+    Published("SciNCL + MTL CTRL", 62.1, 57.7, 89.9, 70.3, _BENCHMARKING),
+    Published("SciNCL PALs", 62.3, 58.4, 90.0, 70.7, _BENCHMARKING),
+    Published("SciNCL Adapters", 61.9, 59.0, 90.3, 70.9, _BENCHMARKING),
+    Published("SciNCL Adapters Fusion", 62.0, 58.6, 89.9, 70.6, _BENCHMARKING),
+    Published("SciNCL Adapters + MTL CTRL", 62.5, 58.9, 90.7, 71.2, _BENCHMARKING),
+    Published("SciBERT + MTL CLS", 59.0, 57.2, 88.9, 69.0, _TABLE_3),
+    Published("SciBERT + MTL CTRL", 61.9, 57.9, 89.5, 70.2, _TABLE_3),
+    Published("SciBERT + Adapters", 62.1, 57.9, 90.1, 70.4, _TABLE_3),
+    Published("SciBERT + Adapters + MTL CTRL", 62.6, 58.5, 90.4, 70.9, _TABLE_3),
+    Published("SPECTER + MTL CLS", 59.6, 56.6, 89.0, 68.9, _TABLE_3),
+    Published("SPECTER + MTL CTRL", 61.4, 57.9, 89.4, 70.0, _TABLE_3),
+    Published("SPECTER + Adapters", 61.1, 58.6, 89.6, 70.3, _TABLE_3),
+    Published("SPECTER + Adapters + MTL CTRL", 61.8, 58.9, 89.9, 70.7, _TABLE_3),
+)
+"""Table 2 of the paper is an older state of what BENCHMARKING.md has."""
+
+SAMPLE_REPORT: Mapping[tuple[str, str], float] = {
+    ("biomimicry", "f1"): 71.18,
+    ("biomimicry", "f1 64-shot"): 38.514,
+    ("biomimicry", "f1 16-shot"): 22.3444,
+    ("drsm", "f1_macro"): 76.36,
+    ("drsm", "f1_macro 64-shot"): 61.842,
+    ("drsm", "f1_macro 24-shot"): 53.2142,
+    ("feeds1", "map"): 81.03,
+    ("feedstitle", "map"): 78.85,
+}
+"""The sample report of BENCHMARKING.md, of a model it doesn't name, by task and measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """Means of tasks, from 0 to 1.
+
+    Attributes:
+        groups: Mean of each of the paper's groups, and `Average`, that of all their numbers.
+        formats: Mean of the tasks of each format, the paper's or not.
+        missing: The paper's tasks that aren't part of them.
+    """
+
+    groups: Mapping[str, float]
+    formats: Mapping[str, float]
+    missing: tuple[str, ...]
+
+
+def average(results: Sequence[TaskResult]) -> Averages:
+    """Average tasks as the paper does.
+
+    A task is one number, the mean of its few-shot and full measures or of its four precisions; but SciDocs' rankings
+    are two each, MAP and nDCG. `Average` is the mean of all 28 numbers, 7, 11 and 10 in the groups: so weighted, the
+    published groups give the published averages.
+
+    Args:
+        results: Of any tasks.
+
+    Returns:
+        The means of those that are there.
+    """
+    by_key = {key_of(result.task.name): result for result in results}
+    found: dict[str, list[float]] = {}
+    for group, names in GROUPS.items():
+        keys = [key for key in map(key_of, names) if key in by_key]
+        found[group] = [number for key in keys for number in _numbers(by_key[key], apart=group == "SciDocs")]
+    everything = [number for numbers in found.values() for number in numbers]
+    groups = {name: fmean(numbers) for name, numbers in (*found.items(), ("Average", everything)) if numbers}
+    formats: dict[str, list[float]] = {}
+    for result in results:
+        formats.setdefault(COLUMNS[result.task.type], []).extend(_numbers(result, apart=False))
+    absent = tuple(name for names in GROUPS.values() for name in names if key_of(name) not in by_key)
+    return Averages(groups, {name: fmean(numbers) for name, numbers in formats.items()}, absent)
+
+
+def leaderboard(averages: Averages, label: str = OURS) -> Report:
+    """Return the published averages and, below them, ours, all from 0 to 1.
+
+    Args:
+        averages: Ours.
+        label: What to call them.
+
+    Returns:
+        The table.
+    """
+    ours = Row(label, {**averages.groups, **averages.formats})
+    rows = (
+        Row(
+            f"{one.model} ({one.source})",
+            {
+                "In-Train": one.in_train / 100,
+                "Out-of-Train": one.out_of_train / 100,
+                "SciDocs": one.scidocs / 100,
+                "Average": one.average / 100,
+            },
+        )
+        for one in PUBLISHED
+    )
+    return Report("model", (*rows, ours))
+
+
+def task_table(results: Sequence[TaskResult]) -> Report:
+    """Return a row for each measure of each task, with the number of the published sample report where it has one."""
+    rows = []
+    for result in results:
+        for number, (metric, cell) in enumerate(result.outcome.cells.items()):
+            published = SAMPLE_REPORT.get((key_of(result.task.name), metric))
+            cells = {"measured": cell} if published is None else {"measured": cell, "sample report": published / 100}
+            counts = result.outcome.counts if number == 0 else {}
+            rows.append(Row(f"{result.task.name}, {metric}", cells, counts))
+    return Report("task", tuple(rows), unit="queries, test papers or few-shot runs")
+
+
+def _numbers(result: TaskResult, *, apart: bool) -> list[float]:
+    values = [cell.mean if isinstance(cell, Interval) else cell for cell in result.outcome.cells.values()]
+    return values if apart else [fmean(values)]

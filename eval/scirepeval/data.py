@@ -1,0 +1,195 @@
+"""Data of SciRepEval's tasks: papers with labels, or queries with judged candidates; what is odd is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpora.errors import InputError
+from eval.embedder import Text
+from eval.judgments import Qrels
+from eval.scirepeval.labels import Labelled, is_id, read_labels
+from eval.scirepeval.tables import Row, read_table
+from eval.scirepeval.task_file import Task
+
+PAPERS = ("metadata",)
+"""Local names of the table of papers beside the hub's `evaluation`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SupervisedData:
+    """Data of a classification or regression task.
+
+    Attributes:
+        texts: The labelled papers that the table of papers has.
+        train: Labels to learn from.
+        test: Labels to predict.
+        counts: What was repeated.
+    """
+
+    texts: tuple[Text, ...]
+    train: Labelled
+    test: Labelled
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankingData:
+    """Data of a proximity or search task.
+
+    Attributes:
+        queries: Papers or query texts that candidates are ranked for.
+        candidates: Papers that aren't queries; an id that is both is embedded once, as the query, as SciRepEval does.
+        judged: Judgments of the candidates of each query.
+        counts: What was repeated, or embedded as a query.
+    """
+
+    queries: tuple[Text, ...]
+    candidates: tuple[Text, ...]
+    judged: Qrels
+    counts: Mapping[str, int]
+
+
+def read_supervised(task: Task, folder: Path | None, separator: str) -> SupervisedData:
+    """Read the data of a classification or regression task.
+
+    Args:
+        task: The task.
+        folder: Of local data; the hub if None.
+        separator: Between the fields of a text, as the model's tokenizer has it.
+
+    Returns:
+        The data.
+
+    Raises:
+        InputError: If a table is missing or damaged, or a label can't be one.
+        UnavailableError: If the hub is needed and isn't there.
+    """
+    train, test = (read_table(task.data.judged, split, (), folder) for split in ("train", "test"))
+    learnt, asked = read_labels(train, test, task)
+    wanted = {*learnt.ids, *asked.ids}
+    counts: Counter[str] = Counter()
+    texts = read_papers(task, folder, separator, counts)
+    counts["papers_unknown"] = len(wanted - texts.keys())
+    counts["labels_repeated"] = sum(len(split.ids) - len(set(split.ids)) for split in (learnt, asked))
+    counts["test_papers_in_train"] = len(set(learnt.ids) & set(asked.ids))
+    return SupervisedData(tuple(text for name, text in texts.items() if name in wanted), learnt, asked, counts)
+
+
+def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData:
+    """Read the data of a proximity or search task.
+
+    Args:
+        task: The task.
+        folder: As `read_supervised` takes it.
+        separator: As `read_supervised` takes it.
+
+    Returns:
+        The data. Of repeated judgments of a pair and repeated papers the first one holds.
+
+    Raises:
+        InputError: If a table is missing or damaged, or there are no judgments.
+        UnavailableError: If the hub is needed and isn't there.
+    """
+    counts: Counter[str] = Counter()
+    judged = read_judgments(read_table(task.data.judged, "test", ("test_qrel",), folder), counts)
+    rows = list(_papers(task, folder))
+    if task.data.simple_format:
+        papers = dict(_texts(rows, task, separator, counts))
+        queries = {name: text for name, text in papers.items() if name in judged.gains}
+    else:
+        queries = dict(_texts((_query(row, task) for row in rows), task, separator, counts))
+        # A candidate of many queries is no repetition, unless its text differs.
+        papers = dict(_texts(_candidates(rows, task), task, separator, Counter()))
+    ranked = {name for found in judged.gains.values() for name in found}
+    counts["queries_unknown"] = len(judged.gains.keys() - queries.keys())
+    counts["candidates_unknown"] = len(ranked - papers.keys() - queries.keys())
+    counts["candidates_embedded_as_queries"] = sum(
+        task.type == "adhoc_search" or papers.get(name, queries[name]) != queries[name]
+        for name in ranked & queries.keys()
+    )
+    return RankingData(
+        tuple(text for name, text in queries.items() if name in judged.gains or name in ranked),
+        tuple(text for name, text in papers.items() if name in ranked and name not in queries),
+        judged,
+        counts,
+    )
+
+
+def read_judgments(rows: Iterable[Row], counts: Counter[str]) -> Qrels:
+    """Return judgments from rows of `query_id`, `cand_id` and `score`; of a pair's several the first.
+
+    Args:
+        rows: The rows.
+        counts: Where repeated pairs are counted.
+
+    Returns:
+        The judgments.
+
+    Raises:
+        InputError: If there are none, or a row is none.
+    """
+    gains: dict[str, dict[str, int]] = {}
+    for number, row in enumerate(rows, start=1):
+        query, candidate, score = (row.get(key) for key in ("query_id", "cand_id", "score"))
+        try:
+            gain = int(float(str(score)))
+        except (ValueError, OverflowError):
+            gain = -1
+        if not is_id(query) or not is_id(candidate) or str(score) not in (str(gain), f"{gain}.0"):
+            raise InputError(f"Judgment {number} needs query_id, cand_id and a score that is a whole number.")
+        found = gains.setdefault(str(query), {})
+        counts["judgments_repeated"] += str(candidate) in found
+        found.setdefault(str(candidate), gain)
+    if not gains:
+        raise InputError("The table of judgments is empty; each line needs query_id, cand_id and score.")
+    return Qrels(gains)
+
+
+def read_papers(task: Task, folder: Path | None, separator: str, counts: Counter[str]) -> dict[str, Text]:
+    """Return a task's papers by id; those that come again, or have no id or text, are counted."""
+    return dict(_texts(_papers(task, folder), task, separator, counts))
+
+
+def _papers(task: Task, folder: Path | None) -> Iterator[Row]:
+    return read_table(task.data.meta, "evaluation", PAPERS, folder)
+
+
+def _query(row: Row, task: Task) -> Row:
+    query = row.get("query")
+    if isinstance(query, str):
+        return {"doc_id": row.get("doc_id"), "title": query}
+    if isinstance(query, Mapping):
+        return query
+    raise InputError(
+        f'A row of the task {task.name} has no "query" beside its "candidates"; where rows are papers, say '
+        '"simple_format": true in its data.'
+    )
+
+
+def _candidates(rows: Iterable[Row], task: Task) -> Iterator[Row]:
+    for row in rows:
+        found = row.get("candidates")
+        if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+            raise InputError(f'A row of the task {task.name} has no list of papers under "candidates".')
+        yield from found
+
+
+def _texts(rows: Iterable[Row], task: Task, separator: str, counts: Counter[str]) -> Iterator[tuple[str, Text]]:
+    """Yield each id's first text; its fields but the first are an abstract to the model."""
+    seen: set[str] = set()
+    for row in rows:
+        paper = row.get("doc_id")
+        if not is_id(paper):
+            counts["rows_without_id"] += 1
+            continue
+        name = str(paper)
+        if name in seen:
+            counts["papers_repeated"] += 1
+            continue
+        seen.add(name)
+        first, *rest = [str(row[field]) for field in task.fields if row.get(field)] or [""]
+        counts["papers_without_text"] += not first
+        yield name, Text(name, first, f" {separator} ".join(rest))

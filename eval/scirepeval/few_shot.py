@@ -1,0 +1,73 @@
+"""Which few papers SciRepEval trains on: the same ones as its own code draws."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+from eval.probes import SEED
+from eval.scirepeval.task_file import FewShot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def few_shot_samples(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
+    """Yield the training rows of each run.
+
+    Of one class a paper, they are the held-out parts of stratified folds, as many as make parts of about the sample
+    size, so that no two runs share a paper. Of several labels a paper, the sample size is drawn of the papers that have
+    each label, with a seed of its own for each run.
+
+    Args:
+        labels: Of the training rows, (rows,) or (rows, labels).
+        few_shot: Sample size and runs; of one class a paper, there are no more runs than folds.
+
+    Yields:
+        Rows.
+
+    Raises:
+        InputError: If there are too few rows.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    yield from (_of_each_label if labels.ndim == 2 else _held_out_parts)(labels, few_shot)
+
+
+def _held_out_parts(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
+    try:
+        from sklearn.model_selection import StratifiedKFold
+    except ImportError as error:
+        raise UnavailableError("Few-shot samples need scikit-learn; install it: pip install 'ses[eval]'.") from error
+    folds = math.ceil(len(labels) / few_shot.sample_size)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a class is rarer than there are folds is how the protocol is
+            parts = list(islice(StratifiedKFold(folds).split(labels, labels), few_shot.iterations))
+    except ValueError as error:
+        raise InputError(
+            f"{len(labels):,} training papers can't be parted into samples of {few_shot.sample_size}: take fewer."
+        ) from error
+    yield from (part.tolist() for _, part in parts)
+
+
+def _of_each_label(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
+    import numpy as np
+
+    rarest = int(labels.sum(axis=0).min())
+    if rarest < few_shot.sample_size:
+        raise InputError(
+            f"A label has {rarest} training papers, and {few_shot.sample_size} are to be drawn of each: take fewer."
+        )
+    holders = [np.flatnonzero(column == 1) for column in labels.T]
+    for run in range(few_shot.iterations):
+        # The generator that np.random.seed sets, not default_rng, and a set's order, since folds and liblinear's
+        # coordinate descent depend on it.
+        draw = np.random.RandomState(SEED + run)
+        rows: set[int] = set()
+        for holder in holders:
+            rows.update(draw.choice(holder, few_shot.sample_size, replace=False).tolist())
+        yield list(rows)

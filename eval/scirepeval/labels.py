@@ -1,0 +1,99 @@
+"""Labels of classification and regression tasks: checked, and of one type over both splits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from eval.scirepeval.tables import Row
+from eval.scirepeval.task_file import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """Papers of a split and what is true of them: `labels` is (papers,) or, for several labels a paper, (papers, k)."""
+
+    ids: tuple[str, ...]
+    labels: np.ndarray
+
+
+def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[Labelled, Labelled]:
+    """Read the labels of both splits.
+
+    Args:
+        train: Rows of `paper_id` and `label`.
+        test: The same.
+        task: Whose they are: numbers for regression, lists of 0 and 1 for several labels a paper, else classes.
+
+    Returns:
+        The labels to learn from, and those to predict.
+
+    Raises:
+        InputError: If there are none, or one can't be a label of the task.
+    """
+    learnt, asked = ([_label(row, task) for row in rows] for rows in (train, test))
+    for split, rows in (("train", learnt), ("test", asked)):
+        if not rows:
+            raise InputError(f"The task {task.name} has no {split} labels; each line needs paper_id and label.")
+    labels = _as_array([label for _, label in (*learnt, *asked)], task)
+    return (
+        Labelled(tuple(paper for paper, _ in learnt), labels[: len(learnt)]),
+        Labelled(tuple(paper for paper, _ in asked), labels[len(learnt) :]),
+    )
+
+
+def is_id(value: object) -> bool:
+    """Whether a value can be a paper's id: text or a whole number."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def _label(row: Row, task: Task) -> tuple[str, object]:
+    paper, label = row.get("paper_id"), row.get("label")
+    if not is_id(paper) or label is None or label == "":
+        raise InputError(f"A label of the task {task.name} lacks its paper_id or label: {str(dict(row))[:100]}.")
+    return str(paper), label
+
+
+def _as_array(labels: Sequence[object], task: Task) -> np.ndarray:
+    import numpy as np
+
+    if task.multi_label:
+        return _several(labels, task)
+    if task.type == "regression":
+        try:
+            numbers = np.array([float(str(label)) for label in labels])
+        except ValueError:
+            numbers = np.array([np.nan])
+        if not np.isfinite(numbers).all():
+            raise InputError(f"A label of the task {task.name} is no number, and {task.type} needs numbers.")
+        return numbers
+    if any(isinstance(label, list | dict) for label in labels):
+        raise InputError(
+            f'A paper of the task {task.name} has several labels: say "multi_label": true in the task file.'
+        )
+    words = [str(label) for label in labels]
+    # 0, 1, ... stay numbers also where CSV made them words: f1 without an average is that of class 1.
+    whole = all(word.removeprefix("-").isdecimal() and len(word) < 10 for word in words)
+    return np.array([int(word) for word in words] if whole else words)
+
+
+def _several(labels: Sequence[object], task: Task) -> np.ndarray:
+    import numpy as np
+
+    try:
+        rows = [json.loads(label) if isinstance(label, str) else label for label in labels]
+    except ValueError:
+        rows = []
+    lists = [row for row in rows if isinstance(row, list) and row and all(value in (0, 1) for value in row)]
+    if len(lists) < len(labels) or len(set(map(len, lists))) != 1:
+        raise InputError(
+            f"The labels of the task {task.name} must be lists of 0 and 1, one for each of its classes, as multi_label "
+            "says."
+        )
+    return np.array(lists, dtype=np.int64)

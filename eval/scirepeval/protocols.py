@@ -1,0 +1,251 @@
+"""SciRepEval's protocols: a task's data and an embedder to an outcome."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, SesError
+from encoders.formats import Format
+from eval.bootstrap import bootstrap_interval
+from eval.embedder import Vectors
+from eval.judgments import Qrels
+from eval.metrics import evaluate
+from eval.outcome import Outcome
+from eval.probes import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
+from eval.reranking import rerank
+from eval.scirepeval.data import RankingData, SupervisedData, read_ranking, read_supervised
+from eval.scirepeval.few_shot import few_shot_samples
+from eval.scirepeval.labels import Labelled
+from eval.scirepeval.measures import classification_measure, regression_measure
+from eval.scirepeval.reviewers import evaluate_matching
+from eval.scirepeval.task_file import FewShot, Task, ranking_measure
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eval.embedder import Embedder
+
+FORMATS: Mapping[str, tuple[Format, ...]] = {
+    "classification": (Format.CLF,),
+    "regression": (Format.RGN,),
+    "proximity": (Format.PRX,),
+    "adhoc_search": (Format.QRY, Format.PRX),
+}
+"""What a type's vectors are for."""
+
+WITHOUT_SEARCH = (1.0,)
+"""C of few-shot probes of one class a paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What a task gave.
+
+    Attributes:
+        task: The task.
+        outcome: Its measures, from 0 to 1 where the benchmark's own code gives them times 100.
+        solver: What trained its probes, if it has any.
+    """
+
+    task: Task
+    outcome: Outcome
+    solver: str = ""
+
+
+def run_task(task: Task, folder: Path | None, embed: Embedder, separator: str = "[SEP]") -> TaskResult:
+    """Read a task's data and run it.
+
+    Args:
+        task: The task.
+        folder: Of local data; the hub if None.
+        embed: Makes the vectors.
+        separator: Between the fields of a text, as the model's tokenizer has it.
+
+    Returns:
+        The result.
+
+    Raises:
+        InputError: If data are missing or damaged, or don't suit the task.
+        UnavailableError: If the extra eval isn't installed, or the hub can't be reached.
+    """
+    if task.data.reviewers is not None:
+        return TaskResult(task, evaluate_matching(task, folder, embed, separator))
+    if task.is_ranking:
+        return TaskResult(task, evaluate_ranking(task, read_ranking(task, folder, separator), embed))
+    return evaluate_supervised(task, read_supervised(task, folder, separator), embed)
+
+
+def run_tasks(
+    tasks: Iterable[Task], folder: Path | None, embed: Embedder, separator: str = "[SEP]"
+) -> Iterator[tuple[Task, TaskResult | SesError]]:
+    """Run tasks one after the other; what keeps one from running keeps no other.
+
+    Args:
+        tasks: The tasks.
+        folder: As `run_task` takes it.
+        embed: As `run_task` takes it.
+        separator: As `run_task` takes it.
+
+    Yields:
+        Each task, with its result or why there is none.
+    """
+    for task in tasks:
+        try:
+            yield task, run_task(task, folder, embed, separator)
+        except SesError as error:
+            yield task, error
+
+
+def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> TaskResult:
+    """Train probes on the vectors of labelled papers, and measure what they say of the test papers.
+
+    Intervals are over test papers, with the probe as it is; those of few-shot means are over runs. Labels of papers
+    without a vector are left out, as in the original, and counted.
+
+    Args:
+        task: A classification or regression task.
+        data: Its labels and papers.
+        embed: Makes the vectors.
+
+    Returns:
+        The result: measures of the probe of all training papers, then those of few shots.
+
+    Raises:
+        InputError: If no labelled paper has a vector, or labels don't suit the measures or samples.
+        UnavailableError: If the extra eval isn't installed.
+    """
+    vectors = embed(data.texts, FORMATS[task.type][0])
+    (train, y_train), (test, y_test) = (_with_vectors(split, vectors, task) for split in (data.train, data.test))
+    measure = regression_measure if task.type == "regression" else classification_measure
+    predicted = _probe(task)(train, y_train, test)
+    cells = {metric: measure(metric, y_test, predicted.labels) for metric in task.metrics}
+    counts = Counter(
+        train=len(train),
+        test=len(test),
+        train_papers_missing=len(data.train.ids) - len(train),
+        test_papers_missing=len(data.test.ids) - len(test),
+        probes_not_converged=predicted.not_converged,
+    )
+    per_unit: dict[str, dict[str, float]] = {}
+    for few_shot in task.few_shot:
+        runs, stopped = _few_shot(task, few_shot, train, y_train, test, y_test, counts)
+        per_unit |= runs
+        cells |= {metric: bootstrap_interval(tuple(values.values())) for metric, values in runs.items()}
+        counts["probes_not_converged"] += stopped
+    return TaskResult(task, Outcome(cells, per_unit, {**counts, **data.counts}), predicted.solver)
+
+
+def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
+    """Rank each query's judged candidates by Euclidean distance, nearest first.
+
+    A query without a vector isn't part of the mean, as in the original, and a candidate without one isn't ranked,
+    though it counts among what there is to find; both are counted.
+
+    Args:
+        task: A proximity or search task.
+        data: Its queries, candidates and judgments.
+        embed: Makes the vectors.
+
+    Returns:
+        The measures, with intervals over queries.
+
+    Raises:
+        InputError: If no query has a vector, or vectors of queries and candidates differ in length.
+        UnavailableError: If pytrec_eval isn't installed.
+    """
+    vectors = _ranking_vectors(task, data, embed)
+    ranked = rerank(task.name, data.judged, vectors, vectors, _nearness)
+    run = replace(ranked.run, rankings={query: found for query, found in ranked.run.rankings.items() if found})
+    if not run.rankings:
+        raise InputError(f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
+    judged = Qrels({query: gains for query, gains in data.judged.gains.items() if query in run.rankings})
+    scores = evaluate(run, judged, [ranking_measure(metric) for metric in task.metrics])
+    per_unit = dict(zip(task.metrics, scores.per_query.values(), strict=True))
+    return Outcome(
+        {metric: bootstrap_interval(tuple(values.values())) for metric, values in per_unit.items()},
+        per_unit,
+        {
+            "queries": scores.queries,
+            "without_relevant": scores.without_relevant,
+            "queries_missing": len(ranked.queries_missing),
+            "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),
+            "candidates_missing": ranked.candidates_missing,
+            **data.counts,
+        },
+    )
+
+
+def _with_vectors(split: Labelled, vectors: Vectors, task: Task) -> tuple[np.ndarray, np.ndarray]:
+    import numpy as np
+
+    rows = [row for row, paper in enumerate(split.ids) if paper in vectors.rows]
+    if not rows:
+        raise InputError(f"No labelled paper of the task {task.name} has a vector: labels and papers don't belong.")
+    # What probes work on, so that it is made once and not for every one of them.
+    return vectors.of([split.ids[row] for row in rows]).astype(np.float64), split.labels[rows]
+
+
+def _probe(task: Task) -> Callable[..., Predictions]:
+    if task.type == "regression":
+        return regress
+    return classify_multi_label if task.multi_label else classify
+
+
+def _few_shot(
+    task: Task,
+    few_shot: FewShot,
+    train: np.ndarray,
+    y_train: np.ndarray,
+    test: np.ndarray,
+    y_test: np.ndarray,
+    counts: Counter[str],
+) -> tuple[dict[str, dict[str, float]], int]:
+    """Return, by measure, the value of each run, and how many of its probes didn't converge."""
+    shots = f"{few_shot.sample_size}_shot"
+    names = {metric: f"{metric} {few_shot.sample_size}-shot" for metric in task.metrics}
+    runs: dict[str, dict[str, float]] = {name: {} for name in names.values()}
+    # A label each has a search of its own also in few shots, a class a paper has none: so is the original.
+    grid = CLASSIFIER_GRID if task.multi_label else WITHOUT_SEARCH
+    stopped = 0
+    for number, rows in enumerate(few_shot_samples(y_train, few_shot), start=1):
+        if y_train.ndim == 1 and (y_train[rows] == y_train[rows[0]]).all():
+            counts[f"{shots}_runs_of_one_class"] += 1
+            continue
+        predicted = _probe(task)(train[rows], y_train[rows], test, grid=grid)
+        stopped += predicted.not_converged
+        for metric, name in names.items():
+            runs[name][str(number)] = classification_measure(metric, y_test, predicted.labels).mean
+    counts[f"{shots}_runs"] = len(next(iter(runs.values())))
+    if not counts[f"{shots}_runs"]:
+        raise InputError(f"Every sample of {few_shot.sample_size} papers of {task.name} is of one class: take more.")
+    return runs, stopped
+
+
+def _ranking_vectors(task: Task, data: RankingData, embed: Embedder) -> Vectors:
+    import numpy as np
+
+    if task.type == "proximity":
+        return embed((*data.queries, *data.candidates), Format.PRX)
+    queries, candidates = embed(data.queries, Format.QRY), embed(data.candidates, Format.PRX)
+    if queries.matrix.shape[1] != candidates.matrix.shape[1]:
+        raise InputError(
+            f"Vectors of queries have {queries.matrix.shape[1]} values and those of papers "
+            f"{candidates.matrix.shape[1]}: take both from models that go together."
+        )
+    names = (*queries.rows, *candidates.rows)
+    return Vectors(
+        {name: row for row, name in enumerate(names)},
+        np.concatenate((queries.of([*queries.rows]), candidates.of([*candidates.rows]))),
+        (*queries.missing, *candidates.missing),
+    )
+
+
+def _nearness(query: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    nearness: np.ndarray = -np.linalg.norm(candidates.astype(np.float64) - query, axis=1)
+    return nearness

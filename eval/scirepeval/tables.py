@@ -1,0 +1,128 @@
+"""Rows of SciRepEval's tables: JSON lines, CSV or Parquet in a folder, or a data set on the Hugging Face hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from eval.scirepeval.task_file import HubTable, Table
+
+Row = Mapping[str, object]
+
+_ENDINGS = (".jsonl", ".json", ".csv", ".parquet")
+_COMPRESSED = ("", ".gz", ".xz", ".zst")
+
+
+class MissingTableError(InputError):
+    """A task's data aren't in the folder of data."""
+
+
+def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | None) -> Iterator[Row]:
+    """Read a split of a table.
+
+    Args:
+        table: What the task file says.
+        split: Its name on the hub.
+        stems: Names a local file of it may have instead, without ending. The hub's shards, such as
+            `test-00000-of-00001.parquet`, are found too.
+        folder: Of local data. A table on the hub is then read from `<folder>/<data set's last name>/<config>` or
+            `<folder>/<config>`, and a relative path from it.
+
+    Returns:
+        Its rows, each a mapping of column to value.
+
+    Raises:
+        InputError: If a file is damaged; `MissingTableError` if there is none.
+        UnavailableError: If the hub is needed, and it or the library datasets isn't there.
+    """
+    if folder is None and not isinstance(table, str):
+        return _hub_rows(table, split)
+    return _chained(find_files(table, (*stems, split), folder))
+
+
+def find_files(table: Table, stems: Sequence[str], folder: Path | None) -> list[Path]:
+    """Return a table's files, or raise `MissingTableError` with the places that were looked at."""
+    if isinstance(table, str):
+        places = [Path(table) if folder is None else folder / table]
+    else:
+        base = folder or Path()
+        places = [base / table.name.rsplit("/", 1)[-1] / table.config, base / table.config]
+    for place in places:
+        if place.is_file():
+            return [place]
+        for stem in stems:
+            named = [place / f"{stem}{ending}{packed}" for ending in _ENDINGS for packed in _COMPRESSED]
+            if found := [path for path in named if path.is_file()][:1] or sorted(place.glob(f"{stem}-*-of-*.parquet")):
+                return found
+    sought = " or ".join(map(str, places))
+    raise MissingTableError(f"There is no {stems[0]} table (.jsonl, .csv or .parquet) in {sought}: put it there.")
+
+
+def _chained(paths: Sequence[Path]) -> Iterator[Row]:
+    for path in paths:
+        name = path.name.lower()
+        if ".parquet" in name:
+            yield from _parquet_rows(path)
+        elif ".csv" in name:
+            yield from _csv_rows(path)
+        else:
+            yield from _json_rows(path)
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    from corpora.json_lines import read_lines
+    from corpora.opening import open_binary
+    from corpora.paper import Rejected
+
+    with open_binary(path) as stream:
+        for line in read_lines(stream):
+            if isinstance(line, Rejected):
+                raise InputError(f"{path}, line {line.line}: {line.reason}")
+            yield line.members
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    from corpora.paper import Rejected
+    from corpora.tables import open_table
+
+    with open_table(path, "a table of labels or judgments", ("csv",)) as table:
+        for row in table.rows:
+            if isinstance(row, Rejected):
+                raise InputError(f"{path}, line {row.line}: {row.reason}")
+            yield row.cells
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(1024):
+                yield from batch.to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} is no Parquet file, or a damaged one: fetch it again.") from error
+
+
+def _hub_rows(table: HubTable, split: str) -> Iterator[Row]:
+    from importlib import import_module
+
+    try:
+        datasets = import_module("datasets")  # in no extra: its data are as well had as files
+    except ImportError as error:
+        raise UnavailableError(
+            f"{table.name} is on the Hugging Face hub: install datasets (pip install datasets), or give a folder with "
+            "--data."
+        ) from error
+    try:
+        rows: Any = datasets.load_dataset(table.name, table.config, split=split)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UnavailableError(
+            f"{table.name} ({table.config}, {split}) can't be had from the Hugging Face hub "
+            f"({' '.join(str(error).split())[:200]}): give a folder with --data."
+        ) from error
+    return iter(rows)

@@ -1,0 +1,190 @@
+"""SciRepEval's task file: one JSON object a line, each a task with its data and measures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from corpora.errors import InputError
+from eval.metrics import KINDS
+from eval.textfile import bad_line, numbered_lines
+
+Kind = Literal["classification", "regression", "proximity", "adhoc_search"]
+
+CLASSIFICATION = ("f1", "precision", "recall", "accuracy")
+AVERAGES = ("macro", "micro", "weighted")
+REGRESSION = ("kendalltau", "pearsonr", "r2", "mse")
+RANKING = {kind.trec: kind.name for kind in KINDS if not kind.needs_cutoff}
+"""pytrec_eval's names, which the task file has, to those of `eval.metrics`."""
+RANKING_CUT = {kind.trec_cut: kind.name for kind in KINDS if kind.trec_cut}
+"""Those that take a cut-off, as in `P_5`."""
+
+FIELDS = ("title", "abstract")
+
+_strict = ConfigDict(extra="forbid")
+_Name = Annotated[str, Field(min_length=1)]
+_FolderName = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+_Count = Annotated[int, Field(ge=1)]
+_Names = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True, config=_strict)
+class HubTable:
+    """A table of a data set on the Hugging Face hub, or of a folder of the configuration's name."""
+
+    name: _Name
+    config: _FolderName
+
+
+Table = HubTable | str
+"""Where a table is: on the hub, or a path."""
+
+
+@dataclass(frozen=True, slots=True, config=_strict)
+class Data:
+    """Where a task's data are.
+
+    Attributes:
+        meta: Papers, or queries with their candidates.
+        test: Labels or judgments; if None, where the papers are.
+        reviewers: Reviewers and their papers, for matching.
+        simple_format: The papers of a ranking task are listed once, not below each query.
+    """
+
+    meta: Table
+    test: Table | None = None
+    reviewers: Table | None = None
+    simple_format: bool = False
+
+    @property
+    def judged(self) -> Table:
+        """Where labels or judgments are."""
+        return self.meta if self.test is None else self.test
+
+
+@dataclass(frozen=True, slots=True, config=_strict)
+class FewShot:
+    """How many papers (or papers a label) to train on, and how many times."""
+
+    sample_size: _Count
+    iterations: _Count
+
+
+@dataclass(frozen=True, slots=True, config=_strict)
+class EmbeddingFile:
+    """An embedding file to write, or one that a task before wrote."""
+
+    save: str | None = None
+    load: str | None = None
+
+
+@dataclass(frozen=True, slots=True, config=_strict)
+class Task:
+    """A task as its line has it.
+
+    Attributes:
+        name: Distinct in a file.
+        type: Decides the protocol and the format of the vectors.
+        data: Where its data are.
+        metrics: Measures to report.
+        few_shot: To train on a few papers, beside on all.
+        multi_label: Several classes may be true of one paper.
+        fields: What of a paper is embedded.
+        embeddings: The original's way to not encode twice; the embedding cache does that here.
+        batch_size: The original's, of no effect here.
+    """
+
+    name: _Name
+    type: Kind
+    data: Data
+    metrics: _Names
+    few_shot: tuple[FewShot, ...] = ()
+    multi_label: bool = False
+    fields: _Names = FIELDS
+    embeddings: EmbeddingFile | None = None
+    batch_size: int | None = None
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether candidates are ranked, and not labels predicted."""
+        return self.type in ("proximity", "adhoc_search")
+
+
+_TASK = TypeAdapter(Task)
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Read a task file.
+
+    Args:
+        path: JSON lines; SciRepEval's own `scirepeval_tasks.jsonl` as it is, or one of your tasks.
+
+    Returns:
+        The tasks, in the order of the file.
+
+    Raises:
+        InputError: If a line is no task, has a type or measure that isn't known, or a name that came before.
+    """
+    tasks: dict[str, Task] = {}
+    for number, line in numbered_lines(path):
+        try:
+            task = _TASK.validate_json(line)
+        except ValidationError as error:
+            raise bad_line(path, number, _reason(error)) from error
+        for metric in task.metrics:
+            if not _is_known(metric, task.type):
+                known = ", ".join(known_metrics(task.type))
+                raise bad_line(path, number, f"a {task.type} task has no measure {metric!r}, only {known}")
+        if task.few_shot and task.type != "classification":
+            raise bad_line(path, number, f"few_shot belongs to classification, and {task.name} is {task.type}")
+        if task.name in tasks:
+            raise bad_line(path, number, f"the task {task.name} came before; keep one of them")
+        tasks[task.name] = task
+    if not tasks:
+        raise InputError(f"{path} holds no tasks: name a file such as SciRepEval's scirepeval_tasks.jsonl.")
+    return list(tasks.values())
+
+
+def known_metrics(kind: Kind) -> tuple[str, ...]:
+    """Return the measures that tasks of a type can have; N stands for a number."""
+    if kind == "classification":
+        averaged = (f"{name}_{average}" for name in CLASSIFICATION[:-1] for average in AVERAGES)
+        return (*CLASSIFICATION, *averaged)
+    if kind == "regression":
+        return REGRESSION
+    return (*RANKING, *(f"{name}_N" for name in RANKING_CUT))
+
+
+def ranking_measure(metric: str) -> str:
+    """Return a measure of the task file, such as `P_5`, as `eval.metrics.parse_measure` takes it: `P@5`."""
+    name, _, cutoff = metric.rpartition("_")
+    return RANKING[metric] if metric in RANKING else f"{RANKING_CUT[name]}@{cutoff}"
+
+
+def choose_tasks(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
+    """Return the tasks of some names, written in any case, or all; `InputError` lists the names where one is none."""
+    by_key = {key_of(task.name): task for task in tasks}
+    unknown = [name for name in names if key_of(name) not in by_key]
+    if unknown:
+        raise InputError(f"There is no task {unknown[0]!r} in the file; it has: {', '.join(t.name for t in tasks)}.")
+    return [by_key[key] for key in dict.fromkeys(map(key_of, names))] if names else list(tasks)
+
+
+def key_of(name: str) -> str:
+    """Return a name without what differs between the benchmark's own spellings, as in `Feeds-1` and `feeds_1`."""
+    return "".join(char for char in name.casefold() if char.isalnum())
+
+
+def _is_known(metric: str, kind: Kind) -> bool:
+    return re.sub(r"_[1-9][0-9]{0,4}$", "_N", metric, flags=re.ASCII) in known_metrics(kind) and metric[-2:] != "_N"
+
+
+def _reason(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("HubTable", "str"))
+    return f"{where}: {first['msg']}" if where else f"this is no task ({first['msg']})"

@@ -1,0 +1,246 @@
+"""Screening for systematic reviews: a few included papers are known, and the rest is ranked by likeness to them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from eval.archives import unpacked
+from eval.bootstrap import bootstrap_interval
+from eval.embedder import Text
+from eval.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from eval.embedder import Embedder, Vectors
+
+LABELS = ("label_included", "labels", "included", "label")
+"""Columns that may hold the decision, the first there is; 1 is included."""
+
+RECALLS = (10, 20, 50)
+"""Percentages of papers read at which recall is measured."""
+
+Likeness = Literal["mean", "max"]
+"""Cosine to the mean of the seeds' vectors of length one, or the largest cosine to any seed."""
+
+LIKENESSES: tuple[Likeness, ...] = get_args(Likeness)
+
+Ranker = Callable[["Review", Sequence[int], Sequence[int]], "NDArray[np.float64]"]
+"""A review, the rows that are seeds and the rows to rank, to a score of each of the latter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The candidates of a systematic review.
+
+    Attributes:
+        name: Of the review.
+        papers: Titles and abstracts.
+        included: Whether each was included.
+    """
+
+    name: str
+    papers: tuple[Text, ...]
+    included: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reviews:
+    """Several reviews.
+
+    Attributes:
+        reviews: Those that can be used.
+        counts: What reading left out.
+    """
+
+    reviews: tuple[Review, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def average_precision(relevant: NDArray[np.bool_]) -> float:
+    """Return the mean precision at the ranks of the relevant, given which ranks are relevant."""
+    ranks = np.flatnonzero(relevant) + 1
+    return float((np.arange(1, ranks.size + 1) / ranks).mean())
+
+
+def work_saved(relevant: NDArray[np.bool_], recall: float = 0.95) -> float:
+    """Return work saved over sampling: (TN + FN) / N - (1 - R) (Cohen et al., JAMIA 2006, 13:206-219).
+
+    TN + FN is what need not be read once the share R of the relevant is found; a reader in random order would find it
+    after reading R of all.
+
+    Args:
+        relevant: Which ranks are relevant, at least one.
+        recall: The R to reach.
+
+    Returns:
+        The share of work saved; 0 in random order, and below 0 in a worse one.
+    """
+    found = np.cumsum(relevant)
+    # In whole papers: 0.95 x 20 is a little more than 19 in floating point.
+    needed = int(np.ceil(np.round(recall * found[-1], 9)))
+    read = int(np.searchsorted(found, needed)) + 1
+    return (relevant.size - read) / relevant.size - (1 - recall)
+
+
+def recall_after(relevant: NDArray[np.bool_], percent: int) -> float:
+    """Return the share of the relevant among the first percentage of ranks, rounded down to whole papers."""
+    return float(relevant[: relevant.size * percent // 100].sum() / relevant.sum())
+
+
+def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
+    """Return a ranker by vectors; a paper without one comes last, and a seed without one says nothing."""
+
+    def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> NDArray[np.float64]:
+        known = [row for row in rest if review.papers[row].id in vectors.rows]
+        scores = np.full(len(rest), -np.inf)
+        of_seeds = _unit(vectors, [review.papers[row].id for row in seeds if review.papers[row].id in vectors.rows])
+        if not len(of_seeds):
+            return scores
+        likenesses: NDArray[np.float64] = _unit(vectors, [review.papers[row].id for row in known]) @ of_seeds.T
+        # The mean of cosines orders papers as the cosine to the mean vector does: they differ by the mean's length.
+        has_vector = [review.papers[row].id in vectors.rows for row in rest]
+        scores[has_vector] = likenesses.mean(axis=1) if likeness == "mean" else likenesses.max(axis=1)
+        return scores
+
+    return rank
+
+
+def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, random_seed: int = 0) -> Outcome:
+    """Rank the candidates of each review, several times from other seeds.
+
+    Papers of equal score are in an order drawn at random, so that neither the file's order nor an id decides.
+
+    Args:
+        data: The reviews; those with no more included papers than seeds, or none excluded, are left out and counted.
+        ranker: Scores candidates: by vectors, by words, or by both.
+        seeds: Included papers that are known from the start.
+        draws: How often seeds are drawn.
+        random_seed: Of the draws; each review has draws of its own, whichever others there are.
+
+    Returns:
+        Average precision, WSS@95 and recalls, each the mean over reviews of means over draws, with an interval over
+        reviews.
+
+    Raises:
+        InputError: If a number is below 1, or no review has enough included papers.
+    """
+    if seeds < 1 or draws < 1:
+        raise InputError(f"Seeds and draws must be 1 or more, not {seeds} and {draws}.")
+    usable = [r for r in data.reviews if sum(r.included) > seeds and not all(r.included)]
+    if not usable:
+        raise InputError(f"No review has more than {seeds} included papers and any excluded; take fewer seeds.")
+    per_unit: dict[str, dict[str, float]] = {}
+    for review in usable:
+        generator = np.random.default_rng([random_seed, *review.name.encode()])
+        measured = [_measure(review, ranker, seeds, generator) for _ in range(draws)]
+        for measure in measured[0]:
+            values = [one[measure] for one in measured]
+            per_unit.setdefault(measure, {})[review.name] = float(np.mean(values))
+    counts = {
+        "reviews": len(usable),
+        "papers": sum(len(review.papers) for review in usable),
+        "included": sum(sum(review.included) for review in usable),
+        "seeds": seeds,
+        "draws": draws,
+        "reviews_with_too_few_included": len(data.reviews) - len(usable),
+        **data.counts,
+    }
+    cells = {measure: bootstrap_interval(tuple(values.values())) for measure, values in per_unit.items()}
+    return Outcome(cells, per_unit, counts)
+
+
+def evaluate_screening(
+    data: Reviews, embedder: Embedder, *, seeds: int = 1, draws: int = 10, random_seed: int = 0
+) -> dict[str, Outcome]:
+    """Screen by vectors for proximity, with either likeness to the seeds; the arguments are those of `screen`."""
+    texts = [paper for review in data.reviews for paper in review.papers]
+    vectors = embedder(texts, Format.PRX)
+    missing = sum(text.id not in vectors.rows for text in texts)
+    counted = Reviews(data.reviews, {**data.counts, "papers_without_vector": missing})
+    return {
+        likeness: screen(counted, by_likeness(vectors, likeness), seeds=seeds, draws=draws, random_seed=random_seed)
+        for likeness in LIKENESSES
+    }
+
+
+def read_reviews(path: Path) -> Reviews:
+    """Read reviews as ASReview keeps them: CSV files with a title, an abstract and a decision of 1 or 0.
+
+    Ids are the file's name and the row's number, with a colon between. Rows without text or decision are left out and
+    counted, and so are files without a column of decisions.
+
+    Args:
+        path: A CSV file, a folder of them, or a tar archive of such a folder.
+
+    Returns:
+        The reviews, by name.
+
+    Raises:
+        InputError: If there are none, or a file is malformed.
+    """
+    if path.suffix.lower() == ".csv":
+        files = [path]
+        read = [_read(file) for file in files]
+    else:
+        with unpacked(path) as folder:
+            files = sorted(folder.rglob("*.csv"), key=lambda file: file.name)
+            read = [_read(file) for file in files]
+    reviews = tuple(review for review, _ in read if review)
+    if not reviews:
+        raise InputError(f"{path} holds no review: no CSV file with title, abstract and {' or '.join(LABELS)}.")
+    if len({review.name for review in reviews}) < len(reviews):
+        raise InputError(f"{path} holds two files of the same name; rename one.")
+    counts = {"files_without_decisions": len(files) - len(reviews), "rows_left_out": sum(left for _, left in read)}
+    return Reviews(reviews, counts)
+
+
+def _measure(review: Review, ranker: Ranker, seeds: int, generator: np.random.Generator) -> dict[str, float]:
+    included = np.array(review.included)
+    drawn = generator.choice(np.flatnonzero(included), seeds, replace=False)
+    rest = np.setdiff1d(np.arange(included.size), drawn)
+    scores = np.asarray(ranker(review, drawn.tolist(), rest.tolist()), dtype=np.float64)
+    relevant = included[rest][np.lexsort((generator.random(rest.size), -scores))]
+    return {
+        "AP": average_precision(relevant),
+        "WSS@95": work_saved(relevant),
+        **{f"Recall@{percent}%": recall_after(relevant, percent) for percent in RECALLS},
+    }
+
+
+def _unit(vectors: Vectors, ids: Sequence[str]) -> NDArray[np.float64]:
+    rows: NDArray[np.float64] = vectors.of(ids).astype(np.float64)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return rows
+
+
+def _read(path: Path) -> tuple[Review | None, int]:
+    """Read one file; return the review, if it has decisions, and how many rows were left out."""
+    papers, included, left_out = [], [], 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            label = next((name for name in LABELS if name in (rows.fieldnames or ())), None)
+            if label is None or "title" not in (rows.fieldnames or ()):
+                return None, 0
+            for number, row in enumerate(rows, start=1):
+                title, abstract = (row.get("title") or "").strip(), (row.get("abstract") or "").strip()
+                decision = (row[label] or "").strip()
+                if decision not in {"0", "1", "0.0", "1.0"} or not (title or abstract):
+                    left_out += 1
+                    continue
+                papers.append(Text(f"{path.stem}:{number}", title, abstract))
+                included.append(decision.startswith("1"))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} can't be read as a review in CSV ({error}).") from error
+    return Review(path.stem, tuple(papers), tuple(included)), left_out

@@ -1,0 +1,151 @@
+"""The suite of real data that needs no network: all that the shared folder of data allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from encoders.formats import Format
+from eval.outcome import Outcome
+from eval.suites.base import Bench, Entry
+from eval.suites.retrieval import retrieval_entries
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eval.screening import Review
+
+_REVIEWS = "eval/systematic-reviews.tar.xz"
+_GOLD = "eval/goldstandard-reviewers.tar.xz"
+_DRAWN = 6_000
+"""Papers of a probe: enough that its interval is about a point wide, few enough to be encoded in two minutes."""
+
+
+def _screening(bench: Bench) -> Outcome:
+    from eval.screening import by_likeness, read_reviews, screen
+
+    data = read_reviews(bench.data / _REVIEWS)
+    texts = {text.id: text for review in data.reviews for text in review.papers}
+    return screen(data, by_likeness(bench.embed(list(texts.values()), Format.PRX), "mean"))
+
+
+def _screening_by_words(bench: Bench) -> Outcome:
+    from eval.screening import read_reviews, screen
+    from eval.suites.words import Words
+
+    made: dict[str, Words] = {}
+
+    def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> np.ndarray:
+        words = made.setdefault(review.name, Words([f"{text.title} {text.abstract}" for text in review.papers]))
+        query = " ".join(f"{review.papers[row].title} {review.papers[row].abstract}" for row in seeds)
+        found: np.ndarray = words.scores(query)[list(rest)]
+        return found
+
+    return screen(read_reviews(bench.data / _REVIEWS), rank)
+
+
+def _gold_standard(bench: Bench) -> Outcome:
+    from eval.gold_standard import evaluate_gold_standard, read_gold_standard
+
+    return evaluate_gold_standard(read_gold_standard(bench.data / _GOLD), bench.embed)
+
+
+def _labelled(path: str, label: str, part: str) -> Callable[[Bench], Outcome]:
+    def run(bench: Bench) -> Outcome:
+        from eval.labelled import read_labelled
+        from eval.miread import evaluate_miread
+
+        return evaluate_miread(read_labelled(bench.data / path, label=label), bench.embed)[part]
+
+    return run
+
+
+def _regression(path: str, name: str, *, log: bool) -> Callable[[Bench], Outcome]:
+    def run(bench: Bench) -> Outcome:
+        from eval.probes import regress
+        from eval.scirepeval.measures import regression_measure
+        from eval.suites.samples import read_numbered
+
+        data = read_numbered(bench.data / path, name, count=_DRAWN, log=log)
+        vectors = bench.embed([*data.train, *data.test], Format.RGN)
+        cut = len(data.train)
+        matrix = vectors.of([text.id for text in (*data.train, *data.test)])
+        found = regress(matrix[:cut], data.targets[:cut], matrix[cut:])
+        cells = {
+            metric: regression_measure(metric, data.targets[cut:], found.labels)
+            for metric in ("kendalltau", "pearsonr")
+        }
+        return Outcome(cells, {}, {"train": cut, "test": len(data.test)})
+
+    return run
+
+
+def _citations(bench: Bench) -> Outcome:
+    import numpy as np
+
+    from eval.reranking import ranked_outcome, rerank
+    from eval.suites.samples import read_citations
+
+    data = read_citations(bench.data / "train/synergy.jsonl.xz")
+    vectors = bench.embed(list(data.papers.values()), Format.PRX)
+    ranked = rerank("citations", data.qrels, vectors, vectors, lambda a, b: -np.linalg.norm(a - b, axis=1))
+    return ranked_outcome(ranked.run, data.qrels, ("MAP", "nDCG"), {"papers": len(data.papers)})
+
+
+def _citations_by_words(bench: Bench) -> Outcome:
+    from eval.reranking import ranked_outcome
+    from eval.runs import Run
+    from eval.suites.samples import read_citations
+    from eval.suites.words import Words
+
+    data = read_citations(bench.data / "train/synergy.jsonl.xz")
+    names = list(data.papers)
+    rows = {name: row for row, name in enumerate(names)}
+    words = Words([f"{data.papers[name].title} {data.papers[name].abstract}" for name in names])
+    rankings = {}
+    for query, judged in data.qrels.gains.items():
+        scores = words.scores(f"{data.papers[query].title} {data.papers[query].abstract}")
+        rankings[query] = [(name, float(scores[rows[name]])) for name in judged]
+    return ranked_outcome(Run("bm25", rankings), data.qrels, ("MAP", "nDCG"), {"papers": len(names)})
+
+
+ENTRIES: tuple[Entry, ...] = (
+    *retrieval_entries("SciFact", "eval/scifact"),
+    *retrieval_entries("Cranfield", "eval/cranfield"),
+    *retrieval_entries("NFCorpus, preprocessed and partial", "eval/nfcorpus-preprocessed"),
+    Entry(
+        "Citations among 30 candidates (SYNERGY)", "MAP", ("train/synergy.jsonl.xz",), _citations, _citations_by_words
+    ),
+    Entry("Screening of systematic reviews, one seed", "WSS@95", (_REVIEWS,), _screening, _screening_by_words),
+    Entry("Reviewers' expertise (gold standard)", "loss", (_GOLD,), _gold_standard),
+    Entry(
+        "OHSUMED, 23 classes, probe",
+        "accuracy",
+        ("train/ohsumed.jsonl.xz",),
+        _labelled("train/ohsumed.jsonl.xz", "label", "probe"),
+    ),
+    Entry(
+        "OHSUMED, clusters",
+        "NMI k=23",
+        ("train/ohsumed.jsonl.xz",),
+        _labelled("train/ohsumed.jsonl.xz", "label", "clusters"),
+    ),
+    Entry(
+        "OHSUMED, pairs of a class",
+        "AP",
+        ("train/ohsumed.jsonl.xz",),
+        _labelled("train/ohsumed.jsonl.xz", "label", "pairs"),
+    ),
+    Entry(
+        "Citation counts of conference papers",
+        "kendalltau",
+        ("train/conf.jsonl.xz",),
+        _regression("train/conf.jsonl.xz", "citations", log=True),
+    ),
+    Entry(
+        "Year of conference papers",
+        "kendalltau",
+        ("train/conf.jsonl.xz",),
+        _regression("train/conf.jsonl.xz", "year", log=False),
+    ),
+)

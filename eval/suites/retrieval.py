@@ -1,0 +1,83 @@
+"""Entries of full-corpus retrieval: a BEIR folder through the embedded engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eval.bootstrap import bootstrap_interval
+from eval.outcome import Outcome
+from eval.suites.base import Bench, Entry
+
+if TYPE_CHECKING:
+    from eval.beir import BeirFolder
+    from search_plugin.engines.base import Index
+    from search_plugin.request import Mode
+
+
+def retrieval_entries(name: str, folder: str) -> tuple[Entry, ...]:
+    """Return the entries of a BEIR folder: by vectors, and by both; BM25's row stands beside the former.
+
+    Args:
+        name: Of the data set, as the table shows it.
+        folder: Of the data folder.
+
+    Returns:
+        The entries.
+    """
+    return (
+        Entry(
+            f"{name}, retrieval",
+            "nDCG@10",
+            (folder,),
+            lambda bench: measured(bench, folder, "vector"),
+            lambda bench: measured(bench, folder, "lexical"),
+        ),
+        Entry(f"{name}, hybrid retrieval", "nDCG@10", (folder,), lambda bench: measured(bench, folder, "hybrid")),
+    )
+
+
+def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
+    """Index a BEIR folder, bringing an index of before up to date, and measure its test queries in a search mode.
+
+    Args:
+        bench: The model and the folders.
+        folder: Of the data folder.
+        mode: How to search.
+
+    Returns:
+        The measures, with intervals over queries.
+    """
+    from eval.beir import BeirFolder
+    from eval.retrieval import evaluate_retrieval
+
+    data = BeirFolder(bench.data / folder)
+    index = _indexed(bench, data)
+    found = evaluate_retrieval(data, index, bench.encoder, modes=(mode,))[mode]
+    cells = {name: bootstrap_interval(tuple(values.values())) for name, values in found.scores.per_query.items()}
+    counts = {
+        "queries": found.scores.queries,
+        "papers": index.count(),
+        "queries_without_text": found.without_text,
+        "queries_without_results": found.scores.without_results,
+    }
+    return Outcome(cells, found.scores.per_query, counts)
+
+
+def _indexed(bench: Bench, data: BeirFolder) -> Index:
+    from corpora.reading import source_of
+    from corpora.registry import get_corpus
+    from indexer.pipeline import IndexJob, index_corpus
+    from search_plugin.engines.registry import connect
+
+    engine, card = connect(f"lance:{bench.work}"), bench.encoder.card
+    name = f"suite-{data.path.name.lower()}-{card.fingerprint[:8]}"
+    job = IndexJob(
+        records=lambda: get_corpus("beir").read(data.path, {}),
+        source=source_of("beir", data.path.resolve(), None),
+        index=name,
+        card=card,
+        encoder=lambda: bench.encoder,
+        state_dir=bench.work,
+    )
+    index_corpus(job, engine)
+    return engine.open(name)

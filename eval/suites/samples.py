@@ -1,0 +1,115 @@
+"""Data sets made of real papers for the offline suite: labels, numbers and citations, drawn the same everywhere."""
+
+from __future__ import annotations
+
+import lzma
+import math
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from corpora.errors import InputError
+from eval.embedder import Text
+from eval.judgments import Qrels
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_CITED, _OTHERS = 5, 25
+"""Candidates of a query, as SciDocs has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Papers and a number of each, divided by position."""
+
+    train: tuple[Text, ...]
+    test: tuple[Text, ...]
+    targets: np.ndarray
+    """Of the training papers, then of the test papers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """Papers, and for each that cites others in the set, some of those among papers that it does not cite."""
+
+    papers: Mapping[str, Text]
+    qrels: Qrels
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file of JSON lines in xz; `InputError` if it can't be read."""
+    try:
+        with lzma.open(path, "rb") as file:
+            for line in file:
+                yield orjson.loads(line)
+    except (OSError, ValueError, lzma.LZMAError) as error:
+        raise InputError(f"{path} can't be read ({error}); fetch the data again.") from error
+
+
+def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:
+    """Draw papers that have a number, a third of them to test on.
+
+    Args:
+        path: JSON lines in xz.
+        name: The number's key; below 0 it is unknown.
+        count: How many to draw.
+        log: Whether to take log(1 + number), as SciRepEval does for counts of citations.
+        seed: Of the draw.
+
+    Returns:
+        The papers.
+
+    Raises:
+        InputError: If the file can't be read.
+    """
+    import numpy as np
+
+    rows = [row for row in read_rows(path) if isinstance(row.get(name), int | float) and row[name] >= 0]
+    drawn = random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311 - not for secrets
+    texts = tuple(_text(row) for row in drawn)
+    values = np.array([math.log1p(row[name]) if log else float(row[name]) for row in drawn])
+    cut = len(texts) - len(texts) // 3
+    return Numbered(texts[:cut], texts[cut:], values)
+
+
+def read_citations(path: Path, *, queries: int = 500, seed: int = 0) -> Citations:
+    """Draw papers that cite five others of the file, each with 25 that it does not cite (SciDocs, section 3.2).
+
+    Args:
+        path: JSON lines in xz with `references_in_set`.
+        queries: How many to draw.
+        seed: Of the draw.
+
+    Returns:
+        Papers and judgments.
+
+    Raises:
+        InputError: If the file can't be read.
+    """
+    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    rows = {row["id"]: row for row in read_rows(path) if row.get("title")}
+    cited = {
+        name: [other for other in row.get("references_in_set") or () if other in rows] for name, row in rows.items()
+    }
+    able = sorted(name for name, others in cited.items() if len(others) >= _CITED)
+    gains: dict[str, dict[str, int]] = {}
+    for name in sorted(draw.sample(able, min(queries, len(able)))):
+        # From the same review: papers of another would be told apart by their subject alone.
+        near = sorted(
+            other for other, row in rows.items() if row.get("dataset") == rows[name].get("dataset") and other != name
+        )
+        others = [other for other in near if other not in cited[name] and name not in cited[other]]
+        if len(others) >= _OTHERS:
+            gains[name] = dict.fromkeys(draw.sample(sorted(cited[name]), _CITED), 1)
+            gains[name] |= dict.fromkeys(draw.sample(others, _OTHERS), 0)
+    used = {*gains, *(other for judged in gains.values() for other in judged)}
+    return Citations({name: _text(rows[name]) for name in sorted(used)}, Qrels(gains))
+
+
+def _text(row: Mapping[str, Any]) -> Text:
+    return Text(str(row["id"]), row.get("title") or "", row.get("abstract") or "")

@@ -1,0 +1,133 @@
+"""Tuned settings of hybrid search: a file that `ses eval tune` writes and searches take."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from corpora.errors import InputError
+from search_plugin.fusion import rrf
+from search_plugin.fusion.registry import FUSIONS, get_fusion
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from search_plugin.fusion.registry import Fusion
+
+RANKED = "rrf"
+"""The fusion that takes a rank constant."""
+
+LARGEST_CONSTANT = 100_000
+LARGEST_FILE = 1 << 20
+
+_OPTIONAL = {"rank_constant", "fitted"}
+_WITH_CONSTANT = re.compile(rf"{RANKED}@([1-9]\d{{0,5}})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """How to join the legs of a search.
+
+    Attributes:
+        fusion: A name in `search_plugin.fusion.registry`.
+        weights: By leg.
+        rank_constant: Of reciprocal rank fusion; None for its own default, and for the other fusions.
+        fitted: What it was fitted on and how well it did, to tell a reader; no search heeds it.
+
+    Raises:
+        InputError: If the fusion is unknown, a weight is no number from 0 up or all are 0, or the constant is out of
+            bounds.
+    """
+
+    fusion: str
+    weights: Mapping[str, float]
+    rank_constant: int | None = None
+    fitted: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        get_fusion(self.fusion)
+        bad = [leg for leg, weight in self.weights.items() if not (leg and _is_number(weight) and weight >= 0)]
+        if bad:
+            raise InputError(f"The tuned weight of the leg {bad[0]!r} must be a number from 0 up.")
+        if not any(self.weights.values()):
+            raise InputError("Of the tuned weights at least one must be above 0.")
+        constant = self.rank_constant
+        if constant is None:
+            return
+        if self.fusion != RANKED:
+            raise InputError(f"The fusion {self.fusion} takes no rank constant; only {RANKED} does.")
+        if isinstance(constant, bool) or not (1 <= constant <= LARGEST_CONSTANT):
+            raise InputError(f"The tuned rank constant must be a whole number from 1 to {LARGEST_CONSTANT:,}.")
+
+    @property
+    def name(self) -> str:
+        """The fusion as `fusion_of` takes it, such as `rrf@20`."""
+        return self.fusion if self.rank_constant is None else f"{self.fusion}@{self.rank_constant}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def fusion_of(name: str) -> Fusion:
+    """Return a fusion by its name, `rrf` also with a rank constant behind it, such as `rrf@20`.
+
+    Args:
+        name: As the user gave it.
+
+    Returns:
+        The fusion.
+
+    Raises:
+        InputError: If there is none of that name.
+    """
+    match = _WITH_CONSTANT.fullmatch(name)
+    if match is None or int(match[1]) > LARGEST_CONSTANT:
+        return get_fusion(name)
+    return partial(rrf.fuse, k=int(match[1]))
+
+
+def read_tuned(path: Path) -> Tuned:
+    """Read a file of tuned settings.
+
+    Args:
+        path: JSON as `tuned_json` writes it.
+
+    Returns:
+        The settings, checked.
+
+    Raises:
+        InputError: If the file can't be read or holds anything else.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"The tuned settings {path} can't be read: {error.strerror}.") from error
+    try:
+        stored = orjson.loads(content) if len(content) <= LARGEST_FILE else None
+    except orjson.JSONDecodeError:
+        stored = None
+    match stored:
+        case {"fusion": str(fusion), "weights": dict(weights), **others} if others.keys() <= _OPTIONAL:
+            constant, fitted = others.get("rank_constant"), others.get("fitted", {})
+            if isinstance(constant, int | None) and isinstance(fitted, dict):
+                try:
+                    return Tuned(fusion, weights, constant, fitted)
+                except InputError as error:
+                    raise InputError(f"{path} can't be used: {error}") from error
+    raise InputError(
+        f"{path} holds no tuned settings; give a file that `ses eval tune` wrote, with a fusion of "
+        f"{', '.join(FUSIONS)} and weights by leg."
+    )
+
+
+def tuned_json(tuned: Tuned) -> str:
+    """Return the settings as the content of a file that `read_tuned` reads."""
+    return orjson.dumps(tuned, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()

@@ -1,0 +1,190 @@
+"""`ses eval retrieval`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import rich_click as click
+
+from corpora.errors import InputError
+from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
+from search_plugin.request import Mode
+from search_plugin.tuned import RANKED
+from ses.commands.eval.collection import Collection, collection_options, in_memory, indexed, open_collection
+from ses.options import engine_options, model_options
+
+if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
+    from eval.pairs import Values
+    from eval.reports.provenance import Provenance
+    from eval.retrieval import Protocol, Retrieval
+    from search_plugin.engines.base import Index
+    from ses.settings import Settings
+
+EXACT = "exact"
+"""The mode that needs no engine."""
+
+
+@click.command()
+@collection_options
+@click.option(
+    "--mode",
+    "modes",
+    multiple=True,
+    type=click.Choice([*get_args(Mode), EXACT]),
+    help="Repeatable; exact ranks all vectors in memory, without an engine [default: lexical, vector, hybrid].",
+)
+@click.option(
+    "--fusion",
+    "fusions",
+    multiple=True,
+    metavar="NAME",
+    help=f"Of the hybrid mode, repeatable to compare: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
+    f"[default: {DEFAULT_FUSION}].",
+)
+@click.option("--tuned", type=click.Path(path_type=Path), help="Fusion and weights as `ses eval tune` fitted them.")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
+)
+@click.option(
+    "--run", "runs", type=click.Path(path_type=Path, file_okay=False), help="Folder for the TREC run files, one a mode."
+)
+@click.option(
+    "--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's, where queries are papers themselves."
+)
+@click.option(
+    "--report", "file", type=click.Path(path_type=Path), help="File to write: .md, .html with plots, .tex or .json."
+)
+@model_options
+@engine_options
+def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
+    """Index a collection (or bring its index up to date), run its judged queries and score them.
+
+    Measures are computed by trec_eval's code, with 95 % bootstrap intervals over queries.
+    """
+    import orjson
+    from rich.console import Console
+
+    from eval.pairs import compare_values
+    from eval.report import print_report, report_of
+    from eval.reports.registry import check_report, write_report
+    from eval.reports.results import results_document
+    from eval.runs import write_run
+    from ses.settings import load_settings
+    from ses.wiring import settings_of
+
+    settings = load_settings(**settings_of(options))
+    # What can be wrong with the question is found before hours may go into the answer.
+    collection = open_collection(options, settings)
+    protocol = _protocol(options, collection)
+    if file:
+        check_report(file)
+    if runs:
+        _make(runs)
+    outcome, left_out, index, encoder = _measured(collection, protocol, options["modes"], settings)
+    if runs:
+        for mode, result in outcome.items():
+            write_run(result.run, runs / f"{mode}.trec")
+    first = next(iter(outcome.values()))
+    left_out |= {
+        "queries_without_text": first.without_text,
+        "queries_shortened": first.shortened,
+        "topics_without_judgments": collection.unjudged,
+    }
+    report = report_of({mode: result.scores for mode, result in outcome.items()})
+    if file:
+        counted = {what: str(count) for what, count in left_out.items()}
+        told = {**collection.told, "fusion": ", ".join(protocol.fusions), **counted}
+        provenance = _provenance(settings, index, encoder, list(collection.files), told)
+        values: dict[str, Values] = {mode: result.scores.per_query for mode, result in outcome.items()}
+        pairs = compare_values(values) if len(values) > 1 and first.scores.queries > 1 else ()
+        title = f"Retrieval on {collection.name}"
+        write_report(results_document(title, report, provenance, values=values, pairs=pairs), file)
+    if as_json:
+        facts = {**collection.told, "index": index.name if index else None, "model": encoder.card.name}
+        click.echo(orjson.dumps({**facts, "left_out": left_out, **report.as_dict()}, option=orjson.OPT_INDENT_2))
+        return
+    print_report(report, Console())
+    for what, count in left_out.items():
+        if count:
+            click.echo(f"{count:,} {what.replace('_', ' ')}")
+
+
+def _protocol(options: Mapping[str, Any], collection: Collection) -> Protocol:
+    from eval.metrics import parse_measure
+    from eval.retrieval import MEASURES, Protocol
+    from search_plugin.tuned import fusion_of, read_tuned
+
+    if options["tuned"] and options["fusions"]:
+        raise InputError("--tuned names the fusion already; leave --fusion out.")
+    tuned = read_tuned(options["tuned"]) if options["tuned"] else None
+    protocol = Protocol(
+        modes=tuple(mode for mode in dict.fromkeys(options["modes"]) if mode != EXACT) or get_args(Mode),
+        fusions=(tuned.name,) if tuned else tuple(dict.fromkeys(options["fusions"])) or (DEFAULT_FUSION,),
+        weights=tuned.weights if tuned else {},
+        measures=options["measures"] or MEASURES,
+        drop_same_id=options["drop_same_id"],
+        seen=collection.seen,
+    )
+    for fusion in protocol.fusions:
+        fusion_of(fusion)
+    for measure in protocol.measures:
+        parse_measure(measure)
+    return protocol
+
+
+def _measured(
+    collection: Collection, protocol: Protocol, modes: Sequence[str], settings: Settings
+) -> tuple[dict[str, Retrieval], dict[str, int], Index | None, TextEncoder]:
+    """Return each mode's outcome, what was counted, the index if one was needed, and the encoder."""
+    from encoders.registry import DEFAULT_MODEL, find_model
+    from eval.embedder import by_encoder
+    from eval.retrieval import absent_from, evaluate_exact, evaluate_queries
+    from ses.wiring import make_encoder
+
+    outcome: dict[str, Retrieval] = {}
+    counts: dict[str, int] = {}
+    index, encoder = None, None
+    if set(modes) != {EXACT}:
+        index, encoder, counts = indexed(collection, settings)
+        counts["judged_documents_absent"] = absent_from(index, collection.judged)
+        outcome = evaluate_queries(collection.judged, index, encoder, protocol)
+    encoder = encoder or make_encoder(settings, find_model(settings.model or DEFAULT_MODEL))
+    if EXACT in modes:
+        papers, counts_in_memory = in_memory(collection)
+        judged = {document for gains in collection.judged.qrels.gains.values() for document in gains}
+        absent = len(judged - {paper.id for paper in papers})
+        counts = {**counts_in_memory, "judged_documents_absent": absent, **counts}
+        similarity = encoder.card.similarity
+        outcome[EXACT] = evaluate_exact(collection.judged, papers, by_encoder(encoder), similarity, protocol)
+    return outcome, counts, index, encoder
+
+
+def _provenance(
+    settings: Settings, index: Index | None, encoder: TextEncoder, files: list[Path], told: dict[str, str]
+) -> Provenance:
+    from encoders.encoder import Encoder
+    from eval.reports.provenance import gather_provenance
+    from search_plugin.engines.registry import connect
+
+    engine = connect(settings.engine_url, settings.connection).diagnose(index.name) if index else None
+    return gather_provenance(
+        data=files,
+        cards=[encoder.card],
+        engine=f"{engine.product} {engine.version}" if engine else "",
+        runtime=encoder.runtime if isinstance(encoder, Encoder) else settings.runtime or "",
+        settings=told,
+    )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {folder} can't be made ({error.strerror}); give another with --run.") from error

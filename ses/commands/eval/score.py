@@ -1,0 +1,94 @@
+"""`ses eval score`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from eval.metrics import Scores
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--qrels", required=True, type=click.Path(path_type=Path), help="The judgments, in TREC's or BEIR's form."
+)
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
+)
+@click.option(
+    "--rounds",
+    metavar="FIRST-LAST",
+    help="Only the judgments of these rounds, without the papers judged before: 4.5-5 for TREC-COVID's Round 5.",
+)
+@click.option(
+    "--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's, where queries are papers themselves."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def score(
+    runs: tuple[Path, ...],
+    qrels: Path,
+    measures: tuple[str, ...],
+    rounds: str | None,
+    drop_same_id: bool,  # noqa: FBT001 - click passes flags so
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Measure TREC run files by trec_eval's code, with 95 % bootstrap intervals over queries.
+
+    Every judged query counts, as 0 where a run found nothing for it; what was left out is counted and printed.
+    """
+    import orjson
+    from rich.console import Console
+
+    from eval.judgments import read_qrels
+    from eval.metrics import evaluate, parse_measure
+    from eval.report import Report, print_report, report_of
+    from eval.residual import parse_rounds, residual
+    from eval.retrieval import MEASURES
+    from eval.runs import read_run
+
+    names = measures or MEASURES
+    for name in names:
+        parse_measure(name)
+    judged = read_qrels(qrels)
+    left = residual(judged, parse_rounds(rounds)) if rounds else None
+    scores: dict[str, Scores] = {}
+    for path, label in zip(runs, _labels(runs), strict=True):
+        # One run at a time is in memory, however many there are.
+        run = read_run(path)
+        scores[label] = evaluate(
+            run,
+            left.qrels if left else judged,
+            names,
+            drop_same_id=drop_same_id,
+            seen=left.seen if left else None,
+        )
+    report = report_of(scores, heading="run")
+    rows = (
+        replace(row, counts={**row.counts, "judged_before_dropped": scores[row.label].seen_dropped})
+        for row in report.rows
+    )
+    report = Report(report.heading, tuple(rows), report.level)
+    if as_json:
+        facts = {"qrels": str(qrels), "rounds": rounds, "runs": [str(path) for path in runs]}
+        click.echo(orjson.dumps({**facts, **report.as_dict()}, option=orjson.OPT_INDENT_2))
+        return
+    print_report(report, Console())
+
+
+def _labels(runs: tuple[Path, ...]) -> list[str]:
+    """Return the files' names, or their paths where two have the same name."""
+    if len(set(runs)) < len(runs):
+        raise InputError("A run file is named twice; name each once.")
+    names = [path.name for path in runs]
+    return names if len(set(names)) == len(names) else [str(path) for path in runs]

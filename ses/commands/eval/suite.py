@@ -1,0 +1,141 @@
+"""`ses eval suite`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from corpora.errors import InputError
+from ses.options import runtime_options
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from eval.report import Report
+    from eval.suites.base import Bench, Entry, Found
+    from ses.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """What entries are run by: a model, or BM25."""
+
+    label: str
+    key: str
+    bench: Bench
+
+
+@click.command()
+@click.argument("name")
+@click.option("--data", type=click.Path(path_type=Path), help="The folder of the suite's data; smoke needs none.")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="A model to measure; repeatable [default: the default model].",
+)
+@runtime_options
+@click.option("--report", "file", type=click.Path(path_type=Path), help="Write a report: .md, .html, .tex or .json.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def suite(
+    *, name: str, data: Path | None, models: Sequence[str], file: Path | None, as_json: bool, **flags: Any
+) -> None:
+    """Run a suite of protocols: offline, on a folder of real data, or smoke, on a few made-up papers.
+
+    What was run before by the same model on the same data is taken from the cache. A row is an entry with its measure,
+    a column a system; BM25 stands beside the models wherever words alone can do the task.
+    """
+    import orjson
+    from rich.console import Console
+
+    from eval.report import print_report
+    from eval.reports.registry import check_report
+    from eval.suites.registry import get_suite
+    from ses.settings import load_settings
+
+    entries = get_suite(name)
+    if data is None and any(entry.files for entry in entries):
+        raise InputError(f"Say where the data of the suite {name} is, with --data FOLDER.")
+    if file:
+        check_report(file)
+    settings = load_settings(**flags)
+    systems, cards = _systems(settings, models, data or settings.cache_dir)
+    found = {system.label: _run(entries, system, settings) for system in systems}
+    report = _table(entries, found)
+    if file:
+        _write(name, report, found, cards, entries, data, file, settings)
+    if as_json:
+        click.echo(orjson.dumps({"suite": name, **report.as_dict()}, option=orjson.OPT_INDENT_2))
+        return
+    print_report(report, Console())
+    took = sum(one.seconds for of_system in found.values() for one in of_system if not one.cached)
+    click.echo(f"{took:,.0f} s, without what was in the cache")
+
+
+def _systems(settings: Settings, models: Sequence[str], data: Path) -> tuple[list[_System], list[ModelCard]]:
+    from encoders.encoder import Encoder
+    from encoders.registry import DEFAULT_MODEL, find_model
+    from eval.embedder import by_encoder
+    from eval.suites.base import WORDS, Bench
+    from ses.wiring import make_encoder
+
+    systems, cards = [], []
+    for model in models or (settings.model or DEFAULT_MODEL,):
+        encoder = make_encoder(settings, find_model(model))
+        made_by = encoder.runtime if isinstance(encoder, Encoder) else f"{settings.runtime}-{settings.precision}"
+        bench = Bench(data, encoder, by_encoder(encoder), settings.data_dir / "suites")
+        systems.append(_System(encoder.card.name, f"{encoder.card.fingerprint} {made_by}", bench))
+        cards.append(encoder.card)
+    return [_System(WORDS, WORDS, systems[0].bench), *systems], cards
+
+
+def _run(entries: Sequence[Entry], system: _System, settings: Settings) -> list[Found]:
+    from eval.suites.base import run_suite
+
+    found = []
+    for one in run_suite(entries, system.bench, system.key, settings.cache_dir / "eval"):
+        told = "from the cache" if one.cached else f"{one.seconds:,.0f} s"
+        click.echo(f"{system.label}: {one.entry.name}, {told}", err=True)
+        found.append(one)
+    return found
+
+
+def _table(entries: Sequence[Entry], found: Mapping[str, Sequence[Found]]) -> Report:
+    from eval.report import Report, Row
+
+    rows = []
+    for entry in entries:
+        outcomes = {label: one.outcome for label, of_system in found.items() for one in of_system if one.entry is entry}
+        cells = {label: outcome.cells[entry.measure] for label, outcome in outcomes.items()}
+        counts = dict(next(iter(reversed(outcomes.values()))).counts) if outcomes else {}
+        rows.append(Row(f"{entry.name}: {entry.measure}", cells, counts))
+    return Report("entry", tuple(rows), unit="queries, papers, reviews or reviewers")
+
+
+def _write(
+    name: str,
+    report: Report,
+    found: Mapping[str, Sequence[Found]],
+    cards: Sequence[ModelCard],
+    entries: Sequence[Entry],
+    data: Path | None,
+    file: Path,
+    settings: Settings,
+) -> None:
+    from eval.reports.provenance import gather_provenance
+    from eval.reports.registry import write_report
+    from eval.reports.results import results_document
+
+    read = sorted({part for entry in entries for part in entry.files})
+    provenance = gather_provenance(
+        data=[data / part for part in read] if data else [],
+        cards=cards,
+        engine="lance, embedded",
+        runtime=f"{settings.runtime or 'onnx'}-{settings.precision or 'int8'}",
+        settings={f"seconds of {label}": f"{sum(one.seconds for one in part):,.0f}" for label, part in found.items()},
+    )
+    write_report(results_document(f"The suite {name}", report, provenance), file)

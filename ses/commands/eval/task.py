@@ -1,0 +1,114 @@
+"""`ses eval task`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from corpora.errors import SesError
+from ses.commands.eval.sources import Source, vector_options, vector_source
+
+if TYPE_CHECKING:
+    from eval.scirepeval.protocols import TaskResult
+    from eval.scirepeval.task_file import Task
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Folder of local data, with a folder for each configuration that the task file names "
+    "[default: the Hugging Face hub].",
+)
+@vector_options
+@click.pass_context
+def task(
+    context: click.RichContext,
+    /,
+    file: Path,
+    names: tuple[str, ...],
+    data: Path | None,
+    **options: Any,
+) -> None:
+    """Run tasks of SciRepEval's task FILE: those NAMEd, or all whose data are there.
+
+    Papers are embedded in the format of each task: CLF, RGN, PRX, or QRY and PRX for search. In DIR/CONFIG, or
+    DIR/scirepeval/CONFIG and DIR/scirepeval_test/CONFIG, are metadata.jsonl, and train.csv and test.csv or
+    test_qrel.jsonl; the hub's own names and Parquet files do too.
+
+    Measures are printed from 0 to 1, with 95 % bootstrap intervals over queries or test papers (of few-shot means, over
+    runs), and under them the averages of the paper beside the published ones. The exit code is 1 if a task was not run.
+    """
+    from eval.scirepeval.protocols import TaskResult, run_tasks
+    from eval.scirepeval.task_file import choose_tasks, read_tasks
+
+    chosen = choose_tasks(read_tasks(file), names)
+    source = vector_source(options)
+    results: list[TaskResult] = []
+    failed: dict[str, SesError] = {}
+    for one, found in run_tasks(chosen, data, source.embed, _separator(chosen, source)):
+        click.echo(f"{one.name}: {'done' if isinstance(found, TaskResult) else 'not run'}", err=True)
+        if isinstance(found, TaskResult):
+            results.append(found)
+        else:
+            failed[one.name] = found
+    if not results:
+        raise next(iter(failed.values()))
+    _tell({"file": str(file), "data": str(data or "hub"), **source.told}, source.name, results, failed, options)
+    context.exit(1 if failed else 0)
+
+
+def _separator(tasks: Sequence[Task], source: Source) -> str:
+    """Return what stands between a paper's fields; of two fields, or in a file of vectors, it isn't asked for."""
+    return source.card.separator if source.card and any(len(one.fields) > 2 for one in tasks) else "[SEP]"
+
+
+def _tell(
+    about: Mapping[str, Any],
+    label: str,
+    results: Sequence[TaskResult],
+    failed: Mapping[str, SesError],
+    options: Mapping[str, Any],
+) -> None:
+    import orjson
+    from rich.console import Console
+
+    from eval.report import print_report
+    from eval.scirepeval.average import average, leaderboard, task_table
+    from ses.commands.eval.sources import write_table
+
+    averages = average(results)
+    table, board = task_table(results), leaderboard(averages, label)
+    solvers = {one.task.name: one.solver for one in results if one.solver}
+    reasons = {name: str(error) for name, error in failed.items()}
+    if options["report_file"]:
+        write_table(table, {one.task.name: one.outcome for one in results}, about, options["report_file"])
+    if options["as_json"]:
+        told = {
+            **about,
+            **table.as_dict(),
+            "per_unit": {one.task.name: one.outcome.per_unit for one in results},
+            "solvers": solvers,
+            "not_run": reasons,
+            "averages": {"groups": averages.groups, "formats": averages.formats, "missing": averages.missing},
+            "leaderboard": board.as_dict()["rows"],
+        }
+        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        return
+    console = Console()
+    print_report(table, console)
+    for solver in dict.fromkeys(solvers.values()):
+        click.echo(f"{', '.join(name for name, used in solvers.items() if used == solver)}: probes by {solver}")
+    for name, reason in reasons.items():
+        click.echo(f"{name} was not run: {reason}")
+    if averages.groups:
+        click.echo()
+        print_report(board, console)
+        if averages.missing:
+            click.echo(f"The paper's averages have these tasks too: {', '.join(averages.missing)}.")

@@ -1,0 +1,187 @@
+"""One report in every form, with whatever a data set's texts may hold."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError, UnavailableError
+from eval.pairs import compare_values
+from eval.report import Report, Row, Table
+from eval.reports import html, latex, markdown
+from eval.reports.document import Document
+from eval.reports.provenance import Provenance
+from eval.reports.registry import FORMS, check_report, write_report
+from eval.reports.results import results_document
+
+NASTY = '<script>alert("1")</script> a&b a_b a|b $x$ 100% #1 {y} \\z ~^ "q" `c` [red] *i*\nnew\x1b[2J\u202e 中文'
+CLEAN = NASTY.replace("\n", " ").replace("\x1b", " ").replace("\u202e", " ")
+PROVENANCE = Provenance(
+    command=f"ses eval compare {CLEAN}",
+    date="2024-05-06T07:08:09+00:00",
+    data={"qrels.tsv": "ab" * 32},
+    models={"tiny": "0123456789abcdef"},
+    engine="Lance 0.40.0",
+    runtime="onnx-int8",
+    python="3.11.9",
+    platform="Linux x86_64",
+    packages={"numpy": "2.1.0"},
+    settings={"seed": "0"},
+)
+VALUES = {
+    NASTY: {"nDCG@10": {f"q{i}": (i % 5) / 5 for i in range(20)}},
+    "_b": {"nDCG@10": {f"q{i}": (i % 7) / 7 for i in range(20)}},
+}
+REPORT = Report(
+    "mode",
+    tuple(Row(name, {"nDCG@10": sum(one["nDCG@10"].values()) / 20}, {"queries": 20}) for name, one in VALUES.items()),
+)
+
+
+@pytest.fixture(scope="module")
+def document():
+    pairs = compare_values(VALUES, resamples=200)
+    return results_document(NASTY, REPORT, PROVENANCE, values=VALUES, pairs=pairs, seconds={NASTY: 0.5, "_b": 20.0})
+
+
+class Reader(HTMLParser):
+    """Text and tags, and whether every tag that opens closes."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.open, self.text, self.attributes = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_html_shows_every_text_and_runs_none(document):
+    page = html.render(document)
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    assert reader.tags.count("svg") == 4, "bars, reliability, speed, scatter"
+    assert "script" not in reader.tags
+    assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "href")]
+    assert f"{CLEAN}: 20 queries" in reader.text
+    for told in ("fingerprint 0123456789abcdef", "Lance 0.40.0", f"SHA-256 {'ab' * 32}", "numpy 2.1.0", "onnx-int8"):
+        assert told in reader.text
+    assert any(text.startswith("ses eval compare <script>") for text in reader.text)
+    assert [value for name, value in reader.attributes if name == "content" and value.startswith("default-src 'none'")]
+
+
+def test_plots_are_xml_that_says_what_is_in_them(document):
+    for plot in document.plots:
+        svg = ElementTree.fromstring(plot.draw())  # noqa: S314 - drawn here
+        assert svg.get("role") == "img"
+        assert svg.get("aria-label")
+        texts = " ".join("".join(element.itertext()) for element in svg.iter("{http://www.w3.org/2000/svg}text"))
+        assert "nDCG@10" in texts or "share that held the mean" in texts
+        assert "_b" in texts
+        assert "<script>" in texts, "as text"
+    ids = re.findall(r' id="([^"]*)"', html.render(document))
+    assert len(ids) == len(set(ids)), "ids of one plot must not lead to another's"
+    assert document.plots[0].draw() == document.plots[0].draw(), "the same data make the same file"
+
+
+def unescaped(text):
+    return re.sub(r"\\(\W|_)", r"\1", text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_markdown_cells_stay_cells(a, b):
+    table = Table("t", ("x", "y"), ((a, b),))
+    lines = markdown.render(Document("d", PROVENANCE, (table,))).split("\n")
+    row = lines[lines.index("## t") + 4]
+    cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
+    assert len(cells) == 4, "two cells between three bars"
+    assert "<" not in row
+    assert unescaped(cells[1].strip()) == table.rows[0][0].strip()
+
+
+def test_markdown_has_all_tables(document):
+    text = markdown.render(document)
+    assert "&lt;script&gt;" in text
+    assert r"a\|b" in text
+    assert r"a\_b" in text
+    assert "| model tiny | fingerprint 0123456789abcdef |" in text
+    for table in document.tables:
+        assert f"## {markdown.escape(table.caption)}" in text
+
+
+def balanced(text):
+    """Braces of LaTeX, without those that are escaped; and nothing special outside a command."""
+    depth = 0
+    for character in re.sub(r"\\[{}$&#_%]", "", text):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        assert depth >= 0
+    return depth == 0
+
+
+def test_latex_sets_every_text(document):
+    text = latex.render(document)
+    body = [line for line in text.split("\n") if not line.startswith("%")]
+    assert balanced("\n".join(body))
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == len(document.tables)
+    assert r"\textless{}script\textgreater{}" in text
+    for escaped in (r"a\&b", r"a\_b", r"a\textbar{}b", r"\$x\$", r"100\%", r"\#1", r"\{y\}", r"\textbackslash{}z"):
+        assert escaped in text
+    assert "% model tiny: fingerprint 0123456789abcdef" in text
+    columns = [line.count(" & ") for line in body if line.endswith(r"\\")]
+    assert set(columns[:3]) == {1}
+
+
+@given(st.text(max_size=40))
+def test_latex_text_is_balanced_and_holds_nothing_active(text):
+    escaped = latex.escape(text)
+    assert balanced(escaped)
+    bare = re.sub(r"\\(?:text[a-z]+\{\}|[{}$&#_%])", "", escaped)
+    assert not set(bare) & set("\\$&#_%~^|<>")
+    assert not re.match(r"[\[*]", escaped), "after the end of a row these would be its options"
+
+
+def test_json_is_whole(document):
+    told = json.loads(FORMS[".json"](document))
+    assert told["provenance"]["models"] == {"tiny": "0123456789abcdef"}
+    assert told["per_unit"][NASTY] == VALUES[NASTY]
+    assert told["rows"][1]["measures"]["nDCG@10"]["mean"] == pytest.approx(sum((i % 7) / 7 for i in range(20)) / 20)
+    assert told["pairs"][0]["run"] == "_b"
+    assert told["seconds"] == {NASTY: 0.5, "_b": 20.0}
+
+
+@pytest.mark.parametrize("ending", FORMS)
+def test_the_ending_chooses_the_form_and_an_older_file_goes(document, tmp_path, ending):
+    file = tmp_path / f"report{ending.upper()}"
+    file.write_text("old")
+    write_report(document, file)
+    assert file.read_text(encoding="utf-8") == FORMS[ending](document)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_where_no_report_can_go_is_found_before_the_work(tmp_path, monkeypatch):
+    for name, reason in (("r.pdf", "ends in one of: .md, .html, .tex, .json"), ("none/r.md", "folder that exists")):
+        with pytest.raises(InputError, match=reason):
+            check_report(tmp_path / name)
+    monkeypatch.setattr("eval.reports.registry.find_spec", lambda _: None)
+    with pytest.raises(UnavailableError, match=r"pip install 'ses\[eval\]'"):
+        check_report(tmp_path / "r.html")
+    check_report(Path(tmp_path / "r.md"))

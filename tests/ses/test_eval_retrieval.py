@@ -1,0 +1,114 @@
+"""`ses eval retrieval`, `score` and `tune` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.ses.test_cli import fails, ses
+from tests.tiny import make_model, papers
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A model and a BEIR folder of 60 papers; 24 queries want the paper whose title they are, in two splits."""
+    folder = tmp_path_factory.mktemp("home")
+    make_model(folder / "model")
+    beir = folder / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    written = papers(60)
+    rows = [{"_id": paper.id, "title": paper.title, "text": paper.abstract} for paper in written]
+    (beir / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[3]]))
+    queries = [{"_id": f"q{n}", "text": paper.title} for n, paper in enumerate(written[:24])]
+    (beir / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    for split, some in (("train", range(16)), ("test", range(16, 24))):
+        lines = [f"q{n}\t{written[n].id}\t1" for n in some]
+        (beir / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + "\n".join(lines) + "\n")
+    topics = "".join(f'<topic number="q{n}"><question>{written[n].title}</question></topic>' for n in range(3))
+    (folder / "topics.xml").write_text(f"<topics>{topics}</topics>")
+    # q0 knows its paper from round 1; for q1 and q2 it was judged in round 2; nothing was judged for q9.
+    judged = [f"q0 1 {written[0].id} 1", f"q0 2 {written[5].id} 1", f"q1 2 {written[1].id} 1"]
+    judged += [f"q2 2 {written[2].id} 1", "q2 2 gone 1"]
+    (folder / "qrels").write_text("\n".join(judged) + "\n")
+    return folder
+
+
+def told(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_modes_fusions_and_measures_are_compared_and_runs_scored_again(home):
+    modes = [part for mode in ("lexical", "hybrid", "vector", "exact") for part in ("--mode", mode)]
+    fusions = ["--fusion", "minmax", "--fusion", "rrf@20"]
+    asked = [*modes, *fusions, "--measure", "mrr@10", "--measure", "P@1", "--run", home / "runs", "--json"]
+    answer = told(ses(home, "eval", "retrieval", "--data", home / "beir", "--model", home / "model", *asked))
+    rows = {row["mode"]: row["measures"] for row in answer["rows"]}
+    assert list(rows) == ["lexical", "hybrid-minmax", "hybrid-rrf@20", "vector", "exact"]
+    assert list(rows["lexical"]) == ["MRR@10", "P@1"]
+    assert rows["exact"]["MRR@10"]["mean"] == pytest.approx(rows["vector"]["MRR@10"]["mean"], abs=0.05)
+    assert answer["left_out"]["documents_duplicated"] == 1
+    runs = [home / "runs" / f"{mode}.trec" for mode in rows]
+    again = told(
+        ses(home, "eval", "score", *runs, "--qrels", home / "beir/qrels/test.tsv", "--measure", "RR@10", "--json")
+    )
+    assert [row["measures"]["MRR@10"] for row in again["rows"]] == [row["MRR@10"] for row in rows.values()]
+
+
+def test_topics_and_rounds(home):
+    options = ["--topics", home / "topics.xml", "--qrels", home / "qrels", "--corpus", "beir", "--path", home / "beir"]
+    options += ["--rounds", "2", "--mode", "exact", "--run", home / "rounds", "--model", home / "model", "--json"]
+    answer = told(ses(home, "eval", "retrieval", *options))
+    assert answer["index"] is None
+    assert answer["rounds"] == "2"
+    assert answer["left_out"]["judged_documents_absent"] == 1
+    lines = [line.split() for line in (home / "rounds/exact.trec").read_text().splitlines()]
+    assert {line[0] for line in lines} == {"q0", "q1", "q2"}
+    assert "p00000" not in [line[2] for line in lines if line[0] == "q0"]
+    assert "p00000" in [line[2] for line in lines if line[0] == "q1"]
+    (home / "run").write_text("q0 Q0 p00000 1 2 t\nq0 Q0 p00005 2 1 t\n")
+    score = ["eval", "score", home / "run", "--qrels", home / "qrels", "--rounds", "2", "--measure", "mrr"]
+    assert told(ses(home, *score, "--json"))["rows"][0]["measures"]["MRR"]["mean"] == pytest.approx(1 / 3)
+    assert "2 without results" in (shown := ses(home, *score).stdout)
+    assert "1 judged before dropped" in shown
+
+
+def test_tuned_settings_go_from_train_to_test_and_into_search(home):
+    tuned = home / "tuned.json"
+    options = ["--data", home / "beir", "--split", "train", "--test-split", "test", "--folds", "2", "--output", tuned]
+    answer = told(ses(home, "eval", "tune", *options, "--model", home / "model", "--json"))
+    assert [row["settings"] for row in answer["results"]][2:] == ["default on test", "tuned on test"]
+    assert len(answer["by_fold"]) == 2
+    written = json.loads(tuned.read_text())
+    assert written["fitted"]["fingerprint"] == answer["fingerprint"]
+    written |= {"fusion": "zscore", "weights": {"lexical": 0.25, "prx": 0.75}, "rank_constant": None}
+    tuned.write_text(json.dumps(written))
+    same = ["--fusion", "zscore", "--weight", "lexical=.25", "--weight", "prx=.75"]
+    by_file, by_hand, default, beside = (
+        told(ses(home, "search", "virus lung cell", *given, "--json"))
+        for given in (["--tuned", tuned], same, [], ["--tuned", tuned, "--fusion", "minmax"])
+    )
+    assert (by_file["fusion"], by_file["hits"]) == ("zscore", by_hand["hits"])
+    assert by_file["hits"] != default["hits"]
+    assert beside["fusion"] == "minmax"
+    scored = told(
+        ses(home, "eval", "retrieval", "--data", home / "beir", "--model", home / "model", "--tuned", tuned,
+            "--mode", "hybrid", "--json")
+    )  # fmt: skip
+    assert [row["mode"] for row in scored["rows"]] == ["hybrid"]
+
+
+def test_what_does_not_go_together(home):
+    data, topics = ["--data", home / "beir"], ["--topics", home / "topics.xml"]
+    retrieval = ["eval", "retrieval"]
+    fails(ses(home, *retrieval), 2, "either --data, or --topics")
+    fails(ses(home, *retrieval, *data, *topics), 2, "either --data, or --topics")
+    fails(ses(home, *retrieval, *topics), 2, "say --qrels FILE and --corpus NAME")
+    fails(ses(home, *retrieval, *data, "--rounds", "1"), 2, "--rounds, --path and --topic-field go with --topics")
+    fails(ses(home, *retrieval, *data, "--measure", "F1"), 2, "no measure 'F1'")
+    fails(ses(home, *retrieval, *data, "--fusion", "borda"), 2, "no fusion 'borda'")
+    fails(ses(home, *retrieval, "--data", "irds:beir/x"), 3, "pip install ir_datasets")
+    fails(ses(home, "eval", "tune", *data, "--test-split", "test", "--output", home / "x"), 2, "another split")
+    fails(ses(home, "eval", "tune", *data, "--output", home / "absent/x"), 2, "no folder for")
+    fails(ses(home, "search", "virus", "--tuned", home / "qrels"), 2, "holds no tuned settings")
