@@ -152,7 +152,7 @@ def test_s2ands_files_and_the_command(s2and, tmp_path):
     run = CliRunner().invoke(eval_, ["authors", "--data", str(s2and), "--embeddings", str(file), "--json"])
     assert run.exit_code == 0, run.output
     row = json.loads(run.stdout)["rows"][0]
-    assert (row["data"], row["measures"]["B3 F1"]["mean"], row["counts"]["signatures_without_author"]) == ("qian", 1, 1)
+    assert (row["set"], row["measures"]["B3 F1"]["mean"], row["counts"]["signatures_without_author"]) == ("qian", 1, 1)
 
 
 def test_files_of_another_form_are_refused(s2and, tmp_path):

@@ -1,0 +1,120 @@
+"""Suites: what is run, what is taken from the cache, and what the table tells."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError
+from encoders.encoder import load_encoder
+from encoders.formats import Format
+from eval.bootstrap import Interval
+from eval.embedder import by_encoder
+from eval.outcome import Outcome
+from eval.suites.base import WORDS, Bench, Entry, data_hash, run_suite
+from eval.suites.registry import SUITES
+from eval.suites.samples import read_citations, read_numbered
+from eval.suites.synthetic import made_up_papers
+from eval.suites.words import Words
+from tests.ses.test_cli import fails, ses
+from tests.tiny import make_model
+
+
+@pytest.fixture
+def bench(tmp_path):
+    encoder = load_encoder(str(make_model(tmp_path / "model")), cache_dir=tmp_path / "cache", precision="fp32")
+    return Bench(tmp_path, encoder, by_encoder(encoder), tmp_path / "work")
+
+
+def test_entries_are_run_once_for_each_system_and_state_of_the_data(bench, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "papers").write_text("one")
+    ran = []
+
+    def by(system):
+        return lambda given: ran.append(system) or Outcome({"m": Interval(0.1, 0.2, 0.3)}, {"m": {"q": 0.2}}, {"n": 1})
+
+    both = Entry("both", "m", ("data",), by("vectors"), by("words"))
+    only = Entry("only", "m", ("data/papers",), by("vectors"))
+
+    def run(system):
+        return list(run_suite([both, only], bench, system, tmp_path / "found"))
+
+    first, again = run("model a"), run("model a")
+    assert [one.cached for one in (*first, *again)] == [False, False, True, True]
+    assert [one.outcome for one in first] == [one.outcome for one in again]
+    assert [one.entry.name for one in run(WORDS)] == ["both"]
+    assert ran == ["vectors", "vectors", "words"]
+    run("model b")
+    (tmp_path / "data" / "papers").write_text("two")
+    run("model a")
+    assert len(ran) == 7
+    for file in (tmp_path / "found").iterdir():
+        file.write_text("{}")
+    run("model a")
+    assert len(ran) == 9
+    with pytest.raises(InputError, match=r"needs .*nowhere, which is not there"):
+        data_hash(tmp_path, ["nowhere"])
+
+
+@pytest.mark.parametrize("entry", SUITES["smoke"], ids=lambda entry: entry.name)
+def test_the_smoke_suite_runs_with_any_model(entry, bench):
+    for run in (entry.by_vectors, entry.by_words):
+        if run:
+            cell = run(bench).cells[entry.measure]
+            assert -1 <= cell.low <= cell.mean <= cell.high <= 1
+
+
+def test_made_up_papers_are_the_same_everywhere_and_cite_their_own_topic():
+    papers = made_up_papers()
+    assert papers == made_up_papers()
+    topics = {paper.id: paper.topic for paper in papers}
+    assert len(topics) == 120
+    assert all(topics[other] == paper.topic for paper in papers for other in paper.references)
+
+
+def test_words_are_bm25s():
+    texts = ["viruses spread", "the virus and the lung", "ocean"]
+    scores = Words(texts).scores("virus virus")
+    # Okapi: idf of a word in two of three texts is below 0 and is set to a fourth of the mean idf.
+    idf = {"virus": math.log(1.5) - math.log(2.5), "other": math.log(2.5) - math.log(1.5)}
+    idf["virus"] = 0.25 * (idf["virus"] + 5 * idf["other"]) / 6
+    mean = (2 + 5 + 1) / 3
+    expected = [idf["virus"] * 2.5 / (1 + 1.5 * (0.25 + 0.75 * length / mean)) for length in (2, 5)]
+    np.testing.assert_allclose(scores, [*expected, 0])
+
+
+def test_samples_are_drawn_from_real_papers_and_no_answer_is_among_the_others(data_dir):
+    data = read_citations(data_dir / "train" / "synergy.jsonl.xz", queries=20)
+    assert len(data.qrels.gains) == 20
+    for query, judged in data.qrels.gains.items():
+        assert (sum(judged.values()), len(judged), query in judged) == (5, 30, False)
+        assert {query, *judged} <= data.papers.keys()
+    numbers = read_numbered(data_dir / "train" / "conf.jsonl.xz", "citations", count=30, log=True)
+    assert (len(numbers.train), len(numbers.test), len(numbers.targets)) == (20, 10, 30)
+    assert numbers.targets.min() >= 0
+    assert len({text.id for text in (*numbers.train, *numbers.test)}) == 30
+
+
+def test_the_command_shows_a_table_and_writes_a_report(tmp_path):
+    model = make_model(tmp_path / "model")
+    done = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--report", tmp_path / "out.md", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["entry"] for row in rows] == [f"{entry.name}: {entry.measure}" for entry in SUITES["smoke"]]
+    assert rows[0]["measures"].keys() == {"BM25", str(model)}
+    assert "Made-up queries, retrieval: nDCG@10" in (tmp_path / "out.md").read_text()
+    again = ses(tmp_path, "eval", "suite", "smoke", "--model", model)
+    assert again.stderr.count("from the cache") == 6
+    fails(
+        ses(tmp_path, "eval", "suite", "offline"), 2, "Say where the data of the suite offline is, with --data FOLDER"
+    )
+    fails(ses(tmp_path, "eval", "suite", "all"), 2, "There is no suite 'all'; choose one of smoke, offline.")
+    fails(ses(tmp_path, "eval", "suite", "offline", "--data", tmp_path), 2, "which is not there; give its folder")
+
+
+def test_no_texts_give_no_vectors(bench):
+    assert bench.embed([], Format.PRX).matrix.shape == (0, 64)
