@@ -26,7 +26,7 @@ REGRESSOR_GRID = tuple(10.0**power for power in range(-4, 3))
 FOLDS = 3
 SEED = 42
 
-ONE_CORE = 2_000_000
+ONE_CORE = 250_000
 """Numbers to train on, times labels, up to which starting processes takes longer than it saves."""
 
 Loss = Literal["squared_hinge", "hinge"]

@@ -13,10 +13,12 @@ from eval.suites.retrieval import retrieval_entries
 if TYPE_CHECKING:
     import numpy as np
 
+    from eval.labelled import Labelled
     from eval.screening import Review
 
 _REVIEWS = "eval/systematic-reviews.tar.xz"
 _GOLD = "eval/goldstandard-reviewers.tar.xz"
+_OHSUMED = "train/ohsumed.jsonl.xz"
 _DRAWN = 6_000
 """Papers of a probe: enough that its interval is about a point wide, few enough to be encoded in two minutes."""
 
@@ -50,14 +52,32 @@ def _gold_standard(bench: Bench) -> Outcome:
     return evaluate_gold_standard(read_gold_standard(bench.data / _GOLD), bench.embed)
 
 
-def _labelled(path: str, label: str, part: str) -> Callable[[Bench], Outcome]:
-    def run(bench: Bench) -> Outcome:
-        from eval.labelled import read_labelled
-        from eval.miread import evaluate_miread
+def _classes(bench: Bench) -> tuple[Labelled, np.ndarray]:
+    from eval.labelled import read_labelled
 
-        return evaluate_miread(read_labelled(bench.data / path, label=label), bench.embed)[part]
+    data = read_labelled(bench.data / _OHSUMED)
+    return data, bench.embed(list(data.papers), Format.CLF).of([text.id for text in data.papers])
 
-    return run
+
+def _probe(bench: Bench) -> Outcome:
+    from eval.miread import probe
+
+    data, matrix = _classes(bench)
+    return probe(matrix, data.classes, data.test)
+
+
+def _clusters(bench: Bench) -> Outcome:
+    from eval.miread import cluster
+
+    data, matrix = _classes(bench)
+    return cluster(matrix, data.classes, (len(set(data.classes)),))
+
+
+def _pairs(bench: Bench) -> Outcome:
+    from eval.miread import pair
+
+    data, matrix = _classes(bench)
+    return pair(matrix, data.labels)
 
 
 def _regression(path: str, name: str, *, log: bool) -> Callable[[Bench], Outcome]:
@@ -121,20 +141,20 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "OHSUMED, 23 classes, probe",
         "accuracy",
-        ("train/ohsumed.jsonl.xz",),
-        _labelled("train/ohsumed.jsonl.xz", "label", "probe"),
+        (_OHSUMED,),
+        _probe,
     ),
     Entry(
         "OHSUMED, clusters",
         "NMI k=23",
-        ("train/ohsumed.jsonl.xz",),
-        _labelled("train/ohsumed.jsonl.xz", "label", "clusters"),
+        (_OHSUMED,),
+        _clusters,
     ),
     Entry(
         "OHSUMED, pairs of a class",
         "AP",
-        ("train/ohsumed.jsonl.xz",),
-        _labelled("train/ohsumed.jsonl.xz", "label", "pairs"),
+        (_OHSUMED,),
+        _pairs,
     ),
     Entry(
         "Citation counts of conference papers",
