@@ -100,7 +100,9 @@ def effect_size(values_a: Sequence[float], values_b: Sequence[float]) -> float |
     differences = -paired_differences(values_a, values_b)
     if not differences.any():
         return 0.0
-    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
+    # To 1 at most, since the squares of the smallest numbers would vanish; the ratio stays the same.
+    differences = differences / np.abs(differences).max()
+    if np.ptp(differences) <= ROUNDING:
         return None
     return float(differences.mean() / differences.std(ddof=1))
 

@@ -117,3 +117,7 @@ def test_effect_size():
 def test_what_can_not_be_tested(call, reason):
     with pytest.raises(InputError, match=reason):
         call()
+
+
+def test_the_smallest_differences_have_an_effect_size_too():
+    assert effect_size([0.0, 0.0], [0.0, 2.2250738585072014e-308]) == pytest.approx(effect_size([0, 0], [0, 1]))
