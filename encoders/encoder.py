@@ -101,30 +101,32 @@ class Encoder:
     def _looked_up(self, prompts: Sequence[str], heads: tuple[str, ...], like: Format) -> dict[str, np.ndarray]:
         import numpy as np
 
-        keys = {head: [self._key(prompt, head) for prompt in prompts] for head in heads}
+        keys = {head: self._keys(prompts, head) for head in heads}
         known = self.cache.get([key for of_head in keys.values() for key in of_head]) if self.cache else {}
-        missing: dict[str, None] = {}
-        for row, prompt in enumerate(prompts):
-            if any(keys[head][row] not in known for head in heads):
-                missing[prompt] = None
+        # And where each stands; a text that comes twice is run once.
+        missing = {
+            prompt: row for row, prompt in enumerate(prompts) if any(keys[head][row] not in known for head in heads)
+        }
         if missing:
             made = self._run(list(missing), heads, like)
             fresh = {
-                self._key(prompt, head): vector
-                for head, rows in made.items()
-                for prompt, vector in zip(missing, rows, strict=True)
+                keys[head][row]: vector
+                for head, vectors in made.items()
+                for row, vector in zip(missing.values(), vectors, strict=True)
             }
             if self.cache:
                 self.cache.put(fresh)
             known |= fresh
-        vectors = {head: np.empty((len(prompts), self.card.dimension), dtype=np.float32) for head in heads}
-        for head, rows in vectors.items():
+        found = {head: np.empty((len(prompts), self.card.dimension), dtype=np.float32) for head in heads}
+        for head, rows in found.items():
             for row, key in enumerate(keys[head]):
                 rows[row] = known[key]
-        return vectors
+        return found
 
-    def _key(self, prompt: str, head: str) -> bytes:
-        return cache_key(prompt, self.card.fingerprint, f"{self.runtime}-v{GRAPH_VERSION}-{self.long_text}-{head}")
+    def _keys(self, prompts: Sequence[str], head: str) -> list[bytes]:
+        # The fingerprint is a hash over the whole card: once, and not for every text.
+        fingerprint, made_by = self.card.fingerprint, f"{self.runtime}-v{GRAPH_VERSION}-{self.long_text}-{head}"
+        return [cache_key(prompt, fingerprint, made_by) for prompt in prompts]
 
     def _run(self, prompts: Sequence[str], heads: tuple[str, ...], like: Format) -> dict[str, np.ndarray]:
         import numpy as np

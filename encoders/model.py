@@ -83,14 +83,14 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     import numpy as np
 
     weights, card = model.read(), model.card
-    every = tuple(dict.fromkeys(card.heads.values()))
-    missing = sorted(_used(card, weights, every) - set(weights))
-    surplus = sorted(set(weights) - _used(card, weights, every) - _ignored(weights))
+    every, wanted = (_used(card, weights, some) for some in (tuple(dict.fromkeys(card.heads.values())), heads))
+    missing = sorted(every - set(weights))
+    surplus = sorted(set(weights) - every - _ignored(weights))
     if missing or surplus:
         told = [f"lack {_listed(missing)}"] if missing else []
         told += [f"hold {_listed(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
         raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(told)}.")
-    used = {name: weights[name] for name in weights if name in _used(card, weights, heads)}
+    used = {name: array for name, array in weights.items() if name in wanted}
     broken = [name for name, array in used.items() if not np.isfinite(array).all()]
     if broken:
         raise InputError(
