@@ -6,14 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from corpora.lines import bounded_lines
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
-
-LONGEST_RECORD = 16 << 20
-"""In bytes for a line, in characters for an item of an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +36,8 @@ def read_lines(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
     Yields:
         Every object, and a rejection for every line that is none.
     """
-    number = 0
-    while raw := stream.readline(LONGEST_RECORD):
-        number += 1
-        if len(raw) == LONGEST_RECORD and not raw.endswith(b"\n"):
-            while raw and not raw.endswith(b"\n"):
-                raw = stream.readline(LONGEST_RECORD)
-            yield Rejected(number, f"The line is longer than {LONGEST_RECORD >> 20} MiB.")
-        elif raw := raw.removeprefix(b"\xef\xbb\xbf").strip():
-            yield _parse(number, raw)
+    for line in bounded_lines(stream):
+        yield line if isinstance(line, Rejected) else _parse(line.number, line.raw)
 
 
 def _parse(number: int, raw: bytes) -> JsonObject | Rejected:

@@ -7,7 +7,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Literal
 
-from corpora.json_lines import LONGEST_RECORD, JsonObject, as_object
+from corpora.json_lines import JsonObject, as_object
+from corpora.lines import LONGEST_RECORD
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:

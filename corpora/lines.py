@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.json_lines import LONGEST_RECORD
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
+
+LONGEST_RECORD = 16 << 20
+"""In bytes for a line, in characters for an item of an array."""
 
 
 @dataclass(frozen=True, slots=True)
