@@ -6,11 +6,11 @@ import json
 import shutil
 import tempfile
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.installed import installed_version
 from encoders.formats import Format
 from encoders.layouts.exported import EXPORT_FILE, card_to_json
 from encoders.layouts.own_card import CARD_FILE
@@ -87,7 +87,7 @@ def _write(model: Model, folder: Path, runtime: Runtime, precision: Precision, f
         "precision": precision,
         "graphs": graphs,
         "checks": _checks(model, folder, runtime, tokenizer, graphs),
-        "made_with": {package: found for package in _VERSIONS if (found := _version(package))},
+        "made_with": {package: found for package in _VERSIONS if (found := installed_version(package))},
     }
     (folder / EXPORT_FILE).write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
@@ -124,10 +124,3 @@ def _checks(
         found = run_texts(runtime.load(folder / graph["folder"], 0), tokenizer, model.card, texts)
         vectors |= {head: rows.tolist() for head, rows in zip(graph["heads"], found, strict=True)}
     return {"texts": texts, "vectors": vectors}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

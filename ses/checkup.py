@@ -5,10 +5,10 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import SesError, UnavailableError
+from corpora.installed import installed_version
 from encoders.registry import find_model
 from search_plugin.engines.registry import connect
 from ses.origins import Origin, origins
@@ -132,9 +132,9 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
         missing |= any(check.problem for check in models.values())
         troubles += engine.troubles
     return Checkup(
-        ses=_version("ses") or "not installed as a package",
+        ses=installed_version("ses") or "not installed as a package",
         python=platform.python_version(),
-        parts=tuple(Part(package, extra, _version(package)) for package, extra in PARTS.items()),
+        parts=tuple(Part(package, extra, installed_version(package)) for package, extra in PARTS.items()),
         settings=shown,
         model=model,
         index_models=models,
@@ -165,10 +165,3 @@ def _model_told(index: IndexDiagnosis, models: Mapping[str, ModelCheck]) -> list
             f"({check.fingerprint}); bring that one back, or index again with --fresh."
         ]
     return []
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

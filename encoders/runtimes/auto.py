@@ -14,10 +14,10 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError, UnavailableError
+from corpora.installed import installed_version
 from encoders.runtimes.base import Precision, Runtime, Session, Source, is_installed
 from encoders.runtimes.cuda import has_device
 from encoders.runtimes.processor import processor
@@ -155,13 +155,7 @@ def _version(runtimes: Sequence[Runtime], precision: Precision, threads: int) ->
 
 def _versions(package: str) -> list[str]:
     """Return the versions of a package and of its build for GPUs, which for onnxruntime has a name of its own."""
-    found = []
-    for name in (package, f"{package}-gpu"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return found
+    return [f"{name} {found}" for name in (package, f"{package}-gpu") if (found := installed_version(name))]
 
 
 def _candidates(runtimes: Iterable[Runtime], precision: Precision) -> Candidates:

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.installed import installed_version
 from encoders.weights import sha256_of
 from eval.report import Table, printable
 
@@ -116,7 +116,7 @@ def gather_provenance(
         runtime=runtime,
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
-        packages={name: number for name in PACKAGES if (number := _version(name))},
+        packages={name: number for name in PACKAGES if (number := installed_version(name))},
         settings=dict(settings or {}),
     )
 
@@ -141,10 +141,3 @@ def data_hash(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}.") from error
     return hashlib.sha256(listed.encode(errors="surrogateescape")).hexdigest()
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

@@ -144,7 +144,7 @@ def test_its_files_are_made_anew_if_what_is_installed_changes(monkeypatch):
     absent = fake("absent", packages=("no_such_package",))
     assert version(one, absent) == first
     seen = {first, version(one, other), version(one, threads=2)}
-    monkeypatch.setattr(auto, "version", lambda name: "99.0")
+    monkeypatch.setattr(auto, "installed_version", lambda name: "99.0")
     seen.add(version(one))
     monkeypatch.setattr(auto, "processor", lambda: ("another", 4, "avx512"))
     seen.add(version(one))
