@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import orjson
-
 from corpora.errors import InputError
 from eval.judgments import Qrels, read_qrels
-from eval.textfile import bad_line, numbered_lines
+from eval.textfile import bad_line, json_of, numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +70,7 @@ class BeirFolder:
         """
         texts: dict[str, str] = {}
         for number, line in numbered_lines(self._queries):
-            query, text = _query(line, self._queries, number)
+            query, text = read_query(line, self._queries, number, "query")
             if query in texts:
                 raise bad_line(self._queries, number, f"the query id {query} came before; keep one line of it")
             texts[query] = text
@@ -103,12 +101,9 @@ class BeirFolder:
         return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))
 
 
-def _query(line: bytes, path: Path, number: int) -> tuple[str, str]:
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise bad_line(path, number, f"this is not JSON ({error})") from error
-    match record:
+def read_query(line: bytes, path: Path, number: int, what: str) -> tuple[str, str]:
+    """Return a line's id and text, or raise `InputError`, which calls it `what`, where it has none."""
+    match json_of(line, path, number):
         case {"_id": str(query), "text": str(text)} if query:
             return query, text
-    raise bad_line(path, number, 'a query is an object with the strings "_id" and "text"')
+    raise bad_line(path, number, f'a {what} is an object with the strings "_id" and "text"')

@@ -85,13 +85,13 @@ def compare_runs(
     values = {label: one.per_query for label, one in scores.items()}
     counts = {
         "queries": len(qrels.gains),
-        "queries_without_relevant": sum(all(gain <= 0 for gain in gains.values()) for gains in qrels.gains.values()),
+        "queries_without_relevant": qrels.without_relevant,
     }
     if texts is not None:
         counts["queries_without_text"] = len(qrels.gains.keys() - texts.keys())
     unknown = None
     if corpus_ids is not None:
-        judged = {document for gains in qrels.gains.values() for document in gains}
+        judged = qrels.documents
         ranked = {document for run in runs.values() for found in run.rankings.values() for document, _ in found}
         unknown = (judged | ranked).difference(corpus_ids)
         counts["judged_documents_not_in_the_corpus"] = len(judged & unknown)

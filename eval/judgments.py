@@ -34,7 +34,7 @@ class Qrels:
     iterations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in {*self.gains, *(document for judged in self.gains.values() for document in judged)}:
+        for name in self.gains.keys() | self.documents:
             # Most ids are seen to be sound at a glance; a closer look takes ten times as long.
             if not name.isascii() or not name or "\0" in name:
                 require_id(name)
@@ -44,6 +44,16 @@ class Qrels:
                     raise InputError(
                         f"Query {query}, document {document}: the gain {gain} is outside ±{LARGEST_GAIN:,}; rescale it."
                     )
+
+    @property
+    def documents(self) -> set[str]:
+        """Every document that is judged for any query."""
+        return {document for judged in self.gains.values() for document in judged}
+
+    @property
+    def without_relevant(self) -> int:
+        """How many queries have no relevant document."""
+        return sum(all(gain <= 0 for gain in judged.values()) for judged in self.gains.values())
 
 
 def read_qrels(path: Path) -> Qrels:

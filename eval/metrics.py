@@ -186,7 +186,7 @@ def evaluate(
             str(measure): {query: measure.value(answers.get(query, {})) for query in qrels.gains} for measure in wanted
         },
         without_results=dropped["everything"],
-        without_relevant=sum(all(gain <= 0 for gain in judged.values()) for judged in qrels.gains.values()),
+        without_relevant=qrels.without_relevant,
         unjudged=len(run.rankings.keys() - qrels.gains.keys()),
         same_id_dropped=dropped["same_id"],
         seen_dropped=dropped["seen"],

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 
@@ -28,8 +28,6 @@ SEED = 42
 
 ONE_CORE = 250_000
 """Numbers to train on, times labels, up to which starting processes takes longer than it saves."""
-
-Loss = Literal["squared_hinge", "hinge"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -219,7 +219,7 @@ def scored(
 
 def absent_from(index: Index, judged: JudgedQueries) -> int:
     """Return how many judged documents an index does not hold: no search can find them."""
-    documents = {document for gains in judged.qrels.gains.values() for document in gains}
+    documents = judged.qrels.documents
     remaining = iter(documents)
     present = 0
     while some := list(islice(remaining, LOOKED_UP)):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import codecs
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from corpora.errors import InputError, UnavailableError
+from corpora.json_lines import read_lines
+from corpora.opening import open_binary
+from corpora.paper import Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,6 +51,33 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     yield number, content.rstrip(b"\r\n")
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}.") from error
+
+
+def json_of(line: bytes, path: Path, number: int) -> Any:
+    """Return the JSON value of a line, or raise `InputError` where it is none."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise bad_line(path, number, f"this is not JSON ({error})") from error
+
+
+def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file of JSON lines, plain or compressed, with the numbers of their lines.
+
+    Args:
+        path: The file.
+
+    Yields:
+        Line number and object.
+
+    Raises:
+        InputError: If the file can't be read, or a line is no object.
+    """
+    with open_binary(path) as stream:
+        for item in read_lines(stream):
+            if isinstance(item, Rejected):
+                raise InputError(f"{path}, line {item.line}: {item.reason}")
+            yield item.line, item.members
 
 
 def decode(field: bytes, path: Path, number: int) -> str:

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-import orjson
-
 from corpora.errors import InputError
 from corpora.opening import open_binary
-from eval.beir import JudgedQueries
+from eval.beir import JudgedQueries, read_query
 from eval.textfile import LONGEST_LINE, bad_line, decode, require_id
 
 if TYPE_CHECKING:
@@ -78,14 +76,8 @@ def _topics(path: Path) -> Iterator[tuple[int, str, Topic]]:
 
 
 def _json(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise bad_line(path, number, f"this is not JSON ({error})") from error
-    match record:
-        case {"_id": str(query), "text": str(text)} if query:
-            return query, {"text": text}
-    raise bad_line(path, number, 'a topic is an object with the strings "_id" and "text"')
+    query, text = read_query(line, path, number, "topic")
+    return query, {"text": text}
 
 
 def _row(path: Path, number: int, line: bytes) -> tuple[str, Topic]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from corpora.errors import InputError
 from eval.embedder import Text
 from eval.judgments import Qrels
-from eval.textfile import bad_line, numbered_lines
+from eval.textfile import bad_line, json_of, numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -146,10 +144,7 @@ def _papers(path: Path, key: str) -> dict[str, Text]:
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in numbered_lines(path):
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise bad_line(path, number, f"this is not JSON ({error})") from error
+        row = json_of(line, path, number)
         if not isinstance(row, dict):
             raise bad_line(path, number, "this is no JSON object")
         yield number, row

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError
-from corpora.json_lines import read_lines
-from corpora.opening import COMPRESSED_SUFFIXES, find_compressed, open_binary
-from corpora.paper import Rejected
+from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
 from eval.judgments import Qrels
-from eval.textfile import bad_line
+from eval.textfile import bad_line, json_objects
 
 RELATIONS = ("cite", "co-cite")
 RERANKED = frozenset({"Search", "TRECCOVID_SciRepEval"})
@@ -94,7 +92,7 @@ def read_classification(folder: Path, name: str) -> Classification:
     papers: dict[str, Text] = {}
     gold: dict[str, frozenset[str]] = {}
     kinds = set()
-    for number, members in _objects(path):
+    for number, members in json_objects(path):
         text = _new(papers, path, number, members, "paper")
         value = members.get("label")
         kinds.add(type(value))
@@ -130,7 +128,7 @@ def read_links(folder: Path, name: str) -> Links:
     papers: dict[str, Text] = {}
     linked: dict[str, dict[str, frozenset[str]]] = {relation: {} for relation in RELATIONS}
     judged: dict[str, dict[str, int]] = {}
-    for number, members in _objects(path):
+    for number, members in json_objects(path):
         text = _new(papers, path, number, members, "paper")
         if members.get("score"):
             judged[text.id] = _gains(path, number, members["score"])
@@ -162,10 +160,10 @@ def read_searches(folder: Path, name: str) -> Searches:
     queries: dict[str, Text] = {}
     gains: dict[str, dict[str, int]] = {}
     path = _file(folder, name, _PAPERS)
-    for number, members in _objects(path):
+    for number, members in json_objects(path):
         _new(corpus, path, number, members, "paper")
     path = _file(folder, name, "_queries_test.json")
-    for number, members in _objects(path):
+    for number, members in json_objects(path):
         # Parts with [SEP] between are put together again with the model's own separator.
         first, _, rest = str(members.get("query") or "").partition("[SEP]")
         parts = {"title": first, "abstract": rest}
@@ -180,7 +178,7 @@ def read_searches(folder: Path, name: str) -> Searches:
 
 def _labels(path: Path) -> tuple[Text, ...]:
     labels: dict[str, Text] = {}
-    for number, members in _objects(path):
+    for number, members in json_objects(path):
         names = members.get("name")
         title = names[0] if isinstance(names, list) and names else names
         _new(
@@ -194,7 +192,7 @@ def _labels(path: Path) -> tuple[Text, ...]:
 
 
 def _matched(path: Path, papers: tuple[str, ...]) -> dict[str, frozenset[str]]:
-    found = [_ids(path, number, members, "candidate") for number, members in _objects(path)]
+    found = [_ids(path, number, members, "candidate") for number, members in json_objects(path)]
     if len(found) != len(papers):
         raise InputError(f"{path} has {len(found):,} lines for {len(papers):,} papers: they must be the same papers.")
     return dict(zip(papers, found, strict=True))
@@ -202,11 +200,11 @@ def _matched(path: Path, papers: tuple[str, ...]) -> dict[str, frozenset[str]]:
 
 def _patient_links(patients: Path, path: Path) -> Links:
     candidates: dict[str, Text] = {}
-    for number, members in _objects(patients):
+    for number, members in json_objects(patients):
         _new(candidates, patients, number, members, "patient")
     queries: dict[str, Text] = {}
     linked: dict[str, frozenset[str]] = {}
-    for number, members in _objects(path):
+    for number, members in json_objects(path):
         text = _new(queries, path, number, members, "query")
         linked[text.id] = _ids(path, number, members, "patient")
         if not linked[text.id]:
@@ -219,14 +217,6 @@ def _file(folder: Path, name: str, suffix: str) -> Path:
     if found is None:
         raise InputError(f"There is no {name}{suffix} in {folder}; its sets are: {', '.join(find_sets(folder))}.")
     return found
-
-
-def _objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with open_binary(path) as stream:
-        for item in read_lines(stream):
-            if isinstance(item, Rejected):
-                raise InputError(f"{path}, line {item.line}: {item.reason}")
-            yield item.line, item.members
 
 
 def _new(texts: dict[str, Text], path: Path, number: int, members: Mapping[str, Any], key: str) -> Text:

@@ -74,15 +74,10 @@ def _chained(paths: Sequence[Path]) -> Iterator[Row]:
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
-    from corpora.json_lines import read_lines
-    from corpora.opening import open_binary
-    from corpora.paper import Rejected
+    from eval.textfile import json_objects
 
-    with open_binary(path) as stream:
-        for line in read_lines(stream):
-            if isinstance(line, Rejected):
-                raise InputError(f"{path}, line {line.line}: {line.reason}")
-            yield line.members
+    for _, row in json_objects(path):
+        yield row
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:

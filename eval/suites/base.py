@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from eval.bootstrap import Interval
 from eval.outcome import Outcome
+from eval.reports.provenance import data_hash
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
@@ -94,11 +95,13 @@ def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) 
     Raises:
         InputError: If data is missing.
     """
-    for entry in entries:
-        run = entry.by_words if system == WORDS else entry.by_vectors
-        if run is None:
-            continue
-        path = cache / f"{_key(entry, bench.data, system)}.json"
+    # That data is missing is found before hours go into the entries that have theirs.
+    asked = [
+        (entry, run, cache / f"{_key(entry, bench.data, system)}.json")
+        for entry in entries
+        if (run := entry.by_words if system == WORDS else entry.by_vectors)
+    ]
+    for entry, run, path in asked:
         known = _read(path)
         if known:
             yield Found(entry, *known, cached=True)
@@ -110,23 +113,11 @@ def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) 
         yield Found(entry, outcome, seconds, cached=False)
 
 
-def data_hash(data: Path, files: Sequence[str]) -> str:
-    """Return a hash over the names and bytes of files, those of folders included; `InputError` if one is missing."""
-    digest = hashlib.sha256()
-    for name in files:
-        path = data / name
-        if not path.exists():
-            raise InputError(f"The suite needs {path}, which is not there; give its folder with --data.")
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                with file.open("rb") as stream:
-                    digest.update(f"{file.relative_to(data)}\0".encode())
-                    digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()[:16]
-
-
 def _key(entry: Entry, data: Path, system: str) -> str:
-    facts = (VERSION, entry.name, data_hash(data, entry.files), system)
+    for name in entry.files:
+        if not (data / name).exists():
+            raise InputError(f"The suite needs {data / name}, which is not there; give its folder with --data.")
+    facts = (VERSION, entry.name, [(name, data_hash(data / name)) for name in entry.files], system)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:24]
 
 

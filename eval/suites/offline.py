@@ -13,12 +13,15 @@ from eval.suites.retrieval import retrieval_entries
 if TYPE_CHECKING:
     import numpy as np
 
+    from eval.embedder import Text
     from eval.labelled import Labelled
     from eval.screening import Review
 
 _REVIEWS = "eval/systematic-reviews.tar.xz"
 _GOLD = "eval/goldstandard-reviewers.tar.xz"
 _OHSUMED = "train/ohsumed.jsonl.xz"
+_SYNERGY = "train/synergy.jsonl.xz"
+_CONF = "train/conf.jsonl.xz"
 _DRAWN = 6_000
 """Papers of a probe: enough that its interval is about a point wide, few enough to be encoded in two minutes."""
 
@@ -38,9 +41,10 @@ def _screening_by_words(bench: Bench) -> Outcome:
     made: dict[str, Words] = {}
 
     def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> np.ndarray:
-        words = made.setdefault(review.name, Words([f"{text.title} {text.abstract}" for text in review.papers]))
-        query = " ".join(f"{review.papers[row].title} {review.papers[row].abstract}" for row in seeds)
-        found: np.ndarray = words.scores(query)[list(rest)]
+        if review.name not in made:
+            made[review.name] = Words([_words_of(text) for text in review.papers])
+        query = " ".join(_words_of(review.papers[row]) for row in seeds)
+        found: np.ndarray = made[review.name].scores(query)[list(rest)]
         return found
 
     return screen(read_reviews(bench.data / _REVIEWS), rank)
@@ -80,13 +84,13 @@ def _pairs(bench: Bench) -> Outcome:
     return pair(matrix, data.labels)
 
 
-def _regression(path: str, name: str, *, log: bool) -> Callable[[Bench], Outcome]:
+def _regression(name: str, *, log: bool) -> Callable[[Bench], Outcome]:
     def run(bench: Bench) -> Outcome:
         from eval.probes import regress
         from eval.scirepeval.measures import regression_measure
         from eval.suites.samples import read_numbered
 
-        data = read_numbered(bench.data / path, name, count=_DRAWN, log=log)
+        data = read_numbered(bench.data / _CONF, name, count=_DRAWN, log=log)
         vectors = bench.embed([*data.train, *data.test], Format.RGN)
         cut = len(data.train)
         matrix = vectors.of([text.id for text in (*data.train, *data.test)])
@@ -106,7 +110,7 @@ def _citations(bench: Bench) -> Outcome:
     from eval.reranking import ranked_outcome, rerank
     from eval.suites.samples import read_citations
 
-    data = read_citations(bench.data / "train/synergy.jsonl.xz")
+    data = read_citations(bench.data / _SYNERGY)
     vectors = bench.embed(list(data.papers.values()), Format.PRX)
     ranked = rerank("citations", data.qrels, vectors, vectors, lambda a, b: -np.linalg.norm(a - b, axis=1))
     return ranked_outcome(ranked.run, data.qrels, ("MAP", "nDCG"), {"papers": len(data.papers)})
@@ -118,24 +122,25 @@ def _citations_by_words(bench: Bench) -> Outcome:
     from eval.suites.samples import read_citations
     from eval.suites.words import Words
 
-    data = read_citations(bench.data / "train/synergy.jsonl.xz")
-    names = list(data.papers)
-    rows = {name: row for row, name in enumerate(names)}
-    words = Words([f"{data.papers[name].title} {data.papers[name].abstract}" for name in names])
+    data = read_citations(bench.data / _SYNERGY)
+    rows = {name: row for row, name in enumerate(data.papers)}
+    words = Words([_words_of(text) for text in data.papers.values()])
     rankings = {}
     for query, judged in data.qrels.gains.items():
-        scores = words.scores(f"{data.papers[query].title} {data.papers[query].abstract}")
+        scores = words.scores(_words_of(data.papers[query]))
         rankings[query] = [(name, float(scores[rows[name]])) for name in judged]
-    return ranked_outcome(Run("bm25", rankings), data.qrels, ("MAP", "nDCG"), {"papers": len(names)})
+    return ranked_outcome(Run("bm25", rankings), data.qrels, ("MAP", "nDCG"), {"papers": len(rows)})
+
+
+def _words_of(text: Text) -> str:
+    return f"{text.title} {text.abstract}"
 
 
 ENTRIES: tuple[Entry, ...] = (
     *retrieval_entries("SciFact", "eval/scifact"),
     *retrieval_entries("Cranfield", "eval/cranfield"),
     *retrieval_entries("NFCorpus, preprocessed and partial", "eval/nfcorpus-preprocessed"),
-    Entry(
-        "Citations among 30 candidates (SYNERGY)", "MAP", ("train/synergy.jsonl.xz",), _citations, _citations_by_words
-    ),
+    Entry("Citations among 30 candidates (SYNERGY)", "MAP", (_SYNERGY,), _citations, _citations_by_words),
     Entry("Screening of systematic reviews, one seed", "WSS@95", (_REVIEWS,), _screening, _screening_by_words),
     Entry("Reviewers' expertise (gold standard)", "loss", (_GOLD,), _gold_standard),
     Entry(
@@ -159,13 +164,13 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "Citation counts of conference papers",
         "kendalltau",
-        ("train/conf.jsonl.xz",),
-        _regression("train/conf.jsonl.xz", "citations", log=True),
+        (_CONF,),
+        _regression("citations", log=True),
     ),
     Entry(
         "Year of conference papers",
         "kendalltau",
-        ("train/conf.jsonl.xz",),
-        _regression("train/conf.jsonl.xz", "year", log=False),
+        (_CONF,),
+        _regression("year", log=False),
     ),
 )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import lzma
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from corpora.errors import InputError
 from eval.embedder import Text
 from eval.judgments import Qrels
+from eval.textfile import json_objects
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,21 +38,11 @@ class Citations:
     qrels: Qrels
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file of JSON lines in xz; `InputError` if it can't be read."""
-    try:
-        with lzma.open(path, "rb") as file:
-            for line in file:
-                yield orjson.loads(line)
-    except (OSError, ValueError, lzma.LZMAError) as error:
-        raise InputError(f"{path} can't be read ({error}); fetch the data again.") from error
-
-
 def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:
     """Draw papers that have a number, a third of them to test on.
 
     Args:
-        path: JSON lines in xz.
+        path: JSON lines, plain or compressed.
         name: The number's key; below 0 it is unknown.
         count: How many to draw.
         log: Whether to take log(1 + number), as SciRepEval does for counts of citations.
@@ -69,7 +56,7 @@ def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0
     """
     import numpy as np
 
-    rows = [row for row in read_rows(path) if isinstance(row.get(name), int | float) and row[name] >= 0]
+    rows = [row for _, row in json_objects(path) if isinstance(row.get(name), int | float) and row[name] >= 0]
     drawn = random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311 - not for secrets
     texts = tuple(_text(row) for row in drawn)
     values = np.array([math.log1p(row[name]) if log else float(row[name]) for row in drawn])
@@ -81,7 +68,7 @@ def read_citations(path: Path, *, queries: int = 500, seed: int = 0) -> Citation
     """Draw papers that cite five others of the file, each with 25 that it does not cite (SciDocs, section 3.2).
 
     Args:
-        path: JSON lines in xz with `references_in_set`.
+        path: JSON lines, plain or compressed with `references_in_set`.
         queries: How many to draw.
         seed: Of the draw.
 
@@ -92,7 +79,7 @@ def read_citations(path: Path, *, queries: int = 500, seed: int = 0) -> Citation
         InputError: If the file can't be read.
     """
     draw = random.Random(seed)  # noqa: S311 - not for secrets
-    rows = {row["id"]: row for row in read_rows(path) if row.get("title")}
+    rows = {row["id"]: row for _, row in json_objects(path) if row.get("title")}
     cited = {
         name: [other for other in row.get("references_in_set") or () if other in rows] for name, row in rows.items()
     }

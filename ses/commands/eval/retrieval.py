@@ -158,8 +158,7 @@ def _measured(
     encoder = encoder or make_encoder(settings, find_model(settings.model or DEFAULT_MODEL))
     if EXACT in modes:
         papers, counts_in_memory = in_memory(collection)
-        judged = {document for gains in collection.judged.qrels.gains.values() for document in gains}
-        absent = len(judged - {paper.id for paper in papers})
+        absent = len(collection.judged.qrels.documents - {paper.id for paper in papers})
         counts = {**counts_in_memory, "judged_documents_absent": absent, **counts}
         similarity = encoder.card.similarity
         outcome[EXACT] = evaluate_exact(collection.judged, papers, by_encoder(encoder), similarity, protocol)

@@ -14,7 +14,7 @@ from encoders.formats import Format
 from eval.bootstrap import Interval
 from eval.embedder import by_encoder
 from eval.outcome import Outcome
-from eval.suites.base import WORDS, Bench, Entry, data_hash, run_suite
+from eval.suites.base import WORDS, Bench, Entry, run_suite
 from eval.suites.registry import SUITES
 from eval.suites.samples import read_citations, read_numbered
 from eval.suites.synthetic import made_up_papers
@@ -57,7 +57,8 @@ def test_entries_are_run_once_for_each_system_and_state_of_the_data(bench, tmp_p
     run("model a")
     assert len(ran) == 9
     with pytest.raises(InputError, match=r"needs .*nowhere, which is not there"):
-        data_hash(tmp_path, ["nowhere"])
+        list(run_suite([both, Entry("absent", "m", ("nowhere",), by("vectors"))], bench, "model c", tmp_path / "found"))
+    assert len(ran) == 9, "that data is missing is said before anything is run"
 
 
 @pytest.mark.parametrize("entry", SUITES["smoke"], ids=lambda entry: entry.name)
