@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks.common import data_dir
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
-from eval.beir import BeirFolder
-from eval.retrieval import evaluate_retrieval
+from eval.retrieval.beir import BeirFolder
+from eval.retrieval.protocol import evaluate_retrieval
 from indexer.pipeline import IndexJob, index_corpus
 from search_plugin.engines import lance_legs
 from search_plugin.engines.registry import connect

@@ -17,11 +17,11 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.common import interleaved, seconds
 from eval.embedder import Vectors
-from eval.exact import exact_rankings
-from eval.judgments import read_qrels
-from eval.metrics import evaluate
-from eval.probes import CLASSIFIER_GRID, classify
-from eval.runs import read_run
+from eval.measures.metrics import evaluate
+from eval.probes.linear import CLASSIFIER_GRID, classify
+from eval.retrieval.exact import exact_rankings
+from eval.trec.judgments import read_qrels
+from eval.trec.runs import read_run
 
 QUERIES, DEPTH = 1_000, 1_000
 PAPERS, WIDTH, CLASSES = 10_000, 384, 4

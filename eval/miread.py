@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
-from eval.bootstrap import bootstrap_interval, bootstrap_statistic
-from eval.clusters import normalized_mutual_information, purity
-from eval.f1 import macro_f1
+from eval.measures.clusters import normalized_mutual_information, purity
+from eval.measures.f1 import macro_f1
 from eval.outcome import Outcome
-from eval.softmax_regression import train_epochs
+from eval.probes.softmax_regression import train_epochs
+from eval.statistics.bootstrap import bootstrap_interval, bootstrap_statistic
 
 if TYPE_CHECKING:
     import numpy as np
 
     from eval.embedder import Embedder
-    from eval.labelled import Labelled
+    from eval.files.labelled import Labelled
 
 FOLDS, EPOCHS, BATCH, LEARNING_RATE = 4, 5, 100, 5e-4
 """Of the probe: appendix A.3."""

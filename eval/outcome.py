@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eval.bootstrap import Interval
-from eval.report import Row
+from eval.reports.report import Row
+from eval.statistics.bootstrap import Interval
 
 
 @dataclass(frozen=True, slots=True)

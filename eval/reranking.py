@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from eval.bootstrap import bootstrap_interval
-from eval.judgments import Qrels
-from eval.metrics import evaluate
+from eval.measures.metrics import evaluate
 from eval.outcome import Outcome
-from eval.runs import Run
+from eval.statistics.bootstrap import bootstrap_interval
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +68,7 @@ def ranked_outcome(run: Run, qrels: Qrels, measures: Sequence[str], counts: Mapp
     Args:
         run: The run.
         qrels: The judgments.
-        measures: As `eval.metrics.parse_measure` takes them.
+        measures: As `eval.measures.metrics.parse_measure` takes them.
         counts: What else to tell.
 
     Returns:

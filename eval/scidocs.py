@@ -19,13 +19,13 @@ from corpora.opening import open_binary
 from corpora.paper import Rejected
 from corpora.tables import open_table
 from encoders.formats import Format
-from eval.bootstrap import bootstrap_statistic
 from eval.embedder import Text
-from eval.f1 import macro_f1
-from eval.judgments import Qrels, read_qrels
+from eval.measures.f1 import macro_f1
 from eval.outcome import Outcome
-from eval.probes import REGRESSOR_GRID, classify
+from eval.probes.linear import REGRESSOR_GRID, classify
 from eval.reranking import ranked_outcome, rerank
+from eval.statistics.bootstrap import bootstrap_statistic
+from eval.trec.judgments import Qrels, read_qrels
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,10 +11,10 @@ import numpy as np
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from eval.archives import unpacked
-from eval.bootstrap import bootstrap_interval
 from eval.embedder import Text
+from eval.files.archives import unpacked
 from eval.outcome import Outcome
+from eval.statistics.bootstrap import bootstrap_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eval.bootstrap import Interval, bootstrap_interval
-from eval.report import Report, Row, Table
 from eval.reports.document import Document, Plot
 from eval.reports.plots import bars, scatter
+from eval.reports.report import Report, Row, Table
+from eval.statistics.bootstrap import Interval, bootstrap_interval
 
 if TYPE_CHECKING:
-    from eval.compare import Comparison
-    from eval.coverage import Coverage
-    from eval.pairs import Pair
     from eval.reports.provenance import Provenance
+    from eval.statistics.compare import Comparison
+    from eval.statistics.pairs import Pair
+    from eval.trec.coverage import Coverage
 
 TOP = 10
 """Queries shown of each pair by default."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eval.report import Table, printable
 from eval.reports.provenance import Provenance
+from eval.reports.report import Table, printable
 
 
 @dataclass(frozen=True, slots=True)

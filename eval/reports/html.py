@@ -6,8 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eval.report import Table
     from eval.reports.document import Document, Plot
+    from eval.reports.report import Table
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Nothing is loaded and no script is run, whatever a data set's texts may hold."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eval.report import Table
     from eval.reports.document import Document
+    from eval.reports.report import Table
 
 _ESCAPES = str.maketrans(
     {

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eval.report import Table
     from eval.reports.document import Document
+    from eval.reports.report import Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 

@@ -10,8 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from eval.bootstrap import Interval
-from eval.report import printable
+from eval.reports.report import printable
+from eval.statistics.bootstrap import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

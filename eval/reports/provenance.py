@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from corpora.installed import installed_version
 from encoders.weights import sha256_of
-from eval.report import Table, printable
+from eval.reports.report import Table, printable
 
 if TYPE_CHECKING:
     from pathlib import Path

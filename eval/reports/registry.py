@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
+from eval.files.text import write_lines
 from eval.reports import html, json, latex, markdown
 from eval.reports.document import Document
-from eval.textfile import write_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

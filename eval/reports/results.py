@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eval.bootstrap import interval_coverage
 from eval.reports.comparison import differences_table, scatter_of
 from eval.reports.document import Document, Plot
 from eval.reports.plots import bars, reliability, speed_and_quality
+from eval.statistics.bootstrap import interval_coverage
 
 if TYPE_CHECKING:
-    from eval.bootstrap import Interval
-    from eval.pairs import Pair, Values
-    from eval.report import Report
     from eval.reports.provenance import Provenance
+    from eval.reports.report import Report
+    from eval.statistics.bootstrap import Interval
+    from eval.statistics.pairs import Pair, Values
 
 FEWEST = 10
 """Values from which the coverage of intervals is worth a look."""

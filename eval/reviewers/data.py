@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from eval.embedder import Text
-from eval.judgments import Qrels
-from eval.textfile import bad_line, json_of, numbered_lines
+from eval.files.text import bad_line, json_of, numbered_lines
+from eval.trec.judgments import Qrels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from eval.bootstrap import bootstrap_interval
-from eval.judgments import Qrels
-from eval.metrics import evaluate
+from eval.measures.metrics import evaluate
 from eval.outcome import Outcome
 from eval.reviewers.ranking import rank_reviewers
 from eval.reviewers.rules import Matching
+from eval.statistics.bootstrap import bootstrap_interval
+from eval.trec.judgments import Qrels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

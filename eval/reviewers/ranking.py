@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.errors import InputError
 from eval.reviewers.rules import MATCHINGS, Matching
-from eval.runs import Run
+from eval.trec.runs import Run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from eval.bootstrap import bootstrap_statistic
-from eval.f1 import macro_f1
+from eval.measures.f1 import macro_f1
 from eval.outcome import Outcome
 from eval.scimult.ranking import interval_over, recall, score_blocks, tie_order, top
+from eval.statistics.bootstrap import bootstrap_statistic
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from corpora.cleaning import text_of
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.judgments import Qrels
-from eval.textfile import bad_line, json_objects
+from eval.files.text import bad_line, json_objects
+from eval.trec.judgments import Qrels
 
 RELATIONS = ("cite", "co-cite")
 RERANKED = frozenset({"Search", "TRECCOVID_SciRepEval"})

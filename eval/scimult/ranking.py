@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora.errors import InputError
-from eval.bootstrap import bootstrap_interval
+from eval.statistics.bootstrap import bootstrap_interval
 
 if TYPE_CHECKING:
     from encoders.card import Similarity
-    from eval.bootstrap import Interval
     from eval.embedder import Vectors
+    from eval.statistics.bootstrap import Interval
 
 BLOCK = 16 << 20
 """Scores made at a time: 64 MB of float32."""

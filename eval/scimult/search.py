@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.formats import Format
 from eval.reranking import Reranked, ranked_outcome, rerank
-from eval.runs import Run
 from eval.scimult.ranking import closeness, score_blocks, tie_order, top
+from eval.trec.runs import Run
 
 if TYPE_CHECKING:
     from encoders.card import Similarity

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from eval.bootstrap import Interval
-from eval.report import Report, Row
+from eval.reports.report import Report, Row
 from eval.scirepeval.protocols import TaskResult
 from eval.scirepeval.task_file import key_of
+from eval.statistics.bootstrap import Interval
 
 Group = Literal["In-Train", "Out-of-Train", "SciDocs"]
 

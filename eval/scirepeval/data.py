@@ -9,10 +9,10 @@ from pathlib import Path
 
 from corpora.errors import InputError
 from eval.embedder import Text
-from eval.judgments import Qrels
 from eval.scirepeval.labels import Labelled, is_id, read_labels
 from eval.scirepeval.tables import Row, read_table
 from eval.scirepeval.task_file import Task
+from eval.trec.judgments import Qrels
 
 PAPERS = ("metadata",)
 """Local names of the table of papers beside the hub's `evaluation`."""

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
-from eval.probes import SEED
+from eval.probes.linear import SEED
 from eval.scirepeval.task_file import FewShot
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from eval.bootstrap import Interval, bootstrap_statistic
+from eval.statistics.bootstrap import Interval, bootstrap_statistic
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, SesError
 from encoders.formats import Format
-from eval.bootstrap import bootstrap_interval
 from eval.embedder import Vectors
-from eval.judgments import Qrels
-from eval.metrics import evaluate
+from eval.measures.metrics import evaluate
 from eval.outcome import Outcome
-from eval.probes import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
+from eval.probes.linear import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
 from eval.reranking import rerank
 from eval.scirepeval.data import RankingData, SupervisedData, read_ranking, read_supervised
 from eval.scirepeval.few_shot import few_shot_samples
@@ -23,6 +21,8 @@ from eval.scirepeval.labels import Labelled
 from eval.scirepeval.measures import classification_measure, regression_measure
 from eval.scirepeval.reviewers import evaluate_matching
 from eval.scirepeval.task_file import FewShot, Task, ranking_measure
+from eval.statistics.bootstrap import bootstrap_interval
+from eval.trec.judgments import Qrels
 
 if TYPE_CHECKING:
     import numpy as np

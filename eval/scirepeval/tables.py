@@ -74,7 +74,7 @@ def _chained(paths: Sequence[Path]) -> Iterator[Row]:
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
-    from eval.textfile import json_objects
+    from eval.files.text import json_objects
 
     for _, row in json_objects(path):
         yield row

@@ -11,8 +11,8 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from corpora.errors import InputError
-from eval.metrics import KINDS
-from eval.textfile import bad_line, numbered_lines
+from eval.files.text import bad_line, numbered_lines
+from eval.measures.metrics import KINDS
 
 Kind = Literal["classification", "regression", "proximity", "adhoc_search"]
 
@@ -20,7 +20,7 @@ CLASSIFICATION = ("f1", "precision", "recall", "accuracy")
 AVERAGES = ("macro", "micro", "weighted")
 REGRESSION = ("kendalltau", "pearsonr", "r2", "mse")
 RANKING = {kind.trec: kind.name for kind in KINDS if not kind.needs_cutoff}
-"""pytrec_eval's names, which the task file has, to those of `eval.metrics`."""
+"""pytrec_eval's names, which the task file has, to those of `eval.measures.metrics`."""
 RANKING_CUT = {kind.trec_cut: kind.name for kind in KINDS if kind.trec_cut}
 """Those that take a cut-off, as in `P_5`."""
 
@@ -161,7 +161,7 @@ def known_metrics(kind: Kind) -> tuple[str, ...]:
 
 
 def ranking_measure(metric: str) -> str:
-    """Return a measure of the task file, such as `P_5`, as `eval.metrics.parse_measure` takes it: `P@5`."""
+    """Return a measure of the task file, such as `P_5`, as `eval.measures.metrics.parse_measure` takes it: `P@5`."""
     name, _, cutoff = metric.rpartition("_")
     return RANKING[metric] if metric in RANKING else f"{RANKING_CUT[name]}@{cutoff}"
 

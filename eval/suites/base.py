@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from eval.bootstrap import Interval
 from eval.outcome import Outcome
 from eval.reports.provenance import data_hash
+from eval.statistics.bootstrap import Interval
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder

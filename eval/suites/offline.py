@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from eval.embedder import Text
-    from eval.labelled import Labelled
+    from eval.files.labelled import Labelled
     from eval.screening import Review
 
 _REVIEWS = "eval/systematic-reviews.tar.xz"
@@ -51,13 +51,13 @@ def _screening_by_words(bench: Bench) -> Outcome:
 
 
 def _gold_standard(bench: Bench) -> Outcome:
-    from eval.gold_standard import evaluate_gold_standard, read_gold_standard
+    from eval.reviewers.gold_standard import evaluate_gold_standard, read_gold_standard
 
     return evaluate_gold_standard(read_gold_standard(bench.data / _GOLD), bench.embed)
 
 
 def _classes(bench: Bench) -> tuple[Labelled, np.ndarray]:
-    from eval.labelled import read_labelled
+    from eval.files.labelled import read_labelled
 
     data = read_labelled(bench.data / _OHSUMED)
     return data, bench.embed(list(data.papers), Format.CLF).of([text.id for text in data.papers])
@@ -86,7 +86,7 @@ def _pairs(bench: Bench) -> Outcome:
 
 def _regression(name: str, *, log: bool) -> Callable[[Bench], Outcome]:
     def run(bench: Bench) -> Outcome:
-        from eval.probes import regress
+        from eval.probes.linear import regress
         from eval.scirepeval.measures import regression_measure
         from eval.suites.samples import read_numbered
 
@@ -118,9 +118,9 @@ def _citations(bench: Bench) -> Outcome:
 
 def _citations_by_words(bench: Bench) -> Outcome:
     from eval.reranking import ranked_outcome
-    from eval.runs import Run
     from eval.suites.samples import read_citations
     from eval.suites.words import Words
+    from eval.trec.runs import Run
 
     data = read_citations(bench.data / _SYNERGY)
     rows = {name: row for row, name in enumerate(data.papers)}

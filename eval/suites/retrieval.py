@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.bootstrap import bootstrap_interval
 from eval.outcome import Outcome
+from eval.statistics.bootstrap import bootstrap_interval
 from eval.suites.base import Bench, Entry
 
 if TYPE_CHECKING:
-    from eval.beir import BeirFolder
+    from eval.retrieval.beir import BeirFolder
     from search_plugin.engines.base import Index
     from search_plugin.request import Mode
 
@@ -47,8 +47,8 @@ def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
     Returns:
         The measures, with intervals over queries.
     """
-    from eval.beir import BeirFolder
-    from eval.retrieval import evaluate_retrieval
+    from eval.retrieval.beir import BeirFolder
+    from eval.retrieval.protocol import evaluate_retrieval
 
     data = BeirFolder(bench.data / folder)
     index = _indexed(bench, data)

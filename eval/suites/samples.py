@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eval.embedder import Text
-from eval.judgments import Qrels
-from eval.textfile import json_objects
+from eval.files.text import json_objects
+from eval.trec.judgments import Qrels
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from encoders.formats import Format
 from eval.embedder import Text
-from eval.judgments import Qrels
 from eval.outcome import Outcome
 from eval.suites.base import Bench, Entry
 from eval.suites.retrieval import measured
 from eval.suites.synthetic import MadeUp, made_up_papers, write_retrieval
+from eval.trec.judgments import Qrels
 
 if TYPE_CHECKING:
     from search_plugin.request import Mode
@@ -33,7 +33,7 @@ def _retrieval(bench: Bench, mode: Mode) -> Outcome:
 def _classes(bench: Bench) -> Outcome:
     import numpy as np
 
-    from eval.probes import classify
+    from eval.probes.linear import classify
     from eval.scirepeval.measures import classification_measure
 
     papers = made_up_papers()

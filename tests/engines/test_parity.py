@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 
 from corpora.paper import Accepted
 from corpora.registry import get_corpus
-from eval.beir import BeirFolder
-from eval.metrics import evaluate
-from eval.runs import Run
+from eval.measures.metrics import evaluate
+from eval.retrieval.beir import BeirFolder
+from eval.trec.runs import Run
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter

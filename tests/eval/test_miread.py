@@ -11,8 +11,8 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from eval.clusters import purity
-from eval.labelled import read_labelled
+from eval.files.labelled import read_labelled
+from eval.measures.clusters import purity
 from eval.miread import cluster, evaluate_miread, pair, probe
 from tests.eval.vectors_by_hand import embedder, write_lines
 from tests.ses.test_cli import fails, ses

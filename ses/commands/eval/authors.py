@@ -45,8 +45,8 @@ def authors(
     Papers' vectors alone decide. S2AND's own numbers, such as SciRepEval's, are of a system that learns from names and
     affiliations too, and can't be compared with these.
     """
-    from eval.authors import METHODS, evaluate_authors
-    from eval.signatures import read_named_papers, read_s2and
+    from eval.authors.protocol import METHODS, evaluate_authors
+    from eval.authors.signatures import read_named_papers, read_s2and
 
     chosen = next(one for one in METHODS if one == method)
     sets = read_s2and(data) if data.is_dir() else {data.name: read_named_papers(data, blocks=blocks)}

@@ -12,13 +12,13 @@ import rich_click as click
 
 from corpora.errors import InputError
 from corpora.registry import CORPORA
-from eval.topics import DEFAULT_FIELDS, FIELDS
+from eval.trec.topics import DEFAULT_FIELDS, FIELDS
 
 if TYPE_CHECKING:
     from corpora.paper import Record
     from encoders.encoder import TextEncoder
-    from eval.beir import JudgedQueries
     from eval.embedder import Text
+    from eval.retrieval.beir import JudgedQueries
     from search_plugin.engines.base import Index
     from ses.settings import Settings
 
@@ -119,8 +119,8 @@ def open_collection(options: Mapping[str, Any], settings: Settings) -> Collectio
 
 
 def _folder(options: Mapping[str, Any], settings: Settings) -> Collection:
-    from eval.beir import BeirFolder
-    from eval.irds import PREFIX, SPLIT, irds_folder
+    from eval.retrieval.beir import BeirFolder
+    from eval.retrieval.irds import PREFIX, SPLIT, irds_folder
 
     data, split = str(options["data"]), options["split"]
     if data.startswith(PREFIX):
@@ -134,9 +134,9 @@ def _folder(options: Mapping[str, Any], settings: Settings) -> Collection:
 
 def _topics(options: Mapping[str, Any], settings: Settings) -> Collection:
     from corpora.registry import get_corpus
-    from eval.judgments import read_qrels
-    from eval.residual import parse_rounds, residual
-    from eval.topics import join, read_topics
+    from eval.trec.judgments import read_qrels
+    from eval.trec.residual import parse_rounds, residual
+    from eval.trec.topics import join, read_topics
     from ses.wiring import located
 
     qrels = read_qrels(options["qrels"])

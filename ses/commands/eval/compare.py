@@ -12,8 +12,8 @@ from corpora.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eval.compare import Comparison
-    from eval.runs import Run
+    from eval.statistics.compare import Comparison
+    from eval.trec.runs import Run
 
 
 @click.command()
@@ -75,10 +75,10 @@ def compare(
 
 def _compared(paths: Sequence[Path], options: dict[str, Any]) -> tuple[Comparison, list[Path]]:
     """Read everything and compare; also return the files that the judgments came from."""
-    from eval.beir import BeirFolder
-    from eval.compare import compare_runs
-    from eval.judgments import read_qrels
-    from eval.metrics import parse_measure
+    from eval.measures.metrics import parse_measure
+    from eval.retrieval.beir import BeirFolder
+    from eval.statistics.compare import compare_runs
+    from eval.trec.judgments import read_qrels
 
     data, qrels_path = options["data"], options["qrels"]
     if (data is None) == (qrels_path is None):
@@ -99,8 +99,8 @@ def _compared(paths: Sequence[Path], options: dict[str, Any]) -> tuple[Compariso
 
 def _read(paths: Sequence[Path]) -> dict[str, Run]:
     """Read runs by the names of their files, or by their paths where names are the same."""
-    from eval.report import printable
-    from eval.runs import read_run
+    from eval.reports.report import printable
+    from eval.trec.runs import read_run
 
     stems = [path.stem for path in paths]
     labels = [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
@@ -123,8 +123,8 @@ def _ids(corpus: Path) -> Iterator[str]:
 def _print(comparison: Comparison, top: int) -> None:
     from rich.console import Console
 
-    from eval.report import print_line, print_table
     from eval.reports.comparison import comparison_tables
+    from eval.reports.report import print_line, print_table
 
     console = Console()
     for position, table in enumerate(comparison_tables(comparison, top=top)):

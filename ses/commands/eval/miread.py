@@ -51,7 +51,7 @@ def miread(
     Prints the probe's accuracy and macro F1; purity and normalised mutual information of k-means; average precision
     and area under the ROC curve of all pairs, ranked by correlation.
     """
-    from eval.labelled import read_labelled
+    from eval.files.labelled import read_labelled
     from eval.miread import evaluate_miread
     from ses.commands.eval.sources import show, vector_source
 

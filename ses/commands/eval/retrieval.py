@@ -17,9 +17,9 @@ from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
-    from eval.pairs import Values
     from eval.reports.provenance import Provenance
-    from eval.retrieval import Protocol, Retrieval
+    from eval.retrieval.protocol import Protocol, Retrieval
+    from eval.statistics.pairs import Values
     from search_plugin.engines.base import Index
     from ses.settings import Settings
 
@@ -71,11 +71,11 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     import orjson
     from rich.console import Console
 
-    from eval.pairs import compare_values
-    from eval.report import print_report, report_of
     from eval.reports.registry import check_report, write_report
+    from eval.reports.report import print_report, report_of
     from eval.reports.results import results_document
-    from eval.runs import write_run
+    from eval.statistics.pairs import compare_values
+    from eval.trec.runs import write_run
     from ses.settings import load_settings
     from ses.wiring import settings_of
 
@@ -117,8 +117,8 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
 
 
 def _protocol(options: Mapping[str, Any], collection: Collection) -> Protocol:
-    from eval.metrics import parse_measure
-    from eval.retrieval import MEASURES, Protocol
+    from eval.measures.metrics import parse_measure
+    from eval.retrieval.protocol import MEASURES, Protocol
     from search_plugin.tuned import fusion_of, read_tuned
 
     if options["tuned"] and options["fusions"]:
@@ -145,7 +145,7 @@ def _measured(
     """Return each mode's outcome, what was counted, the index if one was needed, and the encoder."""
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.embedder import by_encoder
-    from eval.retrieval import absent_from, evaluate_exact, evaluate_queries
+    from eval.retrieval.protocol import absent_from, evaluate_exact, evaluate_queries
     from ses.wiring import make_encoder
 
     outcome: dict[str, Retrieval] = {}

@@ -83,7 +83,7 @@ def gold_standard(
     Prints the weighted share of pairs of papers in the wrong order (lower is better, 0.5 is chance), and the accuracy
     on easy and hard pairs.
     """
-    from eval.gold_standard import evaluate_gold_standard, read_gold_standard
+    from eval.reviewers.gold_standard import evaluate_gold_standard, read_gold_standard
     from eval.reviewers.rules import openreview
 
     matching = openreview(aggregate)

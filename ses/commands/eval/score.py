@@ -11,7 +11,7 @@ import rich_click as click
 from corpora.errors import InputError
 
 if TYPE_CHECKING:
-    from eval.metrics import Scores
+    from eval.measures.metrics import Scores
 
 
 @click.command()
@@ -50,12 +50,12 @@ def score(
     import orjson
     from rich.console import Console
 
-    from eval.judgments import read_qrels
-    from eval.metrics import evaluate, parse_measure
-    from eval.report import Report, print_report, report_of
-    from eval.residual import parse_rounds, residual
-    from eval.retrieval import MEASURES
-    from eval.runs import read_run
+    from eval.measures.metrics import evaluate, parse_measure
+    from eval.reports.report import Report, print_report, report_of
+    from eval.retrieval.protocol import MEASURES
+    from eval.trec.judgments import read_qrels
+    from eval.trec.residual import parse_rounds, residual
+    from eval.trec.runs import read_run
 
     names = measures or MEASURES
     for name in names:

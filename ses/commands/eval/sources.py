@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from encoders.card import ModelCard, Similarity
     from eval.embedder import Embedder, Text, Vectors
     from eval.outcome import Outcome
-    from eval.report import Report
+    from eval.reports.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -119,7 +119,7 @@ def show(outcomes: Mapping[str, Outcome], told: Mapping[str, Any], heading: str,
     import orjson
     from rich.console import Console
 
-    from eval.report import Report, print_report
+    from eval.reports.report import Report, print_report
 
     report = Report(heading, tuple(outcome.row(label) for label, outcome in outcomes.items()), unit="what was measured")
     if options["report_file"]:

@@ -14,7 +14,7 @@ from ses.options import runtime_options
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
-    from eval.report import Report
+    from eval.reports.report import Report
     from eval.suites.base import Bench, Entry, Found
     from ses.settings import Settings
 
@@ -52,8 +52,8 @@ def suite(
     import orjson
     from rich.console import Console
 
-    from eval.report import print_report
     from eval.reports.registry import check_report
+    from eval.reports.report import print_report
     from eval.suites.registry import get_suite
     from ses.settings import load_settings
 
@@ -105,7 +105,7 @@ def _run(entries: Sequence[Entry], system: _System, settings: Settings) -> list[
 
 
 def _table(entries: Sequence[Entry], found: Mapping[str, Sequence[Found]]) -> Report:
-    from eval.report import Report, Row
+    from eval.reports.report import Report, Row
 
     rows = []
     for entry in entries:

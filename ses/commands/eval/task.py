@@ -79,7 +79,7 @@ def _tell(
     import orjson
     from rich.console import Console
 
-    from eval.report import print_report
+    from eval.reports.report import print_report
     from eval.scirepeval.average import average, leaderboard, task_table
     from ses.commands.eval.sources import write_table
 

@@ -14,8 +14,8 @@ from ses.commands.eval.collection import collection_options, indexed, open_colle
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
-    from eval.report import Report
-    from eval.tuning import Fit
+    from eval.reports.report import Report
+    from eval.retrieval.tuning import Fit
 
 
 @click.command()
@@ -49,11 +49,11 @@ def tune(
     import orjson
     from rich.console import Console
 
-    from eval.metrics import parse_measure
-    from eval.report import print_report
-    from eval.retrieval import collect_legs
-    from eval.textfile import write_lines
-    from eval.tuning import Folds, fit, grid, measure_grid, measure_point
+    from eval.files.text import write_lines
+    from eval.measures.metrics import parse_measure
+    from eval.reports.report import print_report
+    from eval.retrieval.protocol import collect_legs
+    from eval.retrieval.tuning import Folds, fit, grid, measure_grid, measure_point
     from search_plugin.tuned import tuned_json
     from ses.settings import load_settings
     from ses.wiring import settings_of
@@ -112,8 +112,8 @@ def _test_collection(options: Mapping[str, Any], settings: Any, split: str | Non
 
 
 def _report(columns: Mapping[str, Mapping[str, float]], measure: str) -> Report:
-    from eval.bootstrap import bootstrap_interval
-    from eval.report import Report, Row
+    from eval.reports.report import Report, Row
+    from eval.statistics.bootstrap import bootstrap_interval
 
     rows = [
         Row(label, {measure: bootstrap_interval(tuple(values.values()))}, {"queries": len(values)})

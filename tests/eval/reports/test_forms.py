@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
-from eval.pairs import compare_values
-from eval.report import Report, Row, Table
 from eval.reports import html, latex, markdown
 from eval.reports.document import Document
 from eval.reports.provenance import Provenance
 from eval.reports.registry import FORMS, check_report, write_report
+from eval.reports.report import Report, Row, Table
 from eval.reports.results import results_document
+from eval.statistics.pairs import compare_values
 
 NASTY = '<script>alert("1")</script> a&b a_b a|b $x$ 100% #1 {y} \\z ~^ "q" `c` [red] *i*\nnew\x1b[2J\u202e 中文'
 CLEAN = NASTY.replace("\n", " ").replace("\x1b", " ").replace("\u202e", " ")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eval.bootstrap import Interval
 from eval.outcome import Outcome
 from eval.scirepeval.average import GROUPS, PUBLISHED, average, leaderboard, task_table
 from eval.scirepeval.protocols import TaskResult
+from eval.statistics.bootstrap import Interval
 from tests.eval.scirepeval.worlds import a_task
 
 

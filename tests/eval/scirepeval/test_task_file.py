@@ -91,7 +91,7 @@ def test_tasks_are_chosen_by_name_in_any_spelling(tmp_path):
 
 
 def test_ranking_measures_are_trec_evals():
-    from eval.metrics import parse_measure
+    from eval.measures.metrics import parse_measure
 
     for name in known_metrics("proximity"):
         assert parse_measure(ranking_measure(name.replace("_N", "_5"))).trec_name.replace(".", "_") == name.replace(

@@ -11,9 +11,9 @@ import pytest
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.formats import Format
-from eval.bootstrap import Interval
 from eval.embedder import by_encoder
 from eval.outcome import Outcome
+from eval.statistics.bootstrap import Interval
 from eval.suites.base import WORDS, Bench, Entry, run_suite
 from eval.suites.registry import SUITES
 from eval.suites.samples import read_citations, read_numbered

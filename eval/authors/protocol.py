@@ -1,0 +1,182 @@
+"""Author disambiguation: signatures of one name parted by who wrote them, from vectors of their papers alone.
+
+This takes S2AND's data (Subramanian et al., JCDL 2021) and its measure, B-cubed, but not its system: that learns from
+names, affiliations, coauthors and more, with the vector as one feature of many. Numbers of SciRepEval's leaderboard,
+made with it, are therefore higher than these and not to be compared with them; encoders are to be compared here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from corpora.errors import InputError, UnavailableError
+from encoders.formats import Format
+from eval.authors.signatures import Signatures
+from eval.measures.clusters import BCubed, b_cubed
+from eval.outcome import Outcome
+from eval.statistics.bootstrap import bootstrap_statistic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from eval.embedder import Embedder, Vectors
+
+THRESHOLDS = tuple(step / 100 for step in range(101))
+"""Cosine distances tried, where clusters stop being joined."""
+
+Method = Literal["agglomerative", "seeds"]
+"""`agglomerative` joins clusters by the mean distance between them (average linkage, as S2AND's clusterer does) up to
+a threshold; of the blocks, halves are made, and each is cut at the threshold of largest B-cubed F1 on the other.
+`seeds` is told one signature of each author, the first by id, and gives the others to the nearest; those it was told
+are not measured."""
+
+METHODS: tuple[Method, ...] = get_args(Method)
+
+Clusters = dict[str, str]
+"""Signature to the name of its cluster."""
+
+
+def compare_clusters(predicted: Mapping[str, str], truth: Mapping[str, str]) -> BCubed:
+    """Return B-cubed of clusters by signature, or raise `InputError` where the two don't cover the same signatures."""
+    if predicted.keys() != truth.keys():
+        odd = sorted(predicted.keys() ^ truth.keys())
+        raise InputError(f"Clusters and truth must cover the same signatures; {len(odd):,} are in one: {odd[0]}, ...")
+    return b_cubed([truth[name] for name in truth], [predicted[name] for name in truth])
+
+
+def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agglomerative") -> Outcome:
+    """Cluster the signatures of each block, and measure B-cubed over all signatures.
+
+    A signature whose paper has no vector is a cluster by itself, and counted.
+
+    Args:
+        data: The signatures.
+        embedder: Of titles with abstracts.
+        method: How to cluster.
+
+    Returns:
+        Precision, recall and F1, with intervals over blocks, and the values of each block.
+
+    Raises:
+        InputError: If there are no signatures, or one block only and no seeds.
+        UnavailableError: If scipy isn't installed.
+    """
+    if not data.paper_of:
+        raise InputError("There are no signatures to cluster.")
+    if not data.papers:
+        raise InputError("No paper of the signatures has a text: the files belong to different data sets.")
+    vectors = embedder(list(data.papers.values()), Format.PRX)
+    clusters = _by_seeds(data, vectors) if method == "seeds" else _agglomerated(data, vectors)
+    measured = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
+    measured = {block: names for block, names in measured.items() if names}
+    if not measured:
+        raise InputError("Every author has one signature only, its seed: there is nothing to cluster.")
+    precision, recall = _of_each_block(clusters, data, measured)
+    sizes = np.array([len(names) for names in measured.values()], dtype=np.float64)
+    cells = {
+        "B3 precision": bootstrap_statistic(_mean, precision, sizes),
+        "B3 recall": bootstrap_statistic(_mean, recall, sizes),
+        "B3 F1": bootstrap_statistic(lambda p, r, n: BCubed(_mean(p, n), _mean(r, n)).f1, precision, recall, sizes),
+    }
+    per_unit = {
+        "B3 precision": dict(zip(measured, (precision / sizes).tolist(), strict=True)),
+        "B3 recall": dict(zip(measured, (recall / sizes).tolist(), strict=True)),
+    }
+    counts = {
+        "signatures": int(sizes.sum()),
+        "blocks": len(measured),
+        "authors": len({data.author_of[name] for name in clusters}),
+        "signatures_given_as_seeds": len(data.paper_of) - len(clusters),
+        "signatures_without_vector": sum(data.paper_of[name] not in vectors.rows for name in clusters),
+        "signatures_without_author": data.left_out,
+    }
+    return Outcome(cells, per_unit, counts)
+
+
+def _of_each_block(
+    clusters: Clusters, data: Signatures, measured: Mapping[str, Sequence[str]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sums of precision and of recall over each block's signatures.
+
+    Of an author who has signatures in several blocks, as some of S2AND's have, recall counts them all.
+    """
+    names = [name for of_block in measured.values() for name in of_block]
+    _, cluster = np.unique([clusters[name] for name in names], return_inverse=True)
+    _, author = np.unique([data.author_of[name] for name in names], return_inverse=True)
+    _, pair, sizes = np.unique(np.stack([cluster, author]), axis=1, return_inverse=True, return_counts=True)
+    both = sizes[pair.ravel()]
+    starts = np.cumsum([0, *(len(of_block) for of_block in measured.values())])[:-1]
+    return (
+        np.add.reduceat(both / np.bincount(cluster)[cluster], starts),
+        np.add.reduceat(both / np.bincount(author)[author], starts),
+    )
+
+
+def _mean(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
+    return float(sums.sum() / sizes.sum())
+
+
+def _agglomerated(data: Signatures, vectors: Vectors) -> Clusters:
+    # By size, then alternately, so that both halves have large blocks and small ones.
+    ordered = sorted(data.blocks, key=lambda block: (-len(data.blocks[block]), block))
+    if len(ordered) < 2:
+        raise InputError("A threshold is fitted on other blocks than it is used on: give two or more, or use seeds.")
+    halves = ordered[::2], ordered[1::2]
+    cut = [{block: _cuts(data.blocks[block], block, data, vectors) for block in half} for half in halves]
+    clusters: Clusters = {}
+    for fitted, used in (cut, cut[::-1]):
+        best = max(range(len(THRESHOLDS)), key=lambda step: _f1(fitted.values(), step, data))
+        for of_block in used.values():
+            clusters |= of_block[best]
+    return clusters
+
+
+def _f1(cuts: Iterable[list[Clusters]], step: int, data: Signatures) -> float:
+    joined = {name: cluster for of_block in cuts for name, cluster in of_block[step].items()}
+    return compare_clusters(joined, {name: data.author_of[name] for name in joined}).f1
+
+
+def _cuts(names: Sequence[str], block: str, data: Signatures, vectors: Vectors) -> list[Clusters]:
+    """Cluster a block at each threshold."""
+    try:
+        from scipy.cluster.hierarchy import fcluster, linkage
+    except ImportError as error:
+        raise UnavailableError("Clustering needs scipy; install it: pip install 'ses[eval]'.") from error
+    known, alone = _known(names, block, data, vectors)
+    if len(known) < 2:
+        return [alone | dict.fromkeys(known, f"{block}:0")] * len(THRESHOLDS)
+    rows = _unit(vectors, data, known)
+    above = np.triu_indices(len(known), 1)
+    tree = linkage(np.clip(1 - (rows @ rows.T)[above], 0, None), "average")
+    cuts = [fcluster(tree, threshold, "distance").tolist() for threshold in THRESHOLDS]
+    return [alone | {name: f"{block}:{of}" for name, of in zip(known, cut, strict=True)} for cut in cuts]
+
+
+def _by_seeds(data: Signatures, vectors: Vectors) -> Clusters:
+    clusters: Clusters = {}
+    for block, names in data.blocks.items():
+        known, alone = _known(sorted(names), block, data, vectors)
+        clusters |= alone
+        seeds = {data.author_of[name]: name for name in reversed(known)}
+        if known:
+            nearest = np.argmax(_unit(vectors, data, known) @ _unit(vectors, data, list(seeds.values())).T, axis=1)
+            given = set(seeds.values())
+            of_each = zip(known, nearest.tolist(), strict=True)
+            clusters |= {name: f"{block}:{seed}" for name, seed in of_each if name not in given}
+    return clusters
+
+
+def _known(names: Sequence[str], block: str, data: Signatures, vectors: Vectors) -> tuple[list[str], Clusters]:
+    """Return the signatures that have a vector, and a cluster of its own for each other one."""
+    known = [name for name in names if data.paper_of[name] in vectors.rows]
+    return known, {name: f"{block}::{name}" for name in set(names).difference(known)}
+
+
+def _unit(vectors: Vectors, data: Signatures, names: Sequence[str]) -> NDArray[np.float64]:
+    rows: NDArray[np.float64] = vectors.of([data.paper_of[name] for name in names]).astype(np.float64)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return rows

@@ -1,0 +1,163 @@
+"""Signatures, an author's name on a paper each: S2AND's files, or papers whose full names tell who is who."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from corpora.errors import InputError
+from eval.embedder import Text
+from eval.files.text import bad_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LARGEST = 4 << 30
+"""Bytes of a JSON file; S2AND's own are below 1 GB."""
+
+
+LARGEST_BLOCK = 60
+"""Signatures of a block of full names; in larger ones, of the most common names, too many people share one in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Authors' names on papers, and whose they are.
+
+    Attributes:
+        papers: Texts of the papers.
+        paper_of: Signature to the id of its paper.
+        blocks: Block, such as `j smith`, to its signatures, among which the same author is looked for.
+        author_of: Signature to its true author.
+        left_out: Signatures that no true author is known of.
+    """
+
+    papers: Mapping[str, Text]
+    paper_of: Mapping[str, str]
+    blocks: Mapping[str, tuple[str, ...]]
+    author_of: Mapping[str, str]
+    left_out: int = 0
+
+
+def read_s2and(path: Path) -> dict[str, Signatures]:
+    """Read S2AND's data sets.
+
+    Args:
+        path: A folder of `NAME_papers.json`, `NAME_signatures.json` and `NAME_clusters.json`, or one that has such
+            folders in it, such as `pubmed`, `qian` and `zbmath`.
+
+    Returns:
+        By name, each data set's signatures in S2AND's blocks (`block` of `author_info`).
+
+    Raises:
+        InputError: If there is none, or a file is missing or malformed.
+    """
+    found = sorted([*path.glob("*_papers.json"), *path.glob("*/*_papers.json")]) if path.is_dir() else []
+    if not found:
+        raise InputError(f"{path} has no data set of S2AND: no NAME_papers.json in it or in a folder of it.")
+    names = [file.name.removesuffix("_papers.json") for file in found]
+    return {name: _data_set(file.parent, name) for name, file in zip(names, found, strict=True)}
+
+
+def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
+    """Take the full names of a corpus for its authors, in blocks of the first letter and the last name.
+
+    Silver truth: two people of one name count as one, and one who writes their name in two ways counts as two. Names
+    whose first part is an initial say too little, and are left out.
+
+    Args:
+        path: JSON lines of papers with `id`, `title`, `abstract` and `authors`, a list of names; may be compressed.
+        blocks: How many to take: the largest up to 60 signatures, of authors who have two or more each.
+
+    Returns:
+        The signatures of those blocks.
+
+    Raises:
+        InputError: If a line is malformed, or no block has two such authors.
+    """
+    from corpora.opening import open_binary
+
+    papers: dict[str, Text] = {}
+    by_block: dict[str, dict[str, list[str]]] = {}
+    left_out = 0
+    with open_binary(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                paper = orjson.loads(line)
+                text = Text(str(paper["id"]), paper["title"] or "", paper.get("abstract") or "")
+                names = [" ".join(str(name).lower().split()) for name in paper.get("authors") or ()]
+            except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+                raise bad_line(path, number, f"this is no paper with its authors ({error})") from error
+            papers[text.id] = text
+            for name in dict.fromkeys(names):
+                first, _, rest = name.partition(" ")
+                if not rest or len(first.rstrip(".")) < 2:
+                    left_out += 1
+                    continue
+                of_block = by_block.setdefault(f"{first[0]} {rest.rpartition(' ')[2]}", {})
+                of_block.setdefault(name, []).append(text.id)
+    repeated = {
+        block: {name: own for name, own in authors.items() if len(own) > 1} for block, authors in by_block.items()
+    }
+    sizes = {block: sum(map(len, authors.values())) for block, authors in repeated.items() if len(authors) > 1}
+    usable = [block for block, size in sizes.items() if size <= LARGEST_BLOCK]
+    if not usable:
+        raise InputError(f"{path} has no two authors with two papers each who share a last name and a first letter.")
+    chosen = sorted(usable, key=lambda block: (-sizes[block], block))[:blocks]
+    rows = [
+        (f"{paper}|{name}", paper, block, name)
+        for block in chosen
+        for name, own in repeated[block].items()
+        for paper in own
+    ]
+    return _signatures(papers, rows, left_out)
+
+
+def _data_set(folder: Path, name: str) -> Signatures:
+    papers_of, signatures, clusters = (
+        _json(folder / f"{name}_{kind}.json") for kind in ("papers", "signatures", "clusters")
+    )
+    try:
+        papers = {
+            str(key): Text(str(key), paper.get("title") or "", paper.get("abstract") or "")
+            for key, paper in papers_of.items()
+        }
+        author_of = {str(s): str(key) for key, cluster in clusters.items() for s in cluster["signature_ids"]}
+        rows = [
+            (str(key), str(row["paper_id"]), str(row["author_info"]["block"]), author_of[str(key)])
+            for key, row in signatures.items()
+            if str(key) in author_of
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"The files of {name} in {folder} are not in S2AND's form ({error!r}).") from error
+    return _signatures(papers, rows, len(signatures) - len(rows))
+
+
+def _signatures(papers: Mapping[str, Text], rows: list[tuple[str, str, str, str]], left_out: int) -> Signatures:
+    """Gather rows of signature, paper, block and author; papers that no row names are dropped."""
+    blocks: dict[str, list[str]] = {}
+    for signature, _, block, _ in rows:
+        blocks.setdefault(block, []).append(signature)
+    paper_of = {signature: paper for signature, paper, _, _ in rows}
+    return Signatures(
+        {paper: papers[paper] for paper in dict.fromkeys(paper_of.values()) if paper in papers},
+        paper_of,
+        {block: tuple(names) for block, names in blocks.items()},
+        {signature: author for signature, _, _, author in rows},
+        left_out,
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND.")
+        members = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise InputError(f"{path} can't be read as JSON ({error}).") from error
+    if not isinstance(members, dict):
+        raise InputError(f"{path} is not in S2AND's form: it is no JSON object.")
+    return members

@@ -1,0 +1,1 @@
+"""Files that evaluation reads and writes."""

@@ -1,0 +1,119 @@
+"""Papers with labels, from JSON lines: what classification, clustering and pairing are measured on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from corpora.cleaning import text_of, texts_of
+from corpora.errors import InputError
+from corpora.opening import open_binary
+from corpora.paper import Rejected
+from corpora.readers.jsonl import read_objects
+from eval.embedder import Text
+from eval.files.text import bad_line
+
+TEST_SHARE = 5
+"""Of every so many papers of a class one is tested on, where the file doesn't divide them."""
+
+_IDS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
+_SPLITS = {"train": False, "training": False, "test": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Labelled papers.
+
+    Attributes:
+        papers: The papers.
+        labels: Of each, one or more; the first is its class.
+        test: Whether each is to be tested on rather than learnt from.
+        counts: What was left out.
+    """
+
+    papers: tuple[Text, ...]
+    labels: tuple[tuple[str, ...], ...]
+    test: tuple[bool, ...]
+    counts: dict[str, int]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The class of each paper."""
+        return tuple(labels[0] for labels in self.labels)
+
+    def only(self, rows: Sequence[int], counted_as: str) -> Labelled:
+        """Return some of the papers, those left out counted."""
+        return Labelled(
+            tuple(self.papers[row] for row in rows),
+            tuple(self.labels[row] for row in rows),
+            tuple(self.test[row] for row in rows),
+            {**self.counts, counted_as: len(self.papers) - len(rows)},
+        )
+
+
+def read_labelled(path: Path, *, label: str = "label", split: str = "split", fewest: int = 8) -> Labelled:
+    """Read labelled papers.
+
+    Args:
+        path: JSON lines, plain or compressed: an id, `title`, `abstract`, and the two members named here.
+        label: The member that holds a paper's label, or a list of them.
+        split: The member that says `train` (or `training`) or `test`; papers with another value are left out. If no
+            paper has it, a fifth of every class is drawn for testing, always the same.
+        fewest: Classes of fewer papers are left out.
+
+    Returns:
+        The papers; those without a title, without a label, of a rare class or come before are counted.
+
+    Raises:
+        InputError: If the file is malformed or holds no paper with such a label.
+    """
+    papers: dict[str, Text] = {}
+    labels: list[tuple[str, ...]] = []
+    splits: list[str] = []
+    counts = Counter[str]()
+    with open_binary(path) as stream:
+        for item in read_objects(stream):
+            if isinstance(item, Rejected):
+                raise bad_line(path, item.line, item.reason.rstrip("."))
+            values = item.members
+            text = Text(_id(values), text_of(values.get("title")), text_of(values.get("abstract")))
+            found = _labels(values.get(label))
+            if not text.id:
+                raise bad_line(path, item.line, f"there is no id under any of {', '.join(_IDS)}")
+            if text.id in papers or not text.title or not found:
+                why = "twice" if text.id in papers else "without_label" if text.title else "without_title"
+                counts[f"papers_{why}"] += 1
+                continue
+            papers[text.id] = text
+            labels.append(found)
+            splits.append(text_of(values.get(split)))
+    if not papers:
+        raise InputError(f"{path} holds no paper with a title and a label under {label!r}; name another with --label.")
+    read = Labelled(tuple(papers.values()), tuple(labels), (False,) * len(labels), dict(counts))
+    if any(splits):
+        kept = [row for row, name in enumerate(splits) if name in _SPLITS]
+        read = replace(read, test=tuple(_SPLITS.get(name, False) for name in splits)).only(kept, "papers_of_no_split")
+    sizes = Counter(read.classes)
+    read = read.only([row for row, name in enumerate(read.classes) if sizes[name] >= fewest], "papers_of_rare_classes")
+    return read if any(splits) else replace(read, test=_drawn(read.classes))
+
+
+def _id(members: dict[str, object]) -> str:
+    return next((name for key in _IDS if (name := text_of(members.get(key)))), "")
+
+
+def _labels(value: object) -> tuple[str, ...]:
+    # A string is one label: `texts_of` would divide "Acta A; Acta B" in two.
+    return texts_of(value) if isinstance(value, list) else tuple(filter(None, (text_of(value),)))
+
+
+def _drawn(classes: Sequence[str]) -> tuple[bool, ...]:
+    rows_of: dict[str, list[int]] = {}
+    for row, name in enumerate(classes):
+        rows_of.setdefault(name, []).append(row)
+    draw = Random(0)  # noqa: S311 - nothing secret
+    drawn = {row for rows in rows_of.values() for row in draw.sample(rows, len(rows) // TEST_SHARE)}
+    return tuple(row in drawn for row in range(len(classes)))

@@ -1,0 +1,1 @@
+"""MTEB's tasks on our encoders and engines."""

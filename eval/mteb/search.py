@@ -1,0 +1,138 @@
+"""Our engines behind MTEB's search protocol: `mteb.evaluate(MtebSearch(engine, encoder, folder), retrieval_tasks)`.
+
+Written against mteb 2.26: the class is what its `SearchProtocol` asks for. Lexical and hybrid search can so be measured
+on MTEB's tasks, through the same index, legs and fusion as any search. MTEB asks for 1,000 documents a query, and the
+legs are as deep, where `ses eval retrieval` takes 100: what min-max makes of them differs a little.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from corpora.errors import InputError
+from eval.files.text import write_lines
+from eval.mteb.model import model_meta, plain
+from eval.retrieval.protocol import collect_legs
+from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.request import MAX_WINDOW
+from search_plugin.tuned import fusion_of
+
+if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
+    from search_plugin.engines.base import Engine, Index
+    from search_plugin.request import Mode
+
+
+@dataclass(slots=True)
+class MtebSearch:
+    """A search mode over an engine, as MTEB's retrieval tasks call it: `index` once a corpus, then `search`.
+
+    Attributes:
+        engine: Keeps an index a corpus and model, named `mteb-...`; the next run finds it there.
+        encoder: Makes the vectors.
+        state_dir: For lists of rejected papers.
+        mode: Lexical, vector or hybrid.
+        fusion: Of the hybrid mode, as `search_plugin.tuned.fusion_of` takes it.
+        weights: Of the legs.
+    """
+
+    engine: Engine
+    encoder: TextEncoder
+    state_dir: Path
+    mode: Mode = "hybrid"
+    fusion: str = DEFAULT_FUSION
+    weights: Mapping[str, float] = field(default_factory=dict)
+    _index: Index | None = None
+
+    @property
+    def mteb_model_meta(self) -> Any:
+        """What MTEB files results under: the model with engine mode and fusion in its name."""
+        how = f"{self.mode}-{self.fusion}" if self.mode == "hybrid" else self.mode
+        return model_meta(self.encoder.card, how)
+
+    def index(
+        self,
+        corpus: Iterable[Mapping[str, Any]],
+        *,
+        task_metadata: Any,
+        hf_split: str,
+        hf_subset: str,
+        **kwargs: Any,  # noqa: ARG002 - the signature is MTEB's
+    ) -> None:
+        """Index a corpus, or bring its index up to date.
+
+        Args:
+            corpus: Documents with `id`, `text` and perhaps `title`.
+            task_metadata: Of the task; its name is part of the index's.
+            hf_split: Likewise.
+            hf_subset: Likewise.
+            **kwargs: Not heeded.
+
+        """
+        from corpora.registry import get_corpus
+        from indexer.pipeline import IndexJob, index_corpus
+
+        name = plain(f"mteb-{self.encoder.card.fingerprint[:8]}-{task_metadata.name}-{hf_subset}-{hf_split}")
+        with tempfile.TemporaryDirectory(prefix="ses-mteb-") as scratch:
+            lines = (
+                {"_id": document["id"], "title": document.get("title") or "", "text": document["text"]}
+                for document in corpus
+            )
+            write_lines(Path(scratch) / "corpus.jsonl", (orjson.dumps(line).decode() for line in lines))
+            job = IndexJob(
+                # Read as a BEIR folder is, so that MTEB's figures are those of `ses eval retrieval`.
+                records=lambda: get_corpus("beir").read(Path(scratch), {}),
+                source=name,
+                index=name,
+                card=self.encoder.card,
+                encoder=lambda: self.encoder,
+                state_dir=self.state_dir,
+                prune=True,
+            )
+            report = index_corpus(job, self.engine)
+        if report.rejected:
+            logging.getLogger("ses").warning(
+                "%s documents of %s could not be indexed, and can't be found.", report.rejected, task_metadata.name
+            )
+        self._index = self.engine.open(name)
+
+    def search(
+        self,
+        queries: Iterable[Mapping[str, Any]],
+        *,
+        top_k: int,
+        top_ranked: Mapping[str, list[str]] | None = None,
+        **kwargs: Any,  # noqa: ARG002 - the signature is MTEB's
+    ) -> dict[str, dict[str, float]]:
+        """Search for every query.
+
+        Args:
+            queries: With `id` and `text`.
+            top_k: Documents a query.
+            top_ranked: Only these documents to rank, in reranking tasks; an engine searches all of its corpus.
+            **kwargs: Not heeded.
+
+        Returns:
+            By query, the score of each document.
+
+        Raises:
+            InputError: If nothing was indexed, or the task is one of reranking.
+        """
+        if self._index is None:
+            raise InputError("MTEB searched before it indexed; call index first.")
+        if top_ranked is not None:
+            raise InputError("An engine can't rerank given documents; evaluate MtebEncoder on reranking tasks.")
+        texts = {str(query["id"]): str(query["text"]) for query in queries}
+        runnable = {query: text for query, text in texts.items() if text.strip()}
+        legs = collect_legs(runnable, self._index, self.encoder, self.mode, depth=min(top_k, MAX_WINDOW))
+        fuse = fusion_of(self.fusion)
+        weights = self.weights if self.mode == "hybrid" else {}
+        found = {query: fuse(of_query, weights)[:top_k] for query, of_query in legs.items()}
+        return {query: {hit.id: hit.score for hit in found.get(query, ())} for query in texts}

@@ -1,0 +1,1 @@
+"""Search of a corpus, measured through an engine or exactly."""

@@ -1,0 +1,109 @@
+"""A data set in BEIR's form: a folder of `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from eval.files.text import bad_line, json_of, numbered_lines
+from eval.trec.judgments import Qrels, read_qrels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQueries:
+    """The queries of one split.
+
+    Attributes:
+        texts: Query id to text, for the queries to run.
+        qrels: All judgments of the split.
+        without_text: Judged queries that can't be run for want of a text; measured, they count as found nothing.
+    """
+
+    texts: Mapping[str, str]
+    qrels: Qrels
+    without_text: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BeirFolder:
+    """A folder checked to be in BEIR's form; `corpora.beir` reads the papers of its `corpus`."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.path.is_dir():
+            raise InputError(f"{self.path} is not a folder; give one that holds a BEIR data set.")
+        needed = {"corpus.jsonl": self.corpus.is_file(), "queries.jsonl": self._queries.is_file()}
+        missing = [name for name, present in needed.items() if not present]
+        if not self.splits:
+            missing.append("qrels/*.tsv")
+        if missing:
+            raise InputError(f"{self.path} is not a BEIR folder: it lacks {', '.join(missing)}.")
+
+    @property
+    def corpus(self) -> Path:
+        """The file of the papers."""
+        return self.path / "corpus.jsonl"
+
+    @property
+    def _queries(self) -> Path:
+        return self.path / "queries.jsonl"
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits that have judgments."""
+        return tuple(sorted(file.stem for file in self.path.glob("qrels/*.tsv") if file.is_file()))
+
+    def queries(self) -> dict[str, str]:
+        """Return the text of every query by its id, whatever split it belongs to.
+
+        Returns:
+            Query id to text, in the order of the file.
+
+        Raises:
+            InputError: If a line is no query, or an id comes twice.
+        """
+        texts: dict[str, str] = {}
+        for number, line in numbered_lines(self._queries):
+            query, text = read_query(line, self._queries, number, "query")
+            if query in texts:
+                raise bad_line(self._queries, number, f"the query id {query} came before; keep one line of it")
+            texts[query] = text
+        return texts
+
+    def qrels(self, split: str = "test") -> Qrels:
+        """Return the judgments of a split, or raise `InputError` naming the splits there are."""
+        if split not in self.splits:
+            raise InputError(f"{self.path} has no split {split!r}; it has: {', '.join(self.splits)}.")
+        return read_qrels(self.path / "qrels" / f"{split}.tsv")
+
+    def judged(self, split: str = "test") -> JudgedQueries:
+        """Return the queries of a split with their judgments.
+
+        Args:
+            split: One of `splits`.
+
+        Returns:
+            The queries to run, the judgments, and the judged queries without text.
+
+        Raises:
+            InputError: If there is no such split, a file is malformed, or no judged query has a text.
+        """
+        qrels, texts = self.qrels(split), self.queries()
+        runnable = {query: texts[query] for query in qrels.gains if texts.get(query, "").strip()}
+        if not runnable:
+            raise InputError(f"None of the queries judged in split {split!r} has a text in {self._queries}.")
+        return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))
+
+
+def read_query(line: bytes, path: Path, number: int, what: str) -> tuple[str, str]:
+    """Return a line's id and text, or raise `InputError`, which calls it `what`, where it has none."""
+    match json_of(line, path, number):
+        case {"_id": str(query), "text": str(text)} if query:
+            return query, text
+    raise bad_line(path, number, f'a {what} is an object with the strings "_id" and "text"')

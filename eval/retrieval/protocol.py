@@ -1,0 +1,231 @@
+"""Retrieval through a real engine, or exactly in memory: every query in every mode, scored by trec_eval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, get_args
+
+from encoders.formats import Format
+from eval.embedder import Text
+from eval.measures.metrics import Scores, evaluate
+from eval.retrieval.exact import exact_rankings
+from eval.trec.runs import Run
+from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.plan import LEXICAL
+from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
+from search_plugin.search import SEARCHED, make_plan
+from search_plugin.tuned import fusion_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+    from encoders.card import Similarity
+    from encoders.encoder import TextEncoder
+    from eval.embedder import Embedder
+    from eval.retrieval.beir import BeirFolder, JudgedQueries
+    from search_plugin.engines.base import Index
+    from search_plugin.fusion.combine import Legs
+    from search_plugin.legs import Fused, Scored
+
+MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
+DEPTH = 100
+"""Hits a query; Recall@100 needs them all."""
+
+LOOKED_UP = 1_000
+"""Ids asked for at a time."""
+
+Seen = Mapping[str, "AbstractSet[str]"]
+"""By query, documents that are taken out of the collection (`eval.trec.residual`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """One mode's outcome.
+
+    Attributes:
+        run: What was found.
+        scores: How good that is.
+        without_text: Judged queries that have no text, and so count 0.
+        shortened: Queries too long to be searched whole.
+    """
+
+    run: Run
+    scores: Scores
+    without_text: int
+    shortened: int
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How queries are run and measured.
+
+    Attributes:
+        modes: Search modes to compare.
+        fusions: Of the hybrid mode, names that `search_plugin.tuned.fusion_of` takes; a row each.
+        weights: Of the legs, in all fusions.
+        measures: As `eval.measures.metrics.parse_measure` takes them.
+        drop_same_id: As `eval.measures.metrics.evaluate` takes it.
+        seen: Documents to take out of the collection, by query.
+    """
+
+    modes: Sequence[Mode] = get_args(Mode)
+    fusions: Sequence[str] = (DEFAULT_FUSION,)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    measures: Sequence[str] = MEASURES
+    drop_same_id: bool = False
+    seen: Seen = field(default_factory=dict)
+
+
+def evaluate_retrieval(
+    folder: BeirFolder,
+    index: Index,
+    encoder: TextEncoder,
+    *,
+    split: str = "test",
+    modes: Sequence[Mode] = get_args(Mode),
+    fusion: str = DEFAULT_FUSION,
+    measures: Sequence[str] = MEASURES,
+    drop_same_id: bool = False,
+) -> dict[str, Retrieval]:
+    """Run a split's judged queries against an index of the folder's corpus.
+
+    Args:
+        folder: Queries and judgments.
+        index: Holds the corpus.
+        encoder: Of the model that made the index.
+        split: Which judgments.
+        modes: As in `Protocol`.
+        fusion: Of the hybrid mode.
+        measures: As in `Protocol`.
+        drop_same_id: As in `Protocol`.
+
+    Returns:
+        By mode, the run and its scores.
+
+    Raises:
+        InputError: If the split or a measure is unknown, or the model is not the index's.
+    """
+    protocol = Protocol(modes, (fusion,), measures=measures, drop_same_id=drop_same_id)
+    return evaluate_queries(folder.judged(split), index, encoder, protocol)
+
+
+def evaluate_queries(
+    judged: JudgedQueries, index: Index, encoder: TextEncoder, protocol: Protocol
+) -> dict[str, Retrieval]:
+    """Run judged queries against an index; each leg is searched once, whatever is made of it.
+
+    Args:
+        judged: Texts and judgments.
+        index: Holds the corpus.
+        encoder: Of the model that made the index.
+        protocol: What to compare and how.
+
+    Returns:
+        By mode, and for several fusions by mode and fusion (`hybrid-rrf`), the run and its scores.
+
+    Raises:
+        InputError: If a fusion or measure is unknown, or the model is not the index's.
+    """
+    for name in protocol.fusions:
+        fusion_of(name)
+    wanted = protocol.modes[0] if len(set(protocol.modes)) == 1 else "hybrid"
+    legs = collect_legs(judged.texts, index, encoder, wanted, seen=protocol.seen)
+    outcome: dict[str, Retrieval] = {}
+    for mode in protocol.modes:
+        if mode == "hybrid":
+            for name in protocol.fusions:
+                label = mode if len(protocol.fusions) == 1 else f"{mode}-{name}"
+                fuse = fusion_of(name)
+                rankings = {query: fuse(of_query, protocol.weights) for query, of_query in legs.items()}
+                outcome[label] = scored(label, rankings, judged, protocol)
+        else:
+            leg = LEXICAL if mode == "lexical" else SEARCHED
+            outcome[mode] = scored(mode, {query: legs[query].get(leg, ()) for query in legs}, judged, protocol)
+    return outcome
+
+
+def collect_legs(
+    texts: Mapping[str, str],
+    index: Index,
+    encoder: TextEncoder | None,
+    mode: Mode = "hybrid",
+    *,
+    depth: int = DEPTH,
+    seen: Seen | None = None,
+) -> dict[str, Legs]:
+    """Search every query's legs once, so that any number of fusions can be tried on them.
+
+    Args:
+        texts: By query id; what is beyond the longest query is cut.
+        index: To search.
+        encoder: Of the model that made the index; not needed for the lexical mode.
+        mode: Whose legs.
+        depth: Hits a leg.
+        seen: Documents to take out, as if they weren't in the collection.
+
+    Returns:
+        By query, the hits of each leg.
+    """
+    legs: dict[str, Legs] = {}
+    for query, text in texts.items():
+        gone = (seen or {}).get(query, frozenset())
+        window = min(depth + len(gone), MAX_WINDOW)
+        found = index.search(make_plan(index, SearchRequest(text[:MAX_QUERY], mode, size=1, window=window), encoder))
+        legs[query] = {leg: _first(hits, gone, depth) for leg, hits in found.items()}
+    return legs
+
+
+def evaluate_exact(
+    judged: JudgedQueries,
+    papers: Sequence[Text],
+    embed: Embedder,
+    similarity: Similarity,
+    protocol: Protocol,
+) -> Retrieval:
+    """Rank all papers for every query by their vectors, without an engine.
+
+    Args:
+        judged: Texts and judgments.
+        papers: The corpus.
+        embed: Makes the vectors of papers (PRX) and queries (QRY).
+        similarity: How they are compared.
+        protocol: Its measures and what it takes out; the tag of the run is `ses-exact`.
+
+    Returns:
+        The run and its scores.
+    """
+    documents = embed(papers, Format.PRX)
+    queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
+    deepest = DEPTH + max((len(gone) for gone in protocol.seen.values()), default=0)
+    found = exact_rankings(documents, queries, similarity, deepest)
+    rankings = {
+        query: _first(found.get(query, ()), protocol.seen.get(query, frozenset()), DEPTH) for query in judged.texts
+    }
+    return scored("exact", rankings, judged, protocol)
+
+
+def scored(
+    label: str, rankings: Mapping[str, Sequence[Scored | Fused]], judged: JudgedQueries, protocol: Protocol
+) -> Retrieval:
+    """Make a run `ses-LABEL` of rankings, cut at `DEPTH`, and measure it; errors as of `evaluate`."""
+    run = Run(f"ses-{label}", {q: [(hit.id, hit.score) for hit in hits[:DEPTH]] for q, hits in rankings.items()})
+    scores = evaluate(run, judged.qrels, protocol.measures, drop_same_id=protocol.drop_same_id)
+    shortened = sum(len(text) > MAX_QUERY for text in judged.texts.values())
+    return Retrieval(run, scores, len(judged.without_text), shortened)
+
+
+def absent_from(index: Index, judged: JudgedQueries) -> int:
+    """Return how many judged documents an index does not hold: no search can find them."""
+    documents = judged.qrels.documents
+    remaining = iter(documents)
+    present = 0
+    while some := list(islice(remaining, LOOKED_UP)):
+        present += len(index.hashes(some))
+    return len(documents) - present
+
+
+def _first(hits: Iterable[Scored], gone: AbstractSet[str], depth: int) -> list[Scored]:
+    return list(islice((hit for hit in hits if hit.id not in gone), depth))

@@ -1,0 +1,230 @@
+"""The gold standard of reviewer assignment: what 58 researchers said of their expertise (Stelmakh et al. 2023).
+
+A system predicts how well each reviewer suits each paper they reported on, from ten draws of the reviewers' profiles.
+The loss is the share of reported differences in expertise that the predictions order wrongly, each weighted by its
+size, with ties at half: 0 is perfect, 0.5 is chance. Easy pairs have one paper of 4 or more and one of 2 or less,
+hard pairs two papers of 4 or more that differ.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from eval.embedder import Text
+from eval.files.archives import unpacked
+from eval.files.text import bad_line, numbered_lines
+from eval.outcome import Outcome
+from eval.reviewers.ranking import rank_reviewers
+from eval.reviewers.rules import Matching, openreview
+from eval.statistics.bootstrap import bootstrap_statistic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.embedder import Embedder
+
+HIGH, LOW = 4.0, 2.0
+"""Expertise from and up to which a paper makes a pair easy or hard."""
+
+RESAMPLES = 1_000
+
+Expertise = Mapping[str, Mapping[str, float]]
+"""Reviewer to paper to expertise, reported or predicted; of predictions only the order matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldStandard:
+    """The data set.
+
+    Attributes:
+        expertise: What reviewers reported, from 1 to 5.
+        draws: For each draw of the profiles, reviewer to the ids of their papers.
+        papers: Texts of all papers.
+    """
+
+    expertise: Expertise
+    draws: tuple[Mapping[str, tuple[str, ...]], ...]
+    papers: Mapping[str, Text]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What became of one reviewer's pairs of papers: loss and largest possible loss, pairs right and pairs."""
+
+    loss: float = 0.0
+    weight: float = 0.0
+    easy_right: float = 0.0
+    easy: float = 0.0
+    hard_right: float = 0.0
+    hard: float = 0.0
+
+
+def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float]) -> Pairs:
+    """Compare the order of every two papers of a reviewer.
+
+    Args:
+        predicted: Similarity by paper; a paper without one ties with all others.
+        reported: Expertise by paper.
+
+    Returns:
+        The sums that the measures are ratios of.
+    """
+    loss = weight = 0.0
+    right, count = {"easy": 0, "hard": 0}, {"easy": 0, "hard": 0}
+    for one, other in combinations(reported, 2):
+        truth = reported[one] - reported[other]
+        agreement = (predicted.get(one, np.nan) - predicted.get(other, np.nan)) * truth
+        correct = agreement > 0
+        weight += abs(truth)
+        loss += 0.0 if correct else abs(truth) if agreement < 0 else abs(truth) / 2
+        kind = _kind(reported[one], reported[other])
+        if kind:
+            count[kind] += 1
+            right[kind] += int(correct)
+    return Pairs(loss, weight, right["easy"], count["easy"], right["hard"], count["hard"])
+
+
+def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) -> Outcome:
+    """Measure predictions, one for each draw of the profiles, by the mean over draws.
+
+    Args:
+        predictions: Similarities of each draw.
+        expertise: What reviewers reported.
+
+    Returns:
+        `loss`, and the accuracy on `easy` and `hard` pairs where there are any, with intervals over 1,000 resamples of
+        the reviewers; the loss of each reviewer by itself is beside them.
+    """
+    per_draw = [
+        [astuple(compare_pairs(one.get(reviewer, {}), reported)) for reviewer, reported in expertise.items()]
+        for one in predictions
+    ]
+    sums = np.array(per_draw, dtype=np.float64).mean(axis=0)
+    cells = {
+        name: bootstrap_statistic(_ratio, sums[:, 2 * column], sums[:, 2 * column + 1], resamples=RESAMPLES)
+        for column, name in enumerate(("loss", "easy", "hard"))
+        if sums[:, 2 * column + 1].any()
+    }
+    losses = {name: row[0] / row[1] for name, row in zip(expertise, sums.tolist(), strict=True) if row[1]}
+    papers = {paper for reported in expertise.values() for paper in reported}
+    counts = {"reviewers": len(expertise), "papers": len(papers), "draws": len(predictions)}
+    return Outcome(cells, {"loss of each reviewer": losses}, counts)
+
+
+def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Matching | None = None) -> Outcome:
+    """Predict expertise from vectors, and measure it.
+
+    Args:
+        data: The data set.
+        embedder: Of titles with abstracts.
+        matching: How papers' similarities become a reviewer's; if None, their maximum, as the data set's authors ran
+            openreview-expertise.
+
+    Returns:
+        As `score_predictions`; papers without a vector are counted, and tie where they were to be judged.
+    """
+    vectors = embedder(list(data.papers.values()), Format.PRX)
+    papers = {paper: None for reported in data.expertise.values() for paper in reported}
+    wanted = {paper: [r for r, reported in data.expertise.items() if paper in reported] for paper in papers}
+    predictions: list[Expertise] = []
+    for profiles in data.draws:
+        predicted: dict[str, dict[str, float]] = {reviewer: {} for reviewer in data.expertise}
+        run = rank_reviewers([vectors], profiles, wanted, matching or openreview()).run
+        for paper, ranking in run.rankings.items():
+            for reviewer, score in ranking:
+                predicted[reviewer][paper] = score
+        predictions.append(predicted)
+    outcome = score_predictions(predictions, data.expertise)
+    missing = len(data.papers) - sum(paper in vectors.rows for paper in data.papers)
+    undecided = sum(len(data.expertise[r]) - len(found) for one in predictions for r, found in one.items())
+    counts = {**outcome.counts, "papers_without_vector": missing, "scores_not_predicted": undecided}
+    return Outcome(outcome.cells, outcome.per_unit, counts)
+
+
+def read_gold_standard(path: Path) -> GoldStandard:
+    """Read the data set.
+
+    Args:
+        path: Its folder, which holds `data/evaluations.csv` and `evaluation_datasets/d_20_1` to `d_20_10`, a folder
+            with that folder, or a tar archive of it.
+
+    Returns:
+        The data set.
+
+    Raises:
+        InputError: If it isn't there, or a file is malformed.
+    """
+    with unpacked(path) as folder:
+        found = [file for depth in ("", "*/") for file in folder.glob(f"{depth}data/evaluations.csv")]
+        if not found:
+            raise InputError(f"{path} is not the gold standard of reviewers: it has no data/evaluations.csv.")
+        root = found[0].parents[1]
+        draws = sorted(root.glob("evaluation_datasets/d_20_*"), key=lambda draw: (len(draw.name), draw.name))
+        if not draws:
+            raise InputError(f"{path} has no evaluation_datasets/d_20_1: fetch the whole data set.")
+        papers: dict[str, Text] = {}
+        expertise = _reported(found[0])
+        profiles = tuple(_profiles(draw, expertise, papers) for draw in draws)
+        return GoldStandard(expertise, profiles, papers)
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> float:
+    return float(part.sum()) / float(whole.sum())
+
+
+def _kind(one: float, other: float) -> str:
+    low, high = sorted((one, other))
+    if low == high or high < HIGH:
+        return ""
+    return "hard" if low >= HIGH else "easy" if low <= LOW else ""
+
+
+def _reported(path: Path) -> dict[str, dict[str, float]]:
+    expertise: dict[str, dict[str, float]] = {}
+    lines = (line.decode("utf-8", "replace") for _, line in numbered_lines(path))
+    for number, row in enumerate(csv.DictReader(lines, delimiter="\t"), start=2):
+        try:
+            reported = {row[f"Paper{n}"]: float(row[f"Expertise{n}"]) for n in range(1, 11) if row[f"Paper{n}"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise bad_line(path, number, f"this is no row of reported expertise ({error})") from error
+        if not np.isfinite(list(reported.values())).all():
+            raise bad_line(path, number, "expertise must be a number")
+        expertise[row["ParticipantID"]] = reported
+    return expertise
+
+
+def _profiles(draw: Path, expertise: Expertise, papers: dict[str, Text]) -> dict[str, tuple[str, ...]]:
+    """Read a draw in OpenReview's layout; add the texts of its papers to `papers`."""
+    submissions = draw / "submissions.json"
+    try:
+        members = orjson.loads(submissions.read_bytes())
+        for note in members.values():
+            _add(note, papers)
+    except (OSError, orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"{submissions} can't be read as OpenReview's submissions ({error}).") from error
+    return {reviewer: _archive(draw / "archives" / f"~{reviewer}.jsonl", papers) for reviewer in expertise}
+
+
+def _archive(path: Path, papers: dict[str, Text]) -> tuple[str, ...]:
+    own = []
+    for number, line in numbered_lines(path):
+        try:
+            own.append(_add(orjson.loads(line), papers))
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise bad_line(path, number, f"this is no paper in OpenReview's form ({error})") from error
+    return tuple(own)
+
+
+def _add(note: Any, papers: dict[str, Text]) -> str:
+    name, content = str(note["id"]), note["content"]
+    papers[name] = Text(name, content["title"] or "", content.get("abstract") or "")
+    return name

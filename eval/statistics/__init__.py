@@ -1,0 +1,1 @@
+"""How far numbers can be trusted, and whether two differ by more than chance."""

@@ -1,0 +1,138 @@
+"""Pairs of systems measured on the same queries: how far apart they are, and whether chance would do as much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+from corpora.errors import InputError
+from eval.statistics.bootstrap import Interval, bootstrap_interval, paired_bootstrap_p
+from eval.statistics.significance import effect_size, holm, paired_differences, randomization_p
+
+Values = Mapping[str, Mapping[str, float]]
+"""By measure, the value of each query; `Scores.per_query` and `Outcome.per_unit` are such."""
+
+SAME = 1e-9
+"""Values nearer than this are the same: measures of equal rankings differ by rounding at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A query's value in both runs of a pair."""
+
+    query: str
+    baseline: float
+    run: float
+
+    @property
+    def difference(self) -> float:
+        """How much better the run is than the baseline."""
+        return self.run - self.baseline
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A run against a baseline by one measure.
+
+    Attributes:
+        measure: As printed.
+        baseline: Label of the run given first.
+        run: Label of the other.
+        changes: Every query, the largest difference first, ties by id.
+        difference: The run's mean less the baseline's, with its interval over queries.
+        effect: The difference in standard deviations; None where undefined.
+        p_randomization: By the paired randomization test.
+        p_bootstrap: By the paired bootstrap test.
+        p_randomization_holm: The first corrected for all pairs and measures compared.
+        p_bootstrap_holm: The second likewise.
+    """
+
+    measure: str
+    baseline: str
+    run: str
+    changes: tuple[Change, ...]
+    difference: Interval
+    effect: float | None
+    p_randomization: float
+    p_bootstrap: float
+    p_randomization_holm: float
+    p_bootstrap_holm: float
+
+    @property
+    def better(self) -> int:
+        """How many queries the run does better on."""
+        return sum(change.difference > SAME for change in self.changes)
+
+    @property
+    def worse(self) -> int:
+        """How many it does worse on."""
+        return sum(change.difference < -SAME for change in self.changes)
+
+    @property
+    def changed(self) -> tuple[Change, ...]:
+        """The queries whose values differ, the largest difference first."""
+        return tuple(change for change in self.changes if abs(change.difference) > SAME)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it in full precision as JSON knows it, without the queries."""
+        told = asdict(self)
+        del told["changes"]
+        return {**told, "better": self.better, "worse": self.worse}
+
+
+def compare_values(
+    values: Mapping[str, Values], *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> tuple[Pair, ...]:
+    """Compare runs that were measured on the same queries, each with every one given before it.
+
+    Args:
+        values: By run and measure, the value of each query; also of tasks, folds or labels.
+        level: Confidence level of the intervals.
+        resamples: Of the intervals and both tests.
+        seed: Seed of all draws.
+
+    Returns:
+        Every pair by every measure that both have, with p-values corrected over all of them.
+
+    Raises:
+        InputError: If there are fewer than two runs or no measure in common, or queries differ between runs.
+    """
+    if len(values) < 2:
+        raise InputError("A comparison needs two runs or more.")
+    asked = [
+        (measure, baseline, run, _paired(values[baseline][measure], values[run][measure], baseline, run))
+        for baseline, run in combinations(values, 2)
+        for measure in values[baseline]
+        if measure in values[run]
+    ]
+    if not asked:
+        raise InputError("The runs have no measure in common, so there is nothing to compare.")
+    sides = [([change.baseline for change in changes], [change.run for change in changes]) for *_, changes in asked]
+    randomized = [randomization_p(a, b, resamples=resamples, seed=seed) for a, b in sides]
+    bootstrapped = [paired_bootstrap_p(a, b, resamples=resamples, seed=seed) for a, b in sides]
+    intervals = [
+        bootstrap_interval(paired_differences(b, a).tolist(), level=level, resamples=resamples, seed=seed)
+        for a, b in sides
+    ]
+    effects = [effect_size(a, b) for a, b in sides]
+    tests = zip(intervals, effects, randomized, bootstrapped, holm(randomized), holm(bootstrapped), strict=True)
+    return tuple(
+        Pair(measure, baseline, run, tuple(sorted(changes, key=_largest_first)), *found)
+        for (measure, baseline, run, changes), found in zip(asked, tests, strict=True)
+    )
+
+
+def _paired(a: Mapping[str, float], b: Mapping[str, float], baseline: str, run: str) -> tuple[Change, ...]:
+    if a.keys() != b.keys():
+        only = sorted(a.keys() ^ b.keys())
+        raise InputError(
+            f"{baseline} and {run} were not measured on the same queries: {len(only):,} are only in one of them, such "
+            f"as {only[0]}; measure both against the same judgments."
+        )
+    return tuple(Change(query, value, b[query]) for query, value in a.items())
+
+
+def _largest_first(change: Change) -> tuple[float, str]:
+    return -abs(change.difference), change.query

@@ -1,0 +1,1 @@
+"""TREC's nouns and files: topics, judgments, runs, rounds."""

@@ -1,0 +1,133 @@
+"""Relevance judgments (qrels): which papers answer which query, and how well."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from eval.files.text import bad_line, decode, numbered_lines, require_column, require_id, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LARGEST_GAIN = 1_000_000
+"""trec_eval allocates a counter per grade up to the largest, so a gain of billions would exhaust memory or crash."""
+
+BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Qrels:
+    """Judgments of papers for queries.
+
+    Attributes:
+        gains: For each query id, the gain of each judged document id; zero and below mean not relevant.
+        iterations: In the same shape, TREC's second column: in which round of an evaluation a document was judged.
+            No measure heeds it; empty for judgments in BEIR's form.
+    """
+
+    gains: Mapping[str, Mapping[str, int]]
+    iterations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.gains.keys() | self.documents:
+            # Most ids are seen to be sound at a glance; a closer look takes ten times as long.
+            if not name.isascii() or not name or "\0" in name:
+                require_id(name)
+        for query, judged in self.gains.items():
+            for document, gain in judged.items():
+                if abs(gain) > LARGEST_GAIN:
+                    raise InputError(
+                        f"Query {query}, document {document}: the gain {gain} is outside ±{LARGEST_GAIN:,}; rescale it."
+                    )
+
+    @property
+    def documents(self) -> set[str]:
+        """Every document that is judged for any query."""
+        return {document for judged in self.gains.values() for document in judged}
+
+    @property
+    def without_relevant(self) -> int:
+        """How many queries have no relevant document."""
+        return sum(all(gain <= 0 for gain in judged.values()) for judged in self.gains.values())
+
+
+def read_qrels(path: Path) -> Qrels:
+    """Read judgments in BEIR's form (three columns between tabs) or TREC's (four between blanks).
+
+    The first line tells which. BEIR's header may be missing.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The judgments, in the order of the file.
+
+    Raises:
+        InputError: If the file can't be read, a line is malformed, or a pair is judged twice.
+    """
+    gains: dict[str, dict[str, int]] = {}
+    iterations: dict[str, dict[str, str]] = {}
+    beir: bool | None = None
+    for number, line in numbered_lines(path):
+        if beir is None:
+            beir = line.count(b"\t") == 2
+            if beir and line.lower().split(b"\t") == BEIR_HEADER:
+                continue
+        query, iteration, document, gain = _parse(line, path, number, beir=beir)
+        judged = gains.setdefault(query, {})
+        if document in judged:
+            raise bad_line(path, number, f"query {query} and document {document} were judged before; keep one line")
+        judged[document] = gain
+        if not beir:
+            iterations.setdefault(query, {})[document] = iteration
+    if not gains:
+        raise InputError(f"{path} holds no judgments.")
+    return Qrels(gains, iterations)
+
+
+def write_trec_qrels(qrels: Qrels, path: Path) -> None:
+    """Write judgments in TREC's form; a query without any judged document has no line there.
+
+    Args:
+        qrels: The judgments.
+        path: The file; an older one is replaced in one step.
+
+    Raises:
+        InputError: If an identifier holds a blank.
+        UnavailableError: If the file can't be written.
+    """
+    write_lines(
+        path,
+        (
+            f"{require_column(query)} {require_column(rounds.get(document, '0'))} {require_column(document)} {gain:d}"
+            for query, judged in qrels.gains.items()
+            for rounds in [qrels.iterations.get(query, {})]
+            for document, gain in judged.items()
+        ),
+    )
+
+
+def _parse(line: bytes, path: Path, number: int, *, beir: bool) -> tuple[str, str, str, int]:
+    if not beir and len(fields := line.split()) == 4 and fields[3].isdigit() and len(fields[3]) < 7:
+        # Nearly every line of a large file; what follows would find the same, in twice the time.
+        with suppress(UnicodeDecodeError):
+            return fields[0].decode(), fields[1].decode(), fields[2].decode(), int(fields[3])
+    if beir:
+        fields = [field.strip() for field in line.split(b"\t")]
+        form = "query-id, corpus-id and score between tabs"
+    else:
+        fields = line.split()
+        form = "`qid iteration docid relevance` between blanks (or query-id, corpus-id and score between tabs)"
+    if len(fields) != (3 if beir else 4) or not all(fields):
+        raise bad_line(path, number, f"a judgment is {form}")
+    query, document, gain = fields[0], fields[-2], fields[-1]
+    if not re.fullmatch(rb"[+-]?\d{1,9}", gain) or abs(int(gain)) > LARGEST_GAIN:
+        found = gain[:40].decode(errors="replace")
+        raise bad_line(path, number, f"the relevance must be a whole number within ±{LARGEST_GAIN:,}, not {found!r}")
+    iteration = "" if beir else decode(fields[1], path, number)
+    return decode(query, path, number), iteration, decode(document, path, number), int(gain)

@@ -1,0 +1,130 @@
+"""Topics: what TREC and others ask, by query id, in TREC-COVID's XML, as JSON lines or as a table of two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from xml.parsers import expat
+
+from corpora.errors import InputError
+from corpora.opening import open_binary
+from eval.files.text import LONGEST_LINE, bad_line, decode, require_id
+from eval.retrieval.beir import JudgedQueries, read_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eval.trec.judgments import Qrels
+
+FIELDS = ("query", "question", "narrative")
+"""Of a topic of TREC-COVID: keywords, a sentence, and what counts as an answer."""
+
+DEFAULT_FIELDS = ("question",)
+"""What BEIR takes of TREC-COVID's topics as the query."""
+
+Topic = Mapping[str, str]
+"""A topic's text by field."""
+
+LARGEST_XML = 64 << 20
+
+
+def read_topics(path: Path, fields: Sequence[str] = DEFAULT_FIELDS) -> dict[str, str]:
+    """Read topics, plain or compressed: XML (`topic` with `query`, `question`, `narrative`), JSON lines or TSV.
+
+    Args:
+        path: The file; its content tells the form. JSON lines are BEIR's `{"_id", "text"}`, TSV is an id, a tab and
+            the text.
+        fields: Of XML topics, the parts to join by a blank, in this order; the other forms have one text.
+
+    Returns:
+        The text by query id, in the order of the file; empty where a topic has none of the fields.
+
+    Raises:
+        InputError: If the file can't be read, holds no topics, or an id comes twice.
+    """
+    if unknown := [field for field in fields if field not in FIELDS]:
+        raise InputError(f"A topic has no field {unknown[0]!r}; name some of {', '.join(FIELDS)}.")
+    texts: dict[str, str] = {}
+    for number, query, topic in _topics(path):
+        require_id(query)
+        if query in texts:
+            raise bad_line(path, number, f"the topic {query} came before; keep one of it")
+        wanted = ("text",) if "text" in topic else fields
+        texts[query] = " ".join(" ".join(topic.get(field, "") for field in wanted).split())
+    if not texts:
+        raise InputError(f"{path} holds no topics.")
+    if not any(texts.values()):
+        raise InputError(f"No topic of {path} has a {' or '.join(fields)}; name other fields.")
+    return texts
+
+
+def _topics(path: Path) -> Iterator[tuple[int, str, Topic]]:
+    with open_binary(path) as stream:
+        head = stream.peek()[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
+        if head.startswith(b"<"):
+            content = stream.read(LARGEST_XML)
+            if stream.read(1):
+                raise InputError(f"{path} is too large for a file of topics.")
+            yield from _xml(path, content)
+            return
+        lines = iter(lambda: stream.readline(LONGEST_LINE), b"")
+        for number, raw in enumerate(lines, start=1):
+            line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            if line.strip():
+                yield (number, *(_json if head.startswith(b"{") else _row)(path, number, line.rstrip(b"\r\n")))
+
+
+def _json(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
+    query, text = read_query(line, path, number, "topic")
+    return query, {"text": text}
+
+
+def _row(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
+    query, tab, text = line.partition(b"\t")
+    if not (tab and query.strip()):
+        raise bad_line(path, number, "a topic is its id, a tab and its text (or the file is XML or JSON lines)")
+    return decode(query.strip(), path, number), {"text": decode(text, path, number)}
+
+
+def _xml(path: Path, content: bytes) -> list[tuple[int, str, Topic]]:
+    """Read `<topic number="1"><query>...</query>...</topic>`; a document type, and so every entity, is refused."""
+    found: list[tuple[int, str, dict[str, str]]] = []
+    inside: list[str] = []
+    parser = expat.ParserCreate()
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        if tag == "topic":
+            query = attributes.get("number", "").strip()
+            if not query:
+                raise bad_line(path, parser.CurrentLineNumber, "a topic lacks its number")
+            found.append((parser.CurrentLineNumber, query, {}))
+        inside.append(tag)
+
+    def end(tag: str) -> None:  # noqa: ARG001 - the signature is expat's
+        inside.pop()
+
+    def text(characters: str) -> None:
+        field = next((tag for tag in inside if tag in FIELDS), "")
+        if found and "topic" in inside and field:
+            topic = found[-1][2]
+            topic[field] = topic.get(field, "") + characters
+
+    def refuse(*_: object) -> None:
+        raise InputError(f"{path} declares a document type, which topics don't need: take it out.")
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = text, refuse
+    try:
+        parser.Parse(content, True)  # noqa: FBT003 - the signature is expat's
+    except expat.ExpatError as error:
+        raise bad_line(path, error.lineno, f"this is not XML ({expat.ErrorString(error.code)})") from error
+    return list(found)
+
+
+def join(topics: Mapping[str, str], qrels: Qrels) -> JudgedQueries:
+    """Return the topics that have judgments, to run; raise `InputError` if none has."""
+    runnable = {query: topics[query] for query in qrels.gains if topics.get(query, "").strip()}
+    if not runnable:
+        raise InputError("No topic has both a text and judgments: the topics and the judgments don't belong together.")
+    return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))

@@ -1,0 +1,183 @@
+"""Author disambiguation: B-cubed's classic example, both ways to cluster, S2AND's files and papers with full names."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError
+from eval.authors.protocol import compare_clusters, evaluate_authors
+from eval.authors.signatures import Signatures, read_named_papers, read_s2and
+from eval.embedder import Text, Vectors
+from ses.commands.eval import eval_
+
+LABELS = st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1)
+
+
+def test_b_cubed_of_bagga_and_baldwin():
+    """Their figure 1: chains of 5, 2 and 5; the answer joins the last two (precision 76 %), or the first and last."""
+    truth = {**dict.fromkeys("abcde", "1"), **dict.fromkeys("fg", "2"), **dict.fromkeys("hijkl", "3")}
+    joined = {name: "1" if of == "1" else "2" for name, of in truth.items()}
+    found = compare_clusters(joined, truth)
+    # (5 x 1 + 2 x 2/7 + 5 x 5/7) / 12
+    assert (found.precision, found.recall) == pytest.approx(((5 + 4 / 7 + 25 / 7) / 12, 1))
+    assert round(found.precision, 2) == 0.76
+    assert found.f1 == pytest.approx(2 * found.precision / (1 + found.precision))
+    swapped = {name: "1" if of != "2" else "2" for name, of in truth.items()}
+    assert compare_clusters(swapped, truth).precision == pytest.approx((10 * 0.5 + 2) / 12)
+
+
+@given(LABELS)
+def test_b_cubed_is_the_mean_over_signatures(labels):
+    predicted = {name: str(p) for name, (p, _) in labels.items()}
+    truth = {name: str(t) for name, (_, t) in labels.items()}
+    of = {name: {o for o in labels if predicted[o] == predicted[name]} for name in labels}
+    by = {name: {o for o in labels if truth[o] == truth[name]} for name in labels}
+    found = compare_clusters(predicted, truth)
+    assert found.precision == pytest.approx(np.mean([len(of[n] & by[n]) / len(of[n]) for n in labels]))
+    assert found.recall == pytest.approx(np.mean([len(of[n] & by[n]) / len(by[n]) for n in labels]))
+
+
+def test_other_signatures_are_refused():
+    with pytest.raises(InputError, match="must cover the same signatures"):
+        compare_clusters({"a": "1"}, {"a": "1", "b": "1"})
+
+
+def make(blocks: dict[str, dict[str, list[str]]]) -> Signatures:
+    """Signatures by block and author; each has a paper of its own name."""
+    rows = [(s, block, author) for block, authors in blocks.items() for author, own in authors.items() for s in own]
+    return Signatures(
+        {s: Text(s, s) for s, _, _ in rows},
+        {s: s for s, _, _ in rows},
+        {block: tuple(s for s, of, _ in rows if of == block) for block in blocks},
+        {s: author for s, _, author in rows},
+    )
+
+
+def angles(**degrees: float):
+    """An embedder of papers on a circle."""
+    turned = np.radians(list(degrees.values()))
+    found = Vectors({name: n for n, name in enumerate(degrees)}, np.stack([np.cos(turned), np.sin(turned)], 1))
+    return lambda texts, task_format: found
+
+
+DATA = make({"j smith": {"john": ["a1", "a2"], "jane": ["b1", "b2"]}, "p li": {"ping": ["c1", "c2"], "po": ["d1"]}})
+APART = {"a1": 0, "a2": 10, "b1": 90, "b2": 100, "c1": 0, "c2": 10, "d1": 80}
+
+
+def test_papers_that_lie_apart_are_parted_by_a_threshold_of_the_other_block():
+    outcome = evaluate_authors(DATA, angles(**APART))
+    assert outcome.cells["B3 F1"].mean == 1
+    assert outcome.counts == {
+        "signatures": 7,
+        "blocks": 2,
+        "authors": 4,
+        "signatures_given_as_seeds": 0,
+        "signatures_without_vector": 0,
+        "signatures_without_author": 0,
+    }
+
+
+def test_the_threshold_is_not_fitted_on_the_block_it_cuts():
+    # In the second block authors differ by 20 degrees only: a threshold of its own would part them (F1 of 1), that of
+    # the first, where 10 degrees are one author's, is the smallest that joins those: 1 - cos(10) = .015 < .02.
+    near = APART | {"a2": 40, "b2": 130, "c2": 2, "d1": 20}
+    outcome = evaluate_authors(DATA, angles(**near))
+    # 1 - cos(40) = .234 joins all of the second block; its own best, below .06, leaves the first in four pieces.
+    assert outcome.per_unit["B3 recall"] == {"j smith": 0.5, "p li": 1.0}
+    assert outcome.per_unit["B3 precision"] == {"j smith": 1.0, "p li": pytest.approx((2 * 2 / 3 + 1 / 3) / 3)}
+    assert outcome.cells["B3 recall"].mean == pytest.approx((4 * 0.5 + 3) / 7)
+
+
+def test_seeds_are_told_and_not_measured():
+    outcome = evaluate_authors(DATA, angles(**APART | {"b2": 20}), "seeds")
+    # Left are a2, b2 (nearer to a1 than to b1) and c2.
+    assert outcome.per_unit["B3 precision"] == {"j smith": 0.5, "p li": 1.0}
+    assert outcome.cells["B3 precision"].mean == pytest.approx(2 / 3)
+    assert (outcome.counts["signatures"], outcome.counts["signatures_given_as_seeds"]) == (3, 4)
+
+
+def test_a_signature_without_vector_is_alone_and_counted():
+    outcome = evaluate_authors(DATA, angles(**{name: at for name, at in APART.items() if name != "a2"}))
+    assert outcome.counts["signatures_without_vector"] == 1
+    assert outcome.cells["B3 precision"].mean == 1
+    assert outcome.cells["B3 recall"].mean == pytest.approx((5 + 2 * 0.5) / 7)
+
+
+def test_recall_counts_an_author_who_is_in_two_blocks():
+    data = make({"j smith": {"john": ["a1", "a2"]}, "john smith": {"john": ["c1", "c2"]}})
+    assert evaluate_authors(data, angles(**APART)).cells["B3 recall"].mean == 0.5
+
+
+def test_one_block_has_nothing_to_fit_a_threshold_on():
+    data = make({"j smith": {"john": ["a1", "a2"], "jane": ["b1"]}})
+    with pytest.raises(InputError, match="give two or more, or use seeds"):
+        evaluate_authors(data, angles(**APART))
+
+
+@pytest.fixture
+def s2and(tmp_path):
+    folder = tmp_path / "s2and" / "qian"
+    folder.mkdir(parents=True)
+    block_of = {name: block for block, names in DATA.blocks.items() for name in names}
+    clusters: dict[str, list[str]] = {}
+    for name, author in DATA.author_of.items():
+        clusters.setdefault(author, []).append(name)
+    papers = {name: {"paper_id": name, "title": f"Title {name}", "abstract": None} for name in [*APART, "unused"]}
+    info = {"odd": "p li", **block_of}
+    signatures = {n: {"signature_id": n, "paper_id": n, "author_info": {"block": b}} for n, b in info.items()}
+    for kind, members in (("papers", papers), ("signatures", signatures)):
+        (folder / f"qian_{kind}.json").write_text(json.dumps(members))
+    found = {author: {"cluster_id": author, "signature_ids": names} for author, names in clusters.items()}
+    (folder / "qian_clusters.json").write_text(json.dumps(found))
+    return tmp_path / "s2and"
+
+
+def test_s2ands_files_and_the_command(s2and, tmp_path):
+    read = read_s2and(s2and)["qian"]
+    assert (dict(read.paper_of), dict(read.author_of), read.left_out) == (DATA.paper_of, DATA.author_of, 1)
+    assert {block: sorted(names) for block, names in read.blocks.items()} == {
+        block: sorted(names) for block, names in DATA.blocks.items()
+    }
+    assert read.papers["a1"] == Text("a1", "Title a1")
+    assert "unused" not in read.papers
+    file = tmp_path / "v.jsonl"
+    turned = {name: [np.cos(np.radians(at)), np.sin(np.radians(at))] for name, at in APART.items()}
+    file.write_text("".join(json.dumps({"paper_id": name, "embedding": row}) + "\n" for name, row in turned.items()))
+    run = CliRunner().invoke(eval_, ["authors", "--data", str(s2and), "--embeddings", str(file), "--json"])
+    assert run.exit_code == 0, run.output
+    row = json.loads(run.stdout)["rows"][0]
+    assert (row["set"], row["measures"]["B3 F1"]["mean"], row["counts"]["signatures_without_author"]) == ("qian", 1, 1)
+
+
+def test_files_of_another_form_are_refused(s2and, tmp_path):
+    (s2and / "qian" / "qian_clusters.json").write_text('{"x": {}}')
+    with pytest.raises(InputError, match="not in S2AND's form"):
+        read_s2and(s2and)
+    with pytest.raises(InputError, match=r"no NAME_papers\.json"):
+        read_s2and(tmp_path)
+
+
+def test_full_names_make_silver_truth(tmp_path):
+    authors = [["Ada Li", "B. Li", "Bo"], ["Ada  Li", "Ann Li"], ["Ann Li", "Cy Wu"], ["Cy Wu", "Abe Li"]]
+    rows = [{"id": n, "title": f"t{n}", "authors": names} for n, names in enumerate(authors)]
+    path = tmp_path / "papers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_named_papers(path)
+    assert dict(found.blocks) == {"a li": ("0|ada li", "1|ada li", "1|ann li", "2|ann li")}
+    assert found.author_of["1|ann li"] == "ann li"
+    assert set(found.papers) == {"0", "1", "2"}
+    assert found.left_out == 2  # an initial, and one name alone
+
+
+def test_real_papers_have_such_blocks(data_dir):
+    found = read_named_papers(data_dir / "train" / "conf.jsonl.xz", blocks=5)
+    assert len(found.blocks) == 5
+    assert all(len({found.author_of[name] for name in names}) > 1 for names in found.blocks.values())
+    assert all(50 < len(names) <= 60 for names in found.blocks.values())
+    assert found.papers.keys() == set(found.paper_of.values())

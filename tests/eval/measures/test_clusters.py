@@ -1,0 +1,61 @@
+"""Clusterings against worked examples of the literature and scikit-learn."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError
+from eval.measures.clusters import b_cubed, normalized_mutual_information, purity
+
+TRUTH = "aaaaabbccccc"  # Bagga & Baldwin 1998: {1..5}, {6, 7}, {8..C}
+ITEMS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xyz")), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("response", "precision", "recall"),
+    [
+        ("111112222222", (5 + 4 / 7 + 25 / 7) / 12, 1.0),  # 76 %: {6, 7} joined to {8..C}
+        ("111112211111", (10 * 5 / 10 + 2) / 12, 1.0),  # 58 %: {1..5} joined to {8..C}
+        ("abcdefghijkl", 1.0, (5 / 5 + 2 / 2 + 5 / 5) / 12),  # every item alone
+        ("111223344444", (3 * 3 / 3 + 2 * 2 / 2 + 2 * 2 / 2 + 5 * 5 / 5) / 12, (9 / 5 + 4 / 5 + 2 + 5) / 12),
+    ],
+)
+def test_b_cubed_of_known_examples(response, precision, recall):
+    found = b_cubed(TRUTH, response)
+    assert (found.precision, found.recall) == (pytest.approx(precision), pytest.approx(recall))
+    assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_purity_of_the_textbooks_example():
+    # Manning et al. 2008, figure 16.4: (5 + 4 + 3) / 17 and an NMI of .36
+    truth, clusters = "xxxxxo" + "xoooo#" + "xx###", "1" * 6 + "2" * 6 + "3" * 5
+    assert purity(truth, clusters) == pytest.approx(12 / 17)
+    assert normalized_mutual_information(truth, clusters) == pytest.approx(0.36, abs=0.005)
+
+
+@given(ITEMS)
+def test_agreement_with_slow_definitions(items):
+    metrics = pytest.importorskip("sklearn.metrics")
+    truth, clusters = map(list, zip(*items, strict=True))
+    assert normalized_mutual_information(truth, clusters) == pytest.approx(
+        metrics.normalized_mutual_info_score(truth, clusters), abs=1e-9
+    )
+    count = len(items)
+    same = {
+        i: ({j for j in range(count) if truth[j] == truth[i]}, {j for j in range(count) if clusters[j] == clusters[i]})
+        for i in range(count)
+    }
+    found = b_cubed(truth, clusters)
+    assert found.precision == pytest.approx(sum(len(t & p) / len(p) for t, p in same.values()) / count)
+    assert found.recall == pytest.approx(sum(len(t & p) / len(t) for t, p in same.values()) / count)
+    best = sum(max(sum(t == label for t, c in items if c == group) for label in set(truth)) for group in set(clusters))
+    assert purity(truth, clusters) == pytest.approx(best / count)
+
+
+@pytest.mark.parametrize(("truth", "clusters"), [("ab", "a"), ("", "")])
+def test_items_must_be_the_same(truth, clusters):
+    for measure in (purity, normalized_mutual_information, b_cubed):
+        with pytest.raises(InputError, match="give one for each"):
+            measure(truth, clusters)

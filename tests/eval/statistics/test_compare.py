@@ -1,0 +1,146 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpora.errors import InputError
+from eval.reports.comparison import comparison_tables
+from eval.statistics.bootstrap import bootstrap_interval, paired_bootstrap_p
+from eval.statistics.compare import compare_runs
+from eval.statistics.pairs import compare_values
+from eval.statistics.significance import holm, randomization_p
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
+
+QRELS = Qrels({"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"c": 1, "gone": 2}, "q4": {"z": 0}, "q5": {"a": 1}})
+# Ties rank by id, last first, as in trec_eval: in q1 "x" comes before "a".
+FIRST = Run("first", {"q1": [("a", 1.0), ("x", 1.0)], "q2": [("b", 2.0), ("a", 1.0)], "q3": [("c", 1.0)]})
+SECOND = Run("second", {"q1": [("a", 2.0)], "q2": [("a", 1.0)], "q5": [("y", 1.0), ("w", 0.5)], "other": [("a", 1.0)]})
+
+
+def compared(**options):
+    return compare_runs({"first": FIRST, "second": SECOND}, QRELS, ["MRR"], **options)
+
+
+def test_who_changed_and_by_how_much_largest_first():
+    (pair,) = compared().pairs
+    assert [(c.query, c.baseline, c.run, c.difference) for c in pair.changes] == [
+        ("q3", 1.0, 0.0, -1.0),
+        ("q1", 0.5, 1.0, 0.5),
+        ("q2", 0.5, 1.0, 0.5),
+        ("q4", 0.0, 0.0, 0.0),
+        ("q5", 0.0, 0.0, 0.0),
+    ]
+    assert (pair.better, pair.worse, len(pair.changed)) == (2, 1, 3)
+    assert pair.difference.mean == pytest.approx(0.0)
+    # 1 = 0.5 + 0.5: every assignment is at least as far apart as none at all.
+    assert pair.p_randomization == pair.p_randomization_holm == 1.0
+
+
+def test_what_either_lacks_is_counted():
+    found = compared(texts={"q1": "virus"}, corpus_ids=iter(["a", "b", "c", "z", "x"]))
+    first, second = found.coverage["first"], found.coverage["second"]
+    assert (first.missing_queries, first.unjudged_queries) == (("q4", "q5"), ())
+    assert (second.missing_queries, second.unjudged_queries) == (("q3", "q4"), ("other",))
+    assert (first.documents, first.unjudged_documents) == (5, 1)
+    assert (second.documents, second.unjudged_documents) == (4, 2)
+    assert (first.relevant, first.relevant_not_found, second.relevant_not_found) == (5, 2, 3)
+    assert (first.unknown_documents, second.unknown_documents) == (0, 2)
+    assert found.counts == {
+        "queries": 5,
+        "queries_without_relevant": 1,
+        "queries_without_text": 4,
+        "judged_documents_not_in_the_corpus": 1,
+    }
+    assert compared().coverage["first"].unknown_documents is None
+
+
+def test_tables_show_it():
+    found = compared(texts={"q1": "virus\x1b[31m", "q3": "x" * 99}, corpus_ids=iter("abczx"))
+    means, differences, changes, missing = comparison_tables(found, top=2)
+    assert [row[0] for row in means.rows] == ["first", "second"]
+    assert differences.rows[0][:2] == ("MRR", "second - first")
+    assert differences.rows[0][-1] == "2/1/2"
+    assert changes.rows == (
+        ("q3", "x" * 59 + "…", "1.000", "0.000", "-1.000"),
+        ("q1", "virus [31m", "0.500", "1.000", "+0.500"),
+    )
+    assert changes.notes == ("the 2 largest of 3 changes; 2 queries have the same value in both",)
+    assert missing.rows[1] == ("second", "2", "1", "2 of 4", "3 of 5", "0", "2")
+    for told in ("second lacks judged queries: q3, q4", "second has queries without judgments: other", "queries: 5"):
+        assert told in missing.notes
+
+
+def test_same_id_results_are_dropped_when_asked_and_counted():
+    qrels = Qrels({"a": {"b": 1}, "c": {"d": 1}})
+    runs = {"x": Run("x", {"a": [("a", 2.0), ("b", 1.0)]}), "y": Run("y", {"c": [("d", 1.0)]})}
+    found = compare_runs(runs, qrels, ["MRR"], drop_same_id=True)
+    assert found.coverage["x"].same_id_dropped == 1
+    assert found.values["x"]["MRR"]["a"] == 1.0
+
+
+def test_three_runs_and_two_measures_are_corrected_together():
+    values = {
+        name: {m: {f"q{i}": (i * k % 7) / 7 for i in range(25)} for m in ("MAP", "P@5")}
+        for name, k in (("a", 2), ("b", 3), ("c", 5))
+    }
+    pairs = compare_values(values, resamples=500)
+    assert [(p.baseline, p.run, p.measure) for p in pairs] == [
+        (a, b, m) for a, b in (("a", "b"), ("a", "c"), ("b", "c")) for m in ("MAP", "P@5")
+    ]
+    for pair in pairs:
+        a, b = (list(values[name][pair.measure].values()) for name in (pair.baseline, pair.run))
+        assert pair.p_randomization == randomization_p(a, b, resamples=500)
+        assert pair.p_bootstrap == paired_bootstrap_p(a, b, resamples=500)
+        assert pair.difference == bootstrap_interval([y - x for x, y in zip(a, b, strict=True)], resamples=500)
+    assert [p.p_randomization_holm for p in pairs] == list(holm([p.p_randomization for p in pairs]))
+    assert [p.p_bootstrap_holm for p in pairs] == list(holm([p.p_bootstrap for p in pairs]))
+
+
+scores = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=8)
+
+
+@given(scores)
+@settings(max_examples=30)
+def test_swapping_the_runs_turns_the_signs_and_nothing_else(rows):
+    a, b = ({"m": {str(i): row[side] for i, row in enumerate(rows)}} for side in (0, 1))
+    (there,), (back,) = (compare_values(both, resamples=100) for both in ({"a": a, "b": b}, {"b": b, "a": a}))
+    assert there.difference.mean == -back.difference.mean
+    assert there.p_randomization == back.p_randomization
+    assert 0 < there.p_randomization <= 1
+    assert 0 < there.p_bootstrap <= 1
+    assert {c.query: c.difference for c in there.changes} == {c.query: -c.difference for c in back.changes}
+
+
+def test_json_has_every_query_in_full():
+    told = json.loads(json.dumps(compared(texts={"q3": "lung"}).as_dict()))
+    assert told["pairs"][0]["changes"][0] == {
+        "query": "q3",
+        "baseline": 1.0,
+        "run": 0.0,
+        "difference": -1.0,
+        "text": "lung",
+    }
+    assert len(told["pairs"][0]["changes"]) == 5
+    assert told["coverage"]["second"]["missing_queries"] == ["q3", "q4"]
+    assert (told["pairs"][0]["better"], told["counts"]["queries"]) == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"a": {"m": {"q": 1.0}}}, "two runs"),
+        ({"a": {"m": {"q": 1.0}}, "b": {"n": {"q": 1.0}}}, "no measure in common"),
+        ({"a": {"m": {"q": 1.0}}, "b": {"m": {"r": 1.0}}}, r"2 are only in one of them, such as q"),
+        ({"a": {"m": {"q": 1.0}}, "b": {"m": {"q": 0.5}}}, "two queries"),
+    ],
+)
+def test_what_can_not_be_compared(values, reason):
+    with pytest.raises(InputError, match=reason):
+        compare_values(values)
+
+
+def test_a_run_of_other_queries_is_named():
+    with pytest.raises(InputError, match="second: No query of the run has judgments"):
+        compare_runs({"first": FIRST, "second": Run("s", {"other": []})}, QRELS)

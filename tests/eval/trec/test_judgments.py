@@ -1,0 +1,86 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpora.errors import InputError, UnavailableError
+from eval.trec.judgments import LARGEST_GAIN, Qrels, read_qrels, write_trec_qrels
+
+BEIR = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td1\t-1\n"
+TREC = "q1 0 d1 2\nq1\t4.5\td2  0\r\n\nq2 Q0 d1 -1"
+GAINS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": -1}}
+
+column = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1)
+
+
+@pytest.mark.parametrize(
+    "content", [BEIR, BEIR.split("\n", 1)[1], "\ufeff" + BEIR, TREC], ids=["beir", "no header", "bom", "trec"]
+)
+def test_reads_either_form_told_apart_by_content(tmp_path, content):
+    (tmp_path / "any.name").write_text(content, encoding="utf-8", newline="")
+    assert read_qrels(tmp_path / "any.name").gains == GAINS
+
+
+def test_beir_ids_may_hold_blanks_but_trec_files_may_not(tmp_path):
+    (tmp_path / "a.tsv").write_text("query-id\tcorpus-id\tscore\nq 1\td\u00a01\t1\n", encoding="utf-8")
+    qrels = read_qrels(tmp_path / "a.tsv")
+    assert qrels.gains == {"q 1": {"d\u00a01": 1}}
+    (tmp_path / "out").write_text("older")
+    with pytest.raises(InputError, match=r"'q 1'.*blank.*TREC"):
+        write_trec_qrels(qrels, tmp_path / "out")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.tsv", "out"]
+    assert (tmp_path / "out").read_text() == "older"
+
+
+@pytest.mark.parametrize(
+    ("content", "number", "reason"),
+    [
+        (b"q1 0 d1 1\nq1 0 d2\n", 2, "a judgment is"),
+        (b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t1.5\n", 3, "whole number.*'1.5'"),
+        (b"q\tdoc\tgain\n", 1, "whole number.*'gain'"),
+        (b"q1 0 d1 1_0\n", 1, "whole number"),
+        (b"q1 0 d1 1099511627776\n", 1, "whole number"),
+        (b"q1 0 d1 1000001\n", 1, "1,000,000"),
+        (b"q1 0 d1 1\nq1 0 d1 1\n", 2, "judged before"),
+        (b"q1 0 \xff 1\n", 1, "UTF-8"),
+        (b"\x89PNG\0\n", 1, "no text file"),
+        (b"x" * (1 << 21), 1, "too long"),
+    ],
+)
+def test_bad_line_is_told_with_its_place(tmp_path, content, number, reason):
+    (tmp_path / "qrels").write_bytes(content)
+    with pytest.raises(InputError, match=rf"qrels, line {number}: .*{reason}"):
+        read_qrels(tmp_path / "qrels")
+
+
+def test_unreadable_empty_and_unwritable_files(tmp_path):
+    (tmp_path / "empty").write_text("query-id\tcorpus-id\tscore\n")
+    for name, reason in (("empty", "no judgments"), ("absent", "can't be read"), (".", "can't be read")):
+        with pytest.raises(InputError, match=reason):
+            read_qrels(tmp_path / name)
+    with pytest.raises(UnavailableError, match="can't be written"):
+        write_trec_qrels(Qrels(GAINS), tmp_path / "absent" / "qrels")
+
+
+@given(
+    st.dictionaries(column, st.dictionaries(column, st.integers(-LARGEST_GAIN, LARGEST_GAIN), min_size=1), min_size=1)
+)
+@settings(deadline=None)
+def test_trec_round_trip(tmp_path_factory, gains):
+    path = tmp_path_factory.mktemp("qrels") / "qrels"
+    write_trec_qrels(Qrels(gains), path)
+    assert read_qrels(path).gains == gains
+
+
+@pytest.mark.parametrize("gains", [{"q": {"d": 2**40}}, {"q": {"a\0b": 1}}, {"q": {"\ud800": 1}}, {"": {"d": 1}}])
+def test_what_would_crash_trec_eval_is_refused(gains):
+    with pytest.raises(InputError):
+        Qrels(gains)
+
+
+@pytest.mark.realdata
+def test_real_judgments(data_dir):
+    beir = read_qrels(data_dir / "eval/scifact/qrels/test.tsv")
+    assert (len(beir.gains), sum(map(len, beir.gains.values()))) == (300, 339)
+    trec = read_qrels(data_dir / "eval/trec-covid/qrels.covid-complete.txt")
+    assert (len(trec.gains), sum(map(len, trec.gains.values()))) == (50, 69318)
+    assert sum(gain == -1 for judged in trec.gains.values() for gain in judged.values()) == 2
