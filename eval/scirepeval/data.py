@@ -23,7 +23,7 @@ class SupervisedData:
     """Data of a classification or regression task.
 
     Attributes:
-        texts: The labelled papers that the table of papers has.
+        texts: The labelled papers that the table of papers has; all of them where the task saves its vectors.
         train: Labels to learn from.
         test: Labels to predict.
         counts: What was repeated.
@@ -42,7 +42,8 @@ class RankingData:
     Attributes:
         queries: Papers or query texts that candidates are ranked for.
         candidates: Papers that aren't queries; an id that is both is embedded once, as the query, as SciRepEval does.
-        judged: Judgments of the candidates of each query.
+        judged: Judgments of the candidates of each query. What no judgment names isn't there to embed, unless the task
+            saves its vectors.
         counts: What was repeated, or embedded as a query.
     """
 
@@ -75,7 +76,8 @@ def read_supervised(task: Task, folder: Path | None, separator: str) -> Supervis
     counts["papers_unknown"] = len(wanted - texts.keys())
     counts["labels_repeated"] = sum(len(split.ids) - len(set(split.ids)) for split in (learnt, asked))
     counts["test_papers_in_train"] = len(set(learnt.ids) & set(asked.ids))
-    return SupervisedData(tuple(text for name, text in texts.items() if name in wanted), learnt, asked, counts)
+    kept = tuple(text for name, text in texts.items() if task.saves or name in wanted)
+    return SupervisedData(kept, learnt, asked, counts)
 
 
 def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData:
@@ -111,8 +113,8 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
         for name in ranked & queries.keys()
     )
     return RankingData(
-        tuple(text for name, text in queries.items() if name in judged.gains or name in ranked),
-        tuple(text for name, text in papers.items() if name in ranked and name not in queries),
+        tuple(text for name, text in queries.items() if task.saves or name in judged.gains or name in ranked),
+        tuple(text for name, text in papers.items() if (task.saves or name in ranked) and name not in queries),
         judged,
         counts,
     )

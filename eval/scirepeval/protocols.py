@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, SesError
+from corpora.errors import InputError
 from encoders.formats import Format
 from eval.embedder import Vectors
 from eval.measures.metrics import evaluate
 from eval.outcome import Outcome
 from eval.probes.linear import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
 from eval.reranking import rerank
-from eval.scirepeval.data import RankingData, SupervisedData, read_ranking, read_supervised
+from eval.scirepeval.data import RankingData, SupervisedData
+from eval.scirepeval.embedding_files import Use
 from eval.scirepeval.few_shot import few_shot_samples
 from eval.scirepeval.labels import Labelled
 from eval.scirepeval.measures import classification_measure, regression_measure
-from eval.scirepeval.reviewers import evaluate_matching
 from eval.scirepeval.task_file import FewShot, Task, ranking_measure
 from eval.statistics.bootstrap import bootstrap_interval
 from eval.trec.judgments import Qrels
@@ -49,55 +48,13 @@ class TaskResult:
         task: The task.
         outcome: Its measures, from 0 to 1 where the benchmark's own code gives them times 100.
         solver: What trained its probes, if it has any.
+        files: Embedding files of the task file, by what was done with them.
     """
 
     task: Task
     outcome: Outcome
     solver: str = ""
-
-
-def run_task(task: Task, folder: Path | None, embed: Embedder, separator: str = "[SEP]") -> TaskResult:
-    """Read a task's data and run it.
-
-    Args:
-        task: The task.
-        folder: Of local data; the hub if None.
-        embed: Makes the vectors.
-        separator: Between the fields of a text, as the model's tokenizer has it.
-
-    Returns:
-        The result.
-
-    Raises:
-        InputError: If data are missing or damaged, or don't suit the task.
-        UnavailableError: If the extra eval isn't installed, or the hub can't be reached.
-    """
-    if task.data.reviewers is not None:
-        return TaskResult(task, evaluate_matching(task, folder, embed, separator))
-    if task.is_ranking:
-        return TaskResult(task, evaluate_ranking(task, read_ranking(task, folder, separator), embed))
-    return evaluate_supervised(task, read_supervised(task, folder, separator), embed)
-
-
-def run_tasks(
-    tasks: Iterable[Task], folder: Path | None, embed: Embedder, separator: str = "[SEP]"
-) -> Iterator[tuple[Task, TaskResult | SesError]]:
-    """Run tasks one after the other; what keeps one from running keeps no other.
-
-    Args:
-        tasks: The tasks.
-        folder: As `run_task` takes it.
-        embed: As `run_task` takes it.
-        separator: As `run_task` takes it.
-
-    Yields:
-        Each task, with its result or why there is none.
-    """
-    for task in tasks:
-        try:
-            yield task, run_task(task, folder, embed, separator)
-        except SesError as error:
-            yield task, error
+    files: Mapping[Use, str] = field(default_factory=dict)
 
 
 def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> TaskResult:

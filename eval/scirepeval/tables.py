@@ -27,8 +27,8 @@ def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | No
     Args:
         table: What the task file says.
         split: Its name on the hub.
-        stems: Names a local file of it may have instead, without ending. The hub's shards, such as
-            `test-00000-of-00001.parquet`, are found too.
+        stems: Names a local file of it may have instead, without ending. Found too are the hub's shards, such as
+            `test-00000-of-00001.parquet`, and `test/0000.parquet` of its branch refs/convert/parquet.
         folder: Of local data. A table on the hub is then read from `<folder>/<data set's last name>/<config>` or
             `<folder>/<config>`, and a relative path from it.
 
@@ -50,16 +50,23 @@ def find_files(table: Table, stems: Sequence[str], folder: Path | None) -> list[
         places = [Path(table) if folder is None else folder / table]
     else:
         base = folder or Path()
-        places = [base / table.name.rsplit("/", 1)[-1] / table.config, base / table.config]
+        places = [base / _folder_of(table), base / table.config]
     for place in places:
         if place.is_file():
             return [place]
         for stem in stems:
             named = [place / f"{stem}{ending}{packed}" for ending in _ENDINGS for packed in _COMPRESSED]
-            if found := [path for path in named if path.is_file()][:1] or sorted(place.glob(f"{stem}-*-of-*.parquet")):
+            if found := [path for path in named if path.is_file()][:1]:
                 return found
+            for shards in (f"{stem}-*-of-*.parquet", f"{stem}/*.parquet"):
+                if found := sorted(place.glob(shards)):
+                    return found
     sought = " or ".join(map(str, places))
     raise MissingTableError(f"There is no {stems[0]} table (.jsonl, .csv or .parquet) in {sought}: put it there.")
+
+
+def _folder_of(table: HubTable) -> str:
+    return f"{table.name.rsplit('/', 1)[-1]}/{table.config}"
 
 
 def _chained(paths: Sequence[Path]) -> Iterator[Row]:
@@ -111,13 +118,14 @@ def _hub_rows(table: HubTable, split: str) -> Iterator[Row]:
     except ImportError as error:
         raise UnavailableError(
             f"{table.name} is on the Hugging Face hub: install datasets (pip install datasets), or give a folder with "
-            "--data."
+            f"--data that holds {_folder_of(table)}."
         ) from error
     try:
         rows: Any = datasets.load_dataset(table.name, table.config, split=split)
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise UnavailableError(
             f"{table.name} ({table.config}, {split}) can't be had from the Hugging Face hub "
-            f"({' '.join(str(error).split())[:200]}): give a folder with --data."
+            f"({' '.join(str(error).split())[:200]}): try again online, or give a folder with --data that holds "
+            f"{_folder_of(table)}."
         ) from error
     return iter(rows)

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from corpora.errors import InputError
+from encoders.files.writing import layout_of
 from eval.files.text import bad_line, numbered_lines
 from eval.measures.metrics import KINDS
 
@@ -77,7 +78,12 @@ class FewShot:
 
 @dataclass(frozen=True, slots=True, config=_strict)
 class EmbeddingFile:
-    """An embedding file to write, or one that a task before wrote."""
+    """Paths from the working directory.
+
+    Attributes:
+        save: An embedding file to write; its suffix tells the layout.
+        load: One that was written before; a task that has it saves nothing.
+    """
 
     save: str | None = None
     load: str | None = None
@@ -95,7 +101,7 @@ class Task:
         few_shot: To train on a few papers, beside on all.
         multi_label: Several classes may be true of one paper.
         fields: What of a paper is embedded.
-        embeddings: The original's way to not encode twice; the embedding cache does that here.
+        embeddings: Files to take vectors from, or to keep them in for other tasks and other programs.
         batch_size: The original's, of no effect here.
     """
 
@@ -113,6 +119,11 @@ class Task:
     def is_ranking(self) -> bool:
         """Whether candidates are ranked, and not labels predicted."""
         return self.type in ("proximity", "adhoc_search")
+
+    @property
+    def saves(self) -> bool:
+        """Whether all its papers are embedded, for tasks that load what it saves."""
+        return self.embeddings is not None and bool(self.embeddings.save) and not self.embeddings.load
 
 
 _TASK = TypeAdapter(Task)
@@ -136,12 +147,8 @@ def read_tasks(path: Path) -> list[Task]:
             task = _TASK.validate_json(line)
         except ValidationError as error:
             raise bad_line(path, number, _reason(error)) from error
-        for metric in task.metrics:
-            if not _is_known(metric, task.type):
-                known = ", ".join(known_metrics(task.type))
-                raise bad_line(path, number, f"a {task.type} task has no measure {metric!r}, only {known}")
-        if task.few_shot and task.type != "classification":
-            raise bad_line(path, number, f"few_shot belongs to classification, and {task.name} is {task.type}")
+        if wrong := _wrong(task):
+            raise bad_line(path, number, wrong)
         if task.name in tasks:
             raise bad_line(path, number, f"the task {task.name} came before; keep one of them")
         tasks[task.name] = task
@@ -182,6 +189,22 @@ def key_of(name: str) -> str:
 
 def _is_known(metric: str, kind: Kind) -> bool:
     return re.sub(r"_[1-9][0-9]{0,4}$", "_N", metric, flags=re.ASCII) in known_metrics(kind) and metric[-2:] != "_N"
+
+
+def _wrong(task: Task) -> str:
+    """Return what a task can't be, or nothing."""
+    for metric in task.metrics:
+        if not _is_known(metric, task.type):
+            return f"a {task.type} task has no measure {metric!r}, only {', '.join(known_metrics(task.type))}"
+    if task.few_shot and task.type != "classification":
+        return f"few_shot belongs to classification, and {task.name} is {task.type}"
+    if task.embeddings and task.embeddings.save:
+        try:
+            layout_of(Path(task.embeddings.save))
+        except InputError:
+            # Nor is a file of another kind overwritten because somebody's task file says so.
+            return f"embeddings.save is {task.embeddings.save}; end it with .jsonl or .npy"
+    return ""
 
 
 def _reason(error: ValidationError) -> str:

@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import SesError
+from encoders.formats import Format
 from ses.commands.eval.sources import Source, vector_options, vector_source
 
 if TYPE_CHECKING:
+    from eval.scirepeval.embedding_files import Use
     from eval.scirepeval.protocols import TaskResult
     from eval.scirepeval.task_file import Task
+
+
+_USES: Mapping[Use, str] = {
+    "loaded": "vectors loaded from {}, as the task file says",
+    "saved": "vectors saved as {}, as the task file says",
+    "not_loaded": "--embeddings goes before {}, which the task file says to load",
+    "not_saved": "{} was not written, since vectors that come from files aren't saved again",
+}
 
 
 @click.command()
@@ -40,19 +50,23 @@ def task(
 
     Papers are embedded in the format of each task: CLF, RGN, PRX, or QRY and PRX for search. In DIR/CONFIG, or
     DIR/scirepeval/CONFIG and DIR/scirepeval_test/CONFIG, are metadata.jsonl, and train.csv and test.csv or
-    test_qrel.jsonl; the hub's own names and Parquet files do too.
+    test_qrel.jsonl; the hub's own names and Parquet files do too, as `hf download` leaves them in DIR/scirepeval and
+    DIR/scirepeval_test.
+
+    Files that the task file names under "embeddings" are loaded and saved; --embeddings goes before them.
 
     Measures are printed from 0 to 1, with 95 % bootstrap intervals over queries or test papers (of few-shot means, over
     runs), and under them the averages of the paper beside the published ones. The exit code is 1 if a task was not run.
     """
-    from eval.scirepeval.protocols import TaskResult, run_tasks
+    from eval.scirepeval.protocols import TaskResult
+    from eval.scirepeval.running import run_tasks
     from eval.scirepeval.task_file import choose_tasks, read_tasks
 
     chosen = choose_tasks(read_tasks(file), names)
     source = vector_source(options)
     results: list[TaskResult] = []
     failed: dict[str, SesError] = {}
-    for one, found in run_tasks(chosen, data, source.embed, _separator(chosen, source)):
+    for one, found in run_tasks(chosen, data, source.embed, _separator(chosen, source), _given(source)):
         click.echo(f"{one.name}: {'done' if isinstance(found, TaskResult) else 'not run'}", err=True)
         if isinstance(found, TaskResult):
             results.append(found)
@@ -62,6 +76,12 @@ def task(
         raise next(iter(failed.values()))
     _tell({"file": str(file), "data": str(data or "hub"), **source.told}, source.name, results, failed, options)
     context.exit(1 if failed else 0)
+
+
+def _given(source: Source) -> frozenset[Format]:
+    """Return the formats whose vectors the command line has from files."""
+    files = source.told["embeddings"]
+    return frozenset(Format) if "all" in files else frozenset(map(Format, files))
 
 
 def _separator(tasks: Sequence[Task], source: Source) -> str:
@@ -86,15 +106,18 @@ def _tell(
     averages = average(results)
     table, board = task_table(results), leaderboard(averages, label)
     solvers = {one.task.name: one.solver for one in results if one.solver}
+    files = {one.task.name: one.files for one in results if one.files}
     reasons = {name: str(error) for name, error in failed.items()}
     if options["report_file"]:
-        write_table(table, {one.task.name: one.outcome for one in results}, about, options["report_file"])
+        told_of = {**about, "embedding_files": files}
+        write_table(table, {one.task.name: one.outcome for one in results}, told_of, options["report_file"])
     if options["as_json"]:
         told = {
             **about,
             **table.as_dict(),
             "per_unit": {one.task.name: one.outcome.per_unit for one in results},
             "solvers": solvers,
+            "embedding_files": files,
             "not_run": reasons,
             "averages": {"groups": averages.groups, "formats": averages.formats, "missing": averages.missing},
             "leaderboard": board.as_dict()["rows"],
@@ -105,6 +128,9 @@ def _tell(
     print_report(table, console)
     for solver in dict.fromkeys(solvers.values()):
         click.echo(f"{', '.join(name for name, used in solvers.items() if used == solver)}: probes by {solver}")
+    for name, used in files.items():
+        for use, path in used.items():
+            click.echo(f"{name}: {_USES[use].format(path)}")
     for name, reason in reasons.items():
         click.echo(f"{name} was not run: {reason}")
     if averages.groups:

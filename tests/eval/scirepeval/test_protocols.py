@@ -9,7 +9,8 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from eval.scirepeval.protocols import TaskResult, run_task, run_tasks
+from eval.scirepeval.protocols import TaskResult
+from eval.scirepeval.running import run_task, run_tasks
 from tests.eval.scirepeval.worlds import a_task, embedder, write_jsonl, write_labels, write_papers
 
 pytest.importorskip("sklearn")
