@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -47,6 +48,11 @@ def _cuda() -> bool:
     return through_torch or "CUDAExecutionProvider" in onnxruntime.get_available_providers()
 
 
+def chromium() -> str | None:
+    """Return where a Chromium is, if there is one: Playwright's own is a download of its own."""
+    return os.environ.get("SES_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
 def _given(*variables: str) -> Callable[[], bool]:
     return lambda: all(map(os.environ.get, variables))
 
@@ -80,6 +86,10 @@ LANES = {
         _installed("adapters", "torch"), "pip install adapters in an environment of its own, beside transformers 4"
     ),
     "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install 'ses[gpu]'"),
+    "browser": Lane(
+        lambda: chromium() is not None and find_spec("playwright") is not None,
+        "install Chromium (apt-get install chromium), or set SES_TEST_CHROMIUM to where it is",
+    ),
     **{name: Lane(_given(variable), f"set {variable} to the server's URL") for name, variable in SERVERS.items()},
     **{
         name: Lane(_given(variable, *SECRETS), f"set {variable} to the server's URL, and {', '.join(SECRETS)}")

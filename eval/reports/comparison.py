@@ -7,7 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eval.reports.document import Document, Plot
-from eval.reports.plots import bars, scatter
+from eval.reports.groups import groups_of
+from eval.reports.per_query import query_tables, scatter_plot, shortened
+from eval.reports.plots import bars
 from eval.reports.report import Report, Row, Table
 from eval.statistics.bootstrap import Interval, bootstrap_interval
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 TOP = 10
 """Queries shown of each pair by default."""
 
-_LONGEST_TEXT = 60
 _IDS_NAMED = 5
 
 
@@ -35,20 +36,15 @@ def comparison_document(comparison: Comparison, provenance: Provenance, *, top: 
     Returns:
         The report.
     """
-    tables = comparison_tables(comparison, top=top)
-    plots = [
-        Plot(
-            f"{measure}: means with {comparison.level:.0%} bootstrap intervals over queries.",
-            partial(bars, row, measure),
-        )
-        for measure, row in _means(comparison).items()
-    ]
+    told = f"Means with {comparison.level:.0%} bootstrap intervals over queries."
+    plots = [Plot("Values", told, partial(bars, groups)) for groups in groups_of(_summary(comparison))]
     return Document(
         f"Comparison of {', '.join(comparison.values)}",
         provenance,
-        tables,
+        comparison_tables(comparison, top=top),
         (*plots, *map(scatter_of, comparison.pairs)),
         comparison.as_dict(),
+        query_tables(comparison.values, comparison.texts),
     )
 
 
@@ -62,12 +58,7 @@ def comparison_tables(comparison: Comparison, *, top: int = TOP) -> tuple[Table,
     Returns:
         The tables.
     """
-    means = _means(comparison)
-    rows = tuple(
-        Row(label, {measure: cells[label] for measure, cells in means.items() if label in cells})
-        for label in comparison.values
-    )
-    summary = Report("run", rows, comparison.level).table("Means")
+    summary = _summary(comparison).table("Means")
     changes = [_changes(pair, comparison, top) for pair in comparison.pairs]
     missing = [_missing(comparison)] if comparison.coverage else []
     return (summary, differences_table(comparison.pairs, comparison.level), *changes, *missing)
@@ -107,18 +98,21 @@ def differences_table(pairs: Sequence[Pair], level: float) -> Table:
 def scatter_of(pair: Pair) -> Plot:
     """Return the plot of a pair's queries."""
     a, b = [change.baseline for change in pair.changes], [change.run for change in pair.changes]
-    told = f"{pair.measure} of each query; above the line {pair.run} is better, below it {pair.baseline}."
-    return Plot(told, partial(scatter, a, b, (pair.baseline, pair.run), pair.measure))
+    return scatter_plot(pair.measure, (pair.baseline, pair.run), a, b)
 
 
-def _means(comparison: Comparison) -> dict[str, dict[str, Interval]]:
-    """By measure and run, the mean with its interval."""
-    means: dict[str, dict[str, Interval]] = {}
-    for label, values in comparison.values.items():
-        for measure, by_query in values.items():
-            interval = bootstrap_interval(tuple(by_query.values()), level=comparison.level)
-            means.setdefault(measure, {})[label] = interval
-    return means
+def _summary(comparison: Comparison) -> Report:
+    rows = tuple(
+        Row(
+            label,
+            {
+                measure: bootstrap_interval(tuple(by_query.values()), level=comparison.level)
+                for measure, by_query in values.items()
+            },
+        )
+        for label, values in comparison.values.items()
+    )
+    return Report("run", rows, comparison.level)
 
 
 def _changes(pair: Pair, comparison: Comparison, top: int) -> Table:
@@ -127,7 +121,7 @@ def _changes(pair: Pair, comparison: Comparison, top: int) -> Table:
     rows = tuple(
         (
             change.query,
-            *([_shortened(comparison.texts.get(change.query, "-"))] if with_text else []),
+            *([shortened(comparison.texts.get(change.query, "-"))] if with_text else []),
             f"{change.baseline:.3f}",
             f"{change.run:.3f}",
             f"{change.difference:+.3f}",
@@ -186,7 +180,3 @@ def _signed(interval: Interval) -> str:
 
 def _p(value: float) -> str:
     return "<0.0001" if value < 0.00005 else f"{value:.4f}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"

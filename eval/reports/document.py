@@ -15,10 +15,12 @@ class Plot:
     """A picture that is drawn only where a form can show it.
 
     Attributes:
+        kind: What plots like it have in common; those of one kind stand under it as their heading.
         caption: What it shows and how to read it.
         draw: Returns it as an `<svg>` element.
     """
 
+    kind: str
     caption: str
     draw: Callable[[], str]
 
@@ -36,6 +38,7 @@ class Document:
         tables: As people read them.
         plots: For forms that have pictures.
         values: The same in full precision, as JSON knows it.
+        details: Long tables to look things up in, for forms that can fold them away.
     """
 
     title: str
@@ -43,6 +46,7 @@ class Document:
     tables: tuple[Table, ...]
     plots: tuple[Plot, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    details: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", printable(self.title))

@@ -1,31 +1,33 @@
-"""A report as one HTML file that needs no other: tables, and plots as SVG among them."""
+"""A report as one HTML page that needs no other file, no network and no script: tables, and plots as SVG among them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING
+
+from eval.reports.style import STYLE
 
 if TYPE_CHECKING:
     from eval.reports.document import Document, Plot
+    from eval.reports.provenance import Provenance
     from eval.reports.report import Table
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Nothing is loaded and no script is run, whatever a data set's texts may hold."""
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
-table { border-collapse: collapse; margin: .5rem 0 1rem; display: block; overflow-x: auto }
-caption { caption-side: top; text-align: left; font-weight: 600; font-size: 1.15rem; padding: 1rem 0 .3rem }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; overflow-wrap: anywhere }
-th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-figure { margin: 1.5rem 0 } figure svg { max-width: 100%; height: auto }
-figcaption, ul { color: #555; max-width: 46rem }
-"""
+_WIDE, _LONG = 24, " long"
+"""Names with more characters than this need room, or they would stand in a column of single words."""
+
+Section = tuple[str, str]
+"""Heading and what stands under it."""
 
 
 def render(document: Document) -> str:
     """Return the document as HTML; `UnavailableError` if it has plots and matplotlib isn't installed."""
     title = escape(document.title)
+    sections = list(_sections(document))
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -34,40 +36,79 @@ def render(document: Document) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{title}</title>",
-        f"<style>{_STYLE}</style>",
+        f"<style>{STYLE}</style>",
         "</head>",
         "<body>",
-        f"<h1>{title}</h1>",
-        *map(_table, document.tables),
-        *map(_figure, document.plots),
-        _table(document.provenance.table()),
+        f"<header><h1>{title}</h1>",
+        f'<p class="made">{escape(_made(document.provenance))}</p></header>',
+        _contents([heading for heading, _ in sections]),
+        "<main>",
+        *(
+            f'<section aria-labelledby="s{place}">\n<h2 id="s{place}">{escape(heading)}</h2>\n{body}\n</section>'
+            for place, (heading, body) in enumerate(sections)
+        ),
+        "</main>",
         "</body>",
         "</html>",
     ]
     return "\n".join(parts) + "\n"
 
 
+def _sections(document: Document) -> Iterator[Section]:
+    """Yield what was found, its pictures, what is behind it, and how it was made."""
+    for table in document.tables[:1]:
+        yield table.caption, _table(table)
+    for kind, plots in groupby(document.plots, key=lambda plot: plot.kind):
+        yield kind, "\n".join(['<div class="figures">', *map(_figure, plots), "</div>"])
+    for table in document.tables[1:]:
+        yield table.caption, _table(table)
+    if document.details:
+        yield "Every query", "\n".join(map(_folded, document.details))
+    made = document.provenance.table()
+    yield made.caption, _table(made)
+
+
+def _made(provenance: Provenance) -> str:
+    models = [f"{name} ({fingerprint})" for name, fingerprint in provenance.models.items()]
+    return " · ".join(part for part in (provenance.date, *models, provenance.engine, provenance.runtime) if part)
+
+
+def _contents(headings: Sequence[str]) -> str:
+    links = (f'<li><a href="#s{place}">{escape(heading)}</a></li>' for place, heading in enumerate(headings))
+    return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
+
+
+def _folded(table: Table) -> str:
+    return f"<details><summary>{escape(table.caption)}</summary>\n{_table(table)}\n</details>"
+
+
 def _table(table: Table) -> str:
+    # A box that scrolls can be reached with the keyboard, and says what it is.
     lines = [
-        f"<table><caption>{escape(table.caption)}</caption>",
-        f"<thead>{_row(table, table.header, 'th')}</thead>",
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(table.caption)}"><table>',
+        f"<thead><tr>{''.join(_head(table, place) for place in range(len(table.header)))}</tr></thead>",
         "<tbody>",
-        *(_row(table, row, "td") for row in table.rows),
-        "</tbody></table>",
+        *(f"<tr>{''.join(_cell(table, place, cell) for place, cell in enumerate(row))}</tr>" for row in table.rows),
+        "</tbody></table></div>",
     ]
     if table.notes:
-        lines.append(f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in table.notes)}</ul>")
+        lines.append(f'<ul class="notes">{"".join(f"<li>{escape(note)}</li>" for note in table.notes)}</ul>')
     return "\n".join(lines)
 
 
-def _row(table: Table, cells: tuple[str, ...], tag: str) -> str:
-    shown = [
-        f"<{tag}>{escape(cell)}</{tag}>"
-        if column < table.text_columns
-        else f'<{tag} class="number">{escape(cell)}</{tag}>'
-        for column, cell in enumerate(cells)
-    ]
-    return f"<tr>{''.join(shown)}</tr>"
+def _head(table: Table, place: int) -> str:
+    name = table.header[place]
+    return f'<th scope="col" class="{_class(table, place)}{_LONG * (len(name) > _WIDE)}">{escape(name)}</th>'
+
+
+def _cell(table: Table, place: int, cell: str) -> str:
+    if place == 0:
+        return f'<th scope="row" class="text{_LONG * (len(cell) > _WIDE)}">{escape(cell)}</th>'
+    return f'<td class="{_class(table, place)}">{escape(cell)}</td>'
+
+
+def _class(table: Table, place: int) -> str:
+    return "text" if place < table.text_columns else "number"
 
 
 def _figure(plot: Plot) -> str:

@@ -1,50 +1,59 @@
-"""Plots of results as SVG, drawn by matplotlib without its global state."""
+"""Plots of results: bars, queries as points, coverage of intervals, quality over time."""
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from corpora.errors import UnavailableError
-from eval.reports.report import printable
+from eval.reports.report import shown
+from eval.reports.svg import GREY, INK, LIGHT, drawn, label, style
 from eval.statistics.bootstrap import Interval
+from eval.statistics.pairs import SAME
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-BLUE, ORANGE, GREY = "#2b6cb0", "#dd6b20", "#a0aec0"
+Cell = Interval | float
 
 MOST_MARKS = 2_000
 """With more points than this, they are a picture within the drawing: each would be an element of its own."""
 
-_LONGEST_LABEL = 32
+_MOST_TOLD = 60
+_LONGEST_GROUP, _LONGEST_PART = 56, 22
 
 
-def bars(cells: Mapping[str, Interval | float], measure: str) -> str:
-    """Draw a bar for each label, with the interval where there is one.
+def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
+    """Draw groups of bars, with the interval of each where there is one.
 
     Args:
-        cells: Label to value.
-        measure: What the values are.
+        groups: By group and series, the value; what a group lacks takes no room in it.
 
     Returns:
         An `<svg>` element.
     """
-    labels, values = [_label(name) for name in cells], list(cells.values())
-    means = [_mean(value) for value in values]
+    series = list(dict.fromkeys(name for cells in groups.values() for name in cells))
+    places, heads, below = _places(groups)
 
     def draw(axes: Any) -> None:
-        axes.barh(range(len(values)), means, color=BLUE, height=0.6, xerr=_reaches(values), ecolor="#1a202c", capsize=3)
-        axes.set_yticks(range(len(values)), labels)
-        axes.invert_yaxis()
-        axes.set_xlabel(_label(measure))
+        for position, name in enumerate(series):
+            cells = {places[group, name]: cells[name] for group, cells in groups.items() if name in cells}
+            colour = LIGHT[position % len(LIGHT)]
+            values = list(cells.values())
+            # A legend leaves out what begins with an underscore.
+            told = f" {label(name)}" if len(series) > 1 else None
+            axes.barh(list(cells), [*map(_mean, values)], height=0.8, color=colour, label=told)
+            known = {y: cell for y, cell in cells.items() if isinstance(cell, Interval)}
+            reaches = _reaches(known.values())
+            axes.errorbar([*map(_mean, known.values())], list(known), xerr=reaches, fmt="none", ecolor=INK, capsize=2)
+        for group, y in heads.items():
+            text = axes.text(0, y, label(group, _LONGEST_GROUP), transform=axes.get_yaxis_transform(), va="center")
+            text.set_in_layout(False)
+        axes.set_ylim(below, -0.6)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
         axes.axvline(0, color=GREY, linewidth=0.8)
 
-    return _svg(f"{measure} by {len(cells)} bars", draw, height=1.1 + 0.36 * len(values))
+    told = [f"{group}, {name}: {shown(cell)}" for group, cells in groups.items() for name, cell in cells.items()]
+    alt = "; ".join(told[:_MOST_TOLD]) + (f"; and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else "")
+    return drawn(f"Bars. {alt}.", draw, height=0.6 + 0.21 * below)
 
 
 def scatter(a: Sequence[float], b: Sequence[float], names: tuple[str, str], measure: str) -> str:
@@ -59,16 +68,23 @@ def scatter(a: Sequence[float], b: Sequence[float], names: tuple[str, str], meas
     Returns:
         An `<svg>` element.
     """
+    points = Counter(zip(a, b, strict=True))
 
     def draw(axes: Any) -> None:
         low, high = min(0.0, *a, *b), max(*a, *b, 1e-9)
+        room = 0.04 * (high - low)
         axes.plot([low, high], [low, high], color=GREY, linewidth=1)
-        axes.scatter(a, b, s=18, alpha=0.45, color=BLUE, edgecolors="none", rasterized=len(a) > MOST_MARKS)
-        axes.set_xlabel(_label(f"{measure}, {names[0]}"))
-        axes.set_ylabel(_label(f"{measure}, {names[1]}"))
-        axes.set_aspect("equal", adjustable="datalim")
+        x, y = zip(*points, strict=True)
+        sizes = [18 * count**0.5 for count in points.values()]
+        many = len(points) > MOST_MARKS
+        axes.scatter(x, y, s=sizes, alpha=0.55, color=LIGHT[0], edgecolors="none", rasterized=many)
+        axes.set(xlim=(low - room, high + room), ylim=(low - room, high + room), aspect="equal")
+        for name, show in zip(names, (axes.set_xlabel, axes.set_ylabel), strict=True):
+            show(f"{label(name, _LONGEST_PART)}: {label(measure, _LONGEST_PART)}")
 
-    return _svg(f"{measure} of {names[0]} and {names[1]} by query", draw, width=4.8, height=4.6)
+    better, worse = (sum(sign * (y - x) > SAME for x, y in zip(a, b, strict=True)) for sign in (1, -1))
+    told = f"{names[1]} is better on {better:,}, {names[0]} on {worse:,}, and {len(a) - better - worse:,} are the same"
+    return drawn(f"{measure} of {len(a):,} queries as points: {told}.", draw, height=4.4)
 
 
 def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
@@ -83,19 +99,19 @@ def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
 
     def draw(axes: Any) -> None:
         levels = sorted({level for one in coverage.values() for level in one})
-        axes.plot(levels, levels, color=GREY, linewidth=1, label="as promised")
-        for name, held in coverage.items():
-            # A legend leaves out what begins with an underscore.
-            label = " " + _label(name)
-            axes.plot(list(held), list(held.values()), marker="o", markersize=4, linewidth=1.2, label=label)
+        axes.plot(levels, levels, color=GREY, linewidth=1, linestyle="--", label="as promised")
+        for position, (name, held) in enumerate(coverage.items()):
+            line = {**style(position), "markersize": 5, "linewidth": 1.2, "alpha": 0.85}
+            axes.plot(list(held), list(held.values()), label=f" {label(name)}", **line)
         axes.set_xlabel("level of the interval")
         axes.set_ylabel("share that held the mean")
-        axes.legend(frameon=False, fontsize=9)
 
-    return _svg("Coverage of intervals", draw, width=4.8, height=4.4)
+    widest = {name: max(held) for name, held in coverage.items()}
+    told = "; ".join(f"{name} held {coverage[name][level]:.0%} at {level:.0%}" for name, level in widest.items())
+    return drawn(f"Coverage of intervals by their level: {told}.", draw, height=3.6)
 
 
-def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Interval | float], measure: str) -> str:
+def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], measure: str) -> str:
     """Draw quality over time, for all that has both.
 
     Args:
@@ -106,57 +122,44 @@ def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Interval
     Returns:
         An `<svg>` element.
     """
-    labels = [label for label in cells if label in seconds]
-    values = [cells[label] for label in labels]
-    times, means = [seconds[label] for label in labels], [_mean(value) for value in values]
+    both = {name: cell for name, cell in cells.items() if name in seconds}
 
     def draw(axes: Any) -> None:
-        axes.errorbar(times, means, yerr=_reaches(values), fmt="o", color=ORANGE, ecolor=GREY, capsize=3)
-        for label, time, mean in zip(labels, times, means, strict=True):
-            axes.annotate(_label(label), (time, mean), xytext=(6, 5), textcoords="offset points", fontsize=9)
+        for position, (name, cell) in enumerate(both.items()):
+            known = _reaches([cell]) if isinstance(cell, Interval) else None
+            look = {**style(position), "markersize": 8, "linestyle": "none", "capsize": 3}
+            axes.errorbar([seconds[name]], [_mean(cell)], yerr=known, label=f" {label(name)}", **look)
         axes.set_xscale("log")
+        axes.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter("")
+        axes.margins(0.1, 0.1)
         axes.set_xlabel("seconds (log scale)")
-        axes.set_ylabel(_label(measure))
+        axes.set_ylabel(label(measure))
 
-    return _svg(f"{measure} and seconds", draw, height=4.2)
-
-
-def _svg(title: str, draw: Any, *, width: float = 7.0, height: float) -> str:
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UnavailableError("Plots need matplotlib; install it: pip install 'ses[eval]'.") from error
-    # Labels come from data: $ is no formula in them. Equal plots get equal ids, so that reports can be compared.
-    settings = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": title, "font.size": 10}
-    with mpl.rc_context(settings), warnings.catch_warnings():
-        # Text stays text, in the reader's fonts: that matplotlib's own lacks a character doesn't matter.
-        warnings.simplefilter("ignore", UserWarning)
-        figure: Figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.subplots()
-        axes.spines[["top", "right"]].set_visible(False)
-        draw(axes)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :].rstrip()
-    # Groups have the same ids in every plot, to which nothing refers; a text holds no bare <.
-    svg = re.sub(r'<g id="[^"<>]*"', "<g", svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(printable(title))}" ', 1)
+    told = "; ".join(f"{name}: {shown(cell)} in {seconds[name]:.3g} seconds" for name, cell in both.items())
+    return drawn(f"{measure} against time. {told}.", draw, height=3.4)
 
 
-def _label(text: str) -> str:
-    clean = printable(text)
-    return clean if len(clean) <= _LONGEST_LABEL else f"{clean[: _LONGEST_LABEL - 1]}…"
+def _places(groups: Mapping[str, Mapping[str, Cell]]) -> tuple[dict[tuple[str, str], float], dict[str, float], float]:
+    """Return where each bar and each group's name lies, downwards, and where the last one ends."""
+    places: dict[tuple[str, str], float] = {}
+    heads: dict[str, float] = {}
+    y = 0.0
+    for group, cells in groups.items():
+        heads[group] = y
+        for name in cells:
+            y += 1
+            places[group, name] = y
+        y += 1.4
+    return places, heads, y - 0.6
 
 
-def _mean(value: Interval | float) -> float:
+def _mean(value: Cell) -> float:
     return value.mean if isinstance(value, Interval) else value
 
 
-def _reaches(values: Iterable[Interval | float]) -> list[list[float]]:
+def _reaches(values: Iterable[Interval]) -> list[list[float]]:
     """How far each interval goes down and up from its value; a statistic may lie outside its own by a little."""
-    pairs = [(value.low, value.mean, value.high) if isinstance(value, Interval) else (0.0,) * 3 for value in values]
+    pairs = [(value.low, value.mean, value.high) for value in values]
     return [[max(0.0, mean - low) for low, mean, _ in pairs], [max(0.0, high - mean) for _, mean, high in pairs]]

@@ -81,7 +81,9 @@ def test_html_shows_every_text_and_runs_none(document):
     assert reader.open == []
     assert reader.tags.count("svg") == 4, "bars, reliability, speed, scatter"
     assert "script" not in reader.tags
-    assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "href")]
+    assert not [name for name, _ in reader.attributes if name.startswith("on") or name == "src"]
+    targets = {f"#{value}" for name, value in reader.attributes if name == "id"}
+    assert {value for name, value in reader.attributes if name.endswith("href")} <= targets, "nothing but this page"
     assert f"{CLEAN}: 20 queries" in reader.text
     for told in ("fingerprint 0123456789abcdef", "Lance 0.40.0", f"SHA-256 {'ab' * 32}", "numpy 2.1.0", "onnx-int8"):
         assert told in reader.text
