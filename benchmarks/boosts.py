@@ -12,9 +12,8 @@ from benchmarks.common import data_dir
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from eval.retrieval.beir import BeirFolder
-from eval.retrieval.protocol import evaluate_retrieval
+from eval.retrieval.protocol import Protocol, evaluate_queries
 from indexer.pipeline import IndexJob, index_corpus
-from search_plugin.engines import lance_legs
 from search_plugin.engines.registry import connect
 
 BOOSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -36,8 +35,8 @@ def main() -> None:
             )
             index_corpus(job, engine)
             for boost in BOOSTS:
-                lance_legs.TITLE_BOOST = boost  # a constant everywhere but here, where it is found
-                outcome = evaluate_retrieval(beir, engine.open(name), encoder, modes=("lexical", "hybrid"))
+                protocol = Protocol(("lexical", "hybrid"), measures=("nDCG@10",), title_boost=boost)
+                outcome = evaluate_queries(beir.judged("test"), engine.open(name), encoder, protocol)
                 shown = "  ".join(f"{mode} {result.scores.means['nDCG@10']:.4f}" for mode, result in outcome.items())
                 print(f"{name:10} boost {boost:.1f}  {shown}", flush=True)
 

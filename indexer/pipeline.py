@@ -17,7 +17,7 @@ from indexer.dead_letter import DeadLetter
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey
 from search_plugin.engines.base import Document
-from search_plugin.schema import IndexSchema, Quantization, VectorField
+from search_plugin.schema import Bm25, IndexSchema, Quantization, VectorField
 from search_plugin.search import check_model
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class IndexJob:
         fresh: Build a new version beside the one there is, and swap at the end.
         prune: Delete papers that the corpus no longer holds; nothing is deleted otherwise.
         quantization: How a new index keeps vectors, whole if None; one that is there keeps its own.
+        bm25: How a new index scores words, the default if None; one that is there keeps its own.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
             resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
         bulk_bytes: Whole blocks are written together when they reach this size: text and vectors of about 2,500 papers.
@@ -57,6 +58,7 @@ class IndexJob:
     fresh: bool = False
     prune: bool = False
     quantization: Quantization | None = None
+    bm25: Bm25 | None = None
     block: int = 512
     bulk_bytes: int = 8 << 20
 
@@ -122,7 +124,7 @@ def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
     for task_format in job.formats:
         job.card.head(task_format)
     vectors = tuple(VectorField(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
-    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors, job.quantization or "none")
+    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors, job.quantization or "none", job.bm25 or Bm25())
     if job.fresh or job.index not in engine.names():
         return engine.build(job.index, schema, job.source), False
     index = engine.open(job.index)
@@ -133,6 +135,11 @@ def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
         raise InputError(
             f"The index {job.index} keeps its vectors in the form {index.schema.quantization}; "
             f"leave --quantization out, or index again with --fresh --quantization {job.quantization}."
+        )
+    if job.bm25 not in (None, index.schema.bm25):
+        raise InputError(
+            f"The index {job.index} scores words by BM25 with {index.schema.bm25}; leave --bm25 out, or index again "
+            f"with --fresh to have {job.bm25}."
         )
     return index, True
 

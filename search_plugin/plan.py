@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from search_plugin.filters.tree import Filter
 
+TITLE_BOOST = 0.3
+"""Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
+
 LEXICAL = "lexical"
 """Name of the BM25 leg; the vector legs carry the name of their vector field."""
 
@@ -32,6 +35,7 @@ class Plan:
         filter: Holds in every leg.
         window: How many papers each leg brings at most.
         exact: Whether vector legs look at every paper, not only at those an approximate index leads to.
+        title_boost: Weight of the title's own BM25, added to that of title and abstract together.
     """
 
     words: str
@@ -39,6 +43,7 @@ class Plan:
     filter: Filter | None
     window: int
     exact: bool = False
+    title_boost: float = TITLE_BOOST
 
     @property
     def legs(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from corpora.errors import InputError
 from search_plugin.executors.registry import DEFAULT_EXECUTOR
 from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.plan import TITLE_BOOST
 from search_plugin.schema import FIELDS, resolve_field
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Mode = Literal["lexical", "vector", "hybrid"]
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
+MAX_BOOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class SearchRequest:
         exact: Look at every vector instead of those an approximate index leads to.
         collapse: Field of one value; of papers that share one only the best is shown. Empty for none.
         executor: Who joins the legs; a name in `search_plugin.executors.registry`.
+        title_boost: Weight of the title's own BM25, added to that of title and abstract together.
 
     Raises:
         InputError: If the query is empty or too long, or a number is out of bounds.
@@ -55,12 +58,14 @@ class SearchRequest:
     exact: bool = False
     collapse: str = ""
     executor: str = DEFAULT_EXECUTOR
+    title_boost: float = TITLE_BOOST
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", clean_query(self.query))
         if self.mode not in get_args(Mode):
             raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
         check_page(self.size, self.offset, self.window)
+        check_boost(self.title_boost)
         if self.collapse and FIELDS[resolve_field(self.collapse)] == "keywords":
             single = ", ".join(name for name, kind in FIELDS.items() if kind != "keywords")
             raise InputError(f"A paper has several {self.collapse}, so none is its own; collapse by one of {single}.")
@@ -85,6 +90,12 @@ def clean_query(text: str) -> str:
     if not cleaned:
         raise InputError("The query is empty; type some words to search for.")
     return cleaned
+
+
+def check_boost(boost: float) -> None:
+    """Raise `InputError` where titles can't be weighed so."""
+    if not 0 <= boost <= MAX_BOOST:  # which is so of no NaN either
+        raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
 
 
 def check_page(size: int, offset: int, window: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,6 +71,29 @@ class VectorField:
 
 
 @dataclass(frozen=True, slots=True)
+class Bm25:
+    """The constants of BM25 (Robertson & Zaragoza, "The probabilistic relevance framework", 2009, section 3.4).
+
+    Attributes:
+        k1: How much more a word counts that a paper holds again and again.
+        b: How much a paper's length is held against it, from 0 to 1.
+
+    Raises:
+        InputError: If one of them is out of bounds.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.k1) and self.k1 >= 0 and 0 <= self.b <= 1):
+            raise InputError(f"BM25 can't have k1 {self.k1:g} and b {self.b:g}; k1 begins at 0, and b is from 0 to 1.")
+
+    def __str__(self) -> str:
+        return f"k1 {self.k1:g}, b {self.b:g}"
+
+
+@dataclass(frozen=True, slots=True)
 class IndexSchema:
     """The vectors of an index and the model that made them; text and facet fields are the same in every index.
 
@@ -78,12 +102,14 @@ class IndexSchema:
         fingerprint: What a model must match to search this index (`ModelCard.fingerprint`).
         vectors: One field per task format.
         quantization: Of all of them.
+        bm25: How words are scored.
     """
 
     model: str
     fingerprint: str
     vectors: tuple[VectorField, ...]
     quantization: Quantization = "none"
+    bm25: Bm25 = Bm25()
 
     def vector(self, name: str) -> VectorField:
         """Return the vector field of a format, or raise `InputError` naming those the index has."""

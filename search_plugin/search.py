@@ -61,7 +61,8 @@ def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None)
 
 
 def _plan(request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
-    return Plan(request.query if request.mode != "vector" else "", vectors, where, request.window, request.exact)
+    words = request.query if request.mode != "vector" else ""
+    return Plan(words, vectors, where, request.window, request.exact, request.title_boost)
 
 
 def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:

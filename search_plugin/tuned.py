@@ -13,7 +13,10 @@ import orjson
 
 from corpora.errors import InputError
 from search_plugin.fusion import rrf
-from search_plugin.fusion.registry import FUSIONS, get_fusion
+from search_plugin.fusion.registry import DEFAULT_FUSION, get_fusion
+from search_plugin.plan import TITLE_BOOST
+from search_plugin.request import check_boost
+from search_plugin.schema import Bm25
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,28 +29,31 @@ RANKED = "rrf"
 LARGEST_CONSTANT = 100_000
 LARGEST_FILE = 1 << 20
 
-_OPTIONAL = {"rank_constant", "fitted"}
 _WITH_CONSTANT = re.compile(rf"{RANKED}@([1-9]\d{{0,5}})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """How to join the legs of a search.
+    """How to score words, and how to join the legs of a search.
 
     Attributes:
         fusion: A name in `search_plugin.fusion.registry`.
         weights: By leg.
         rank_constant: Of reciprocal rank fusion; None for its own default, and for the other fusions.
+        title_boost: As `SearchRequest` takes it.
+        bm25: Of the index that is searched; who only searches can't change it.
         fitted: What it was fitted on and how well it did, to tell a reader; no search heeds it.
 
     Raises:
-        InputError: If the fusion is unknown, a weight is no number from 0 up or all are 0, or the constant is out of
-            bounds.
+        InputError: If the fusion is unknown, a weight is no number from 0 up or all are 0, or another number is out
+            of bounds.
     """
 
-    fusion: str
-    weights: Mapping[str, float]
+    fusion: str = DEFAULT_FUSION
+    weights: Mapping[str, float] = field(default_factory=dict)
     rank_constant: int | None = None
+    title_boost: float = TITLE_BOOST
+    bm25: Bm25 = field(default_factory=Bm25)
     fitted: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -55,8 +61,9 @@ class Tuned:
         bad = [leg for leg, weight in self.weights.items() if not (leg and _is_number(weight) and weight >= 0)]
         if bad:
             raise InputError(f"The tuned weight of the leg {bad[0]!r} must be a number from 0 up.")
-        if not any(self.weights.values()):
+        if self.weights and not any(self.weights.values()):
             raise InputError("Of the tuned weights at least one must be above 0.")
+        check_boost(self.title_boost)
         constant = self.rank_constant
         if constant is None:
             return
@@ -69,6 +76,10 @@ class Tuned:
     def name(self) -> str:
         """The fusion as `fusion_of` takes it, such as `rrf@20`."""
         return self.fusion if self.rank_constant is None else f"{self.fusion}@{self.rank_constant}"
+
+    def __str__(self) -> str:
+        weights = " ".join(f"{leg}={weight:g}" for leg, weight in self.weights.items())
+        return f"{self.name} {weights or 'with equal weights'}, title boost {self.title_boost:g}, {self.bm25}"
 
 
 def _is_number(value: object) -> bool:
@@ -105,27 +116,26 @@ def read_tuned(path: Path) -> Tuned:
     Raises:
         InputError: If the file can't be read or holds anything else.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise InputError(f"The tuned settings {path} can't be read: {error.strerror}.") from error
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{path} is too large for tuned settings; give a file that `ses eval tune` wrote.")
     try:
-        stored = orjson.loads(content) if len(content) <= LARGEST_FILE else None
-    except orjson.JSONDecodeError:
-        stored = None
-    match stored:
-        case {"fusion": str(fusion), "weights": dict(weights), **others} if others.keys() <= _OPTIONAL:
-            constant, fitted = others.get("rank_constant"), others.get("fitted", {})
-            if isinstance(constant, int | None) and isinstance(fitted, dict):
-                try:
-                    return Tuned(fusion, weights, constant, fitted)
-                except InputError as error:
-                    raise InputError(f"{path} can't be used: {error}") from error
-    raise InputError(
-        f"{path} holds no tuned settings; give a file that `ses eval tune` wrote, with a fusion of "
-        f"{', '.join(FUSIONS)} and weights by leg."
-    )
+        return TypeAdapter(Tuned).validate_json(content, strict=True, extra="forbid")
+    except InputError as error:
+        raise InputError(f"{path} can't be used: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{path} holds no tuned settings ({f'{where}: ' if where else ''}{first['msg']}); give a file that "
+            "`ses eval tune` wrote."
+        ) from error
 
 
 def tuned_json(tuned: Tuned) -> str:

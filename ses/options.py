@@ -13,6 +13,7 @@ from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
 from search_plugin.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
 from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
+from search_plugin.plan import TITLE_BOOST
 from search_plugin.request import Mode
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,26 +60,16 @@ model_options = _together(
 )
 
 
-def _take_tuned(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 - the signature is click's
-    """Make a file of tuned settings the defaults of --fusion and --weight, so that either can still be given."""
-    if path is None:
-        return
-    from search_plugin.tuned import read_tuned
-
-    tuned = read_tuned(path)
-    weights = [f"{leg}={weight!r}" for leg, weight in tuned.weights.items()]
-    context.default_map = {**(context.default_map or {}), "fusion": tuned.name, "weights": weights}
-
-
 page_options = _together(
     click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
     click.option("--mode", type=click.Choice(get_args(Mode)),
                  help="What to search by [default: hybrid; for similar, vector]."),
-    click.option("--fusion", default=DEFAULT_FUSION, show_default=True, metavar="NAME", help=f"{', '.join(FUSIONS)}."),
+    click.option("--fusion", metavar="NAME", help=f"{', '.join(FUSIONS)} [default: {DEFAULT_FUSION}]."),
     click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
-    click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE", is_eager=True, expose_value=False,
-                 callback=_take_tuned,
-                 help="Fusion and weights as `ses eval tune` fitted them; what is given beside them counts first."),
+    click.option("--title-boost", type=float, metavar="NUMBER",
+                 help=f"How much the title's own BM25 counts beside that of the whole text [default: {TITLE_BOOST}]."),
+    click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Settings as `ses eval tune` fitted them; what is given beside them counts first."),
     click.option("--filter", "filters", multiple=True, metavar="EXPR",
                  help="Such as 'year>=2020 and not journal=Nature'; repeatable."),
     click.option("--facet", "facets", multiple=True, metavar="FIELD", help="Count the matches by a field; repeatable."),

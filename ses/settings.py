@@ -32,6 +32,8 @@ class Settings(BaseSettings):
     """What runs the model, `auto` for the fastest; if none is set, onnx, or what an exported model was exported for."""
     precision: Precision | None = None
     """`int8`, the default where a runtime has it, is twice as fast as `fp32`, at a mean cosine of .995 to it."""
+    tuned: Path | None = None
+    """File of fitted settings (`ses eval tune`), which searches and new indexes heed."""
     long_text: LongText = "start"
     """What is kept of a text longer than the model takes: its start, both ends, or all of it as passages."""
     threads: int = Field(default=0, ge=0)

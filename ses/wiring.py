@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
     from encoders.model import Model
     from search_plugin.engines.base import Engine, Index
-    from search_plugin.request import SearchRequest
+    from search_plugin.request import Mode, SearchRequest
+    from search_plugin.schema import Bm25
+    from search_plugin.tuned import Tuned
     from ses.settings import Settings
 
 
@@ -36,12 +39,13 @@ def make_encoder(settings: Settings, model: Model) -> TextEncoder:
     )
 
 
-def open_index(engine: Engine, name: str | None) -> Index:
-    """Open an index by name, or the one published last.
+def open_index(engine: Engine, name: str | None, tuned: Tuned | None = None) -> Index:
+    """Open an index by name, or the one published last; warn if words are scored otherwise there than settings expect.
 
     Args:
         engine: Where it is.
         name: As the user gave it, if at all.
+        tuned: What it will be searched with.
 
     Returns:
         The published generation.
@@ -49,12 +53,25 @@ def open_index(engine: Engine, name: str | None) -> Index:
     Raises:
         InputError: If there is no such index, or none at all.
     """
-    if name:
-        return engine.open(name)
-    names = engine.names()
-    if not names:
-        raise InputError(f"There is no index in {engine.url} yet; make one with `ses index --corpus NAME`.")
-    return engine.open(names[0])
+    if not name:
+        names = engine.names()
+        if not names:
+            raise InputError(f"There is no index in {engine.url} yet; make one with `ses index --corpus NAME`.")
+        name = names[0]
+    index = engine.open(name)
+    if tuned and tuned.bm25 != index.schema.bm25:
+        logging.getLogger("ses").warning(
+            "The tuned settings were fitted with BM25's %s, and the index %s has %s; index again with --fresh --tuned.",
+            *(tuned.bm25, index.name, index.schema.bm25),
+        )
+    return index
+
+
+def tuned_settings(settings: Settings) -> Tuned | None:
+    """Return the fitted settings that --tuned, the environment or ses.toml name."""
+    from search_plugin.tuned import read_tuned
+
+    return read_tuned(settings.tuned) if settings.tuned else None
 
 
 def parse_weights(texts: Iterable[str]) -> dict[str, float]:
@@ -79,6 +96,17 @@ def parse_weights(texts: Iterable[str]) -> dict[str, float]:
                 f"The weight {text!r} can't be read; write it as LEG=NUMBER, such as lexical=0.7."
             ) from None
     return weights
+
+
+def parse_bm25(text: str) -> Bm25:
+    """Read BM25's constants, `K1,B`; `InputError` if they are written otherwise or out of bounds."""
+    from search_plugin.schema import Bm25
+
+    try:
+        k1, b = map(float, text.split(","))
+    except ValueError:
+        raise InputError(f"BM25's constants {text!r} can't be read; write them as K1,B, such as 0.9,0.4.") from None
+    return Bm25(k1, b)
 
 
 def parse_columns(corpus: Corpus, texts: Sequence[str]) -> dict[str, str]:
@@ -124,19 +152,27 @@ def parse_formats(*texts: str) -> tuple[Format, ...]:
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of a command's options that are settings."""
-    return {name: options[name] for name in ("engine", "model", "runtime", "precision", "long_text") if name in options}
+    return {name: options[name] for name in _SETTINGS if name in options}
 
 
-def page_request(query: str, options: Mapping[str, Any]) -> SearchRequest:
-    """Return the search that a query and the options of `page_options` ask for."""
+_SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned")
+
+
+def page_request(query: str, mode: Mode, options: Mapping[str, Any], tuned: Tuned | None) -> SearchRequest:
+    """Return the search that a query and the options of `page_options` ask for; what they say goes before `tuned`."""
     from search_plugin.filters.parse import parse_filters
     from search_plugin.request import SearchRequest
+    from search_plugin.tuned import Tuned
 
+    tuned = tuned or Tuned()
+    boost = options["title_boost"]
     return SearchRequest(
         query=query,
-        mode=options["mode"] or "hybrid",
-        fusion=options["fusion"],
-        weights=parse_weights(options["weights"]),
+        mode=mode,
+        fusion=options["fusion"] or tuned.name,
+        # They are of the legs of a hybrid search, and other searches have but one.
+        weights=parse_weights(options["weights"]) or (tuned.weights if mode == "hybrid" else {}),
+        title_boost=tuned.title_boost if boost is None else boost,
         filter=parse_filters(options["filters"]),
         facets=options["facets"],
         size=options["size"],

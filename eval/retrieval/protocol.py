@@ -13,7 +13,7 @@ from eval.measures.metrics import Scores, evaluate
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
 from search_plugin.fusion.registry import DEFAULT_FUSION
-from search_plugin.plan import LEXICAL
+from search_plugin.plan import LEXICAL, TITLE_BOOST
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 from search_plugin.search import SEARCHED, make_plan
 from search_plugin.tuned import fusion_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
 DEPTH = 100
-"""Hits a query; Recall@100 needs them all."""
+"""Hits a query, unless a measure looks deeper."""
 
 LOOKED_UP = 1_000
 """Ids asked for at a time."""
@@ -69,6 +69,8 @@ class Protocol:
         measures: As `eval.measures.metrics.parse_measure` takes them.
         drop_same_id: As `eval.measures.metrics.evaluate` takes it.
         seen: Documents to take out of the collection, by query.
+        depth: Hits a query, and of each leg.
+        title_boost: As `SearchRequest` takes it.
     """
 
     modes: Sequence[Mode] = get_args(Mode)
@@ -77,6 +79,8 @@ class Protocol:
     measures: Sequence[str] = MEASURES
     drop_same_id: bool = False
     seen: Seen = field(default_factory=dict)
+    depth: int = DEPTH
+    title_boost: float = TITLE_BOOST
 
 
 def evaluate_retrieval(
@@ -132,7 +136,15 @@ def evaluate_queries(
     for name in protocol.fusions:
         fusion_of(name)
     wanted = protocol.modes[0] if len(set(protocol.modes)) == 1 else "hybrid"
-    legs = collect_legs(judged.texts, index, encoder, wanted, seen=protocol.seen)
+    legs = collect_legs(
+        judged.texts,
+        index,
+        encoder,
+        wanted,
+        depth=protocol.depth,
+        seen=protocol.seen,
+        title_boost=protocol.title_boost,
+    )
     outcome: dict[str, Retrieval] = {}
     for mode in protocol.modes:
         if mode == "hybrid":
@@ -155,6 +167,7 @@ def collect_legs(
     *,
     depth: int = DEPTH,
     seen: Seen | None = None,
+    title_boost: float = TITLE_BOOST,
 ) -> dict[str, Legs]:
     """Search every query's legs once, so that any number of fusions can be tried on them.
 
@@ -165,6 +178,7 @@ def collect_legs(
         mode: Whose legs.
         depth: Hits a leg.
         seen: Documents to take out, as if they weren't in the collection.
+        title_boost: As `SearchRequest` takes it.
 
     Returns:
         By query, the hits of each leg.
@@ -173,7 +187,8 @@ def collect_legs(
     for query, text in texts.items():
         gone = (seen or {}).get(query, frozenset())
         window = min(depth + len(gone), MAX_WINDOW)
-        found = index.search(make_plan(index, SearchRequest(text[:MAX_QUERY], mode, size=1, window=window), encoder))
+        request = SearchRequest(text[:MAX_QUERY], mode, size=1, window=window, title_boost=title_boost)
+        found = index.search(make_plan(index, request, encoder))
         legs[query] = {leg: _first(hits, gone, depth) for leg, hits in found.items()}
     return legs
 
@@ -199,10 +214,11 @@ def evaluate_exact(
     """
     documents = embed(papers, Format.PRX)
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
-    deepest = DEPTH + max((len(gone) for gone in protocol.seen.values()), default=0)
+    deepest = protocol.depth + max((len(gone) for gone in protocol.seen.values()), default=0)
     found = exact_rankings(documents, queries, similarity, deepest)
     rankings = {
-        query: _first(found.get(query, ()), protocol.seen.get(query, frozenset()), DEPTH) for query in judged.texts
+        query: _first(found.get(query, ()), protocol.seen.get(query, frozenset()), protocol.depth)
+        for query in judged.texts
     }
     return scored("exact", rankings, judged, protocol)
 
@@ -210,8 +226,9 @@ def evaluate_exact(
 def scored(
     label: str, rankings: Mapping[str, Sequence[Scored | Fused]], judged: JudgedQueries, protocol: Protocol
 ) -> Retrieval:
-    """Make a run `ses-LABEL` of rankings, cut at `DEPTH`, and measure it; errors as of `evaluate`."""
-    run = Run(f"ses-{label}", {q: [(hit.id, hit.score) for hit in hits[:DEPTH]] for q, hits in rankings.items()})
+    """Make a run `ses-LABEL` of rankings, cut at the protocol's depth, and measure it; errors as of `evaluate`."""
+    shown = {query: [(hit.id, hit.score) for hit in hits[: protocol.depth]] for query, hits in rankings.items()}
+    run = Run(f"ses-{label}", shown)
     scores = evaluate(run, judged.qrels, protocol.measures, drop_same_id=protocol.drop_same_id)
     shortened = sum(len(text) > MAX_QUERY for text in judged.texts.values())
     return Retrieval(run, scores, len(judged.without_text), shortened)

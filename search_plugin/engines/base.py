@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.plan import Plan
+    from search_plugin.schema import Bm25
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,12 @@ class Index(Protocol):
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return each leg's papers, best first, ties by id."""
+
+    def scored_by(self, bm25: Bm25) -> AbstractContextManager[None]:
+        """Score words by other constants inside the block, to try them; no one else can search the index meanwhile.
+
+        Raises `InputError` where an engine's constants are fixed.
+        """
 
     def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
         """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""

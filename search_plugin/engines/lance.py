@@ -15,7 +15,7 @@ import orjson
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.base import Index
 from search_plugin.engines.lance_errors import explained, sentence
-from search_plugin.engines.lance_index import LanceIndex, create_table
+from search_plugin.engines.lance_index import LanceIndex, check_bm25, create_table
 from search_plugin.engines.registry import check_index_name
 from search_plugin.schema import IndexSchema, VectorField
 
@@ -71,6 +71,7 @@ class LanceEngine:
         alias = self._alias(check_index_name(name))
         if schema.quantization != "none":
             raise InputError("The embedded engine keeps vectors whole; leave --quantization out, or use a cluster.")
+        check_bm25(schema.bm25)
         generations = self._generations(name)
         newest = max([*generations, alias.current, alias.previous, 0])
         facts = orjson.dumps({"schema": asdict(schema), "source": source})

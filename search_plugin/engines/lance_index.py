@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ from search_plugin.engines.lance_errors import explained, told
 from search_plugin.engines.lance_legs import matches, search_legs, take
 from search_plugin.filters.sql import to_sql
 from search_plugin.page import Facets
-from search_plugin.schema import FIELDS, IndexSchema
+from search_plugin.schema import FIELDS, Bm25, IndexSchema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +45,15 @@ def create_table(database: Any, name: str, schema: IndexSchema, facts: bytes) ->
     columns += [pa.field("text", pa.string()), pa.field("content_hash", pa.string())]
     columns += [pa.field(vector.name, pa.list_(pa.float32(), vector.dimension)) for vector in schema.vectors]
     database.create_table(name, schema=pa.schema(columns, metadata={b"ses": facts}))
+
+
+def check_bm25(bm25: Bm25) -> None:
+    """Raise `InputError` for constants other than LanceDB's own."""
+    if bm25 != Bm25():
+        raise InputError(
+            f"The embedded engine scores words by BM25 with {Bm25()}, which can't be changed; leave --bm25 out, or "
+            "use a cluster."
+        )
 
 
 class LanceIndex:
@@ -131,6 +141,12 @@ class LanceIndex:
         """Return each leg's papers, best first, ties by id."""
         legs, self._rows = background.run(search_legs(self._searched(), self.schema, plan))
         return legs
+
+    @contextmanager
+    def scored_by(self, bm25: Bm25) -> Iterator[None]:
+        """See `Index`: LanceDB's constants are fixed, so only what they are is taken."""
+        check_bm25(bm25)
+        yield
 
     @told
     def facets(self, plan: Plan, found: Iterable[str], names: Sequence[str], size: int) -> Facets:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from search_plugin.schema import IndexSchema
 
-TITLE_BOOST = 0.3
-"""Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
-
 PROBES = 20
 """Partitions of vectors searched at least; more where a filter leaves too few papers in them."""
 
@@ -74,7 +71,7 @@ async def _lexical(table: Any, plan: Plan, condition: str | None) -> Rows:
         *(matches(table, plan.words, column, 2 * plan.window, condition) for column in ("text", "title"))
     )
     boosts = _by_row(titles, "_score")
-    return {row: score + TITLE_BOOST * boosts.get(row, 0.0) for row, score in _by_row(texts, "_score").items()}
+    return {row: score + plan.title_boost * boosts.get(row, 0.0) for row, score in _by_row(texts, "_score").items()}
 
 
 async def _nearest(table: Any, schema: IndexSchema, clause: VectorClause, plan: Plan, condition: str | None) -> Rows:

@@ -36,7 +36,7 @@ def index_of(index: Index, kind: Kind, executor: str) -> ClusterIndex:
 
 def leg_queries(index: ClusterIndex, plan: Plan) -> list[Query]:
     """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
-    lexical = [words_query(plan.words, condition(plan.filter))] if plan.words else []
+    lexical = [words_query(plan, condition(plan.filter))] if plan.words else []
     return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 

@@ -45,6 +45,14 @@ if TYPE_CHECKING:
     type=click.Choice(get_args(Quantization)),
     help="How a cluster keeps vectors in memory, in a new index [default: none].",
 )
+@click.option(
+    "--bm25",
+    metavar="K1,B",
+    help="BM25's constants in a new index of a cluster, such as 0.9,0.4 [default: 1.2,0.75].",
+)
+@click.option(
+    "--tuned", type=click.Path(path_type=Path), metavar="FILE", help="BM25's constants as `ses eval tune` fitted them."
+)
 @click.option("--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing.")
 @model_options
 @engine_options
@@ -86,7 +94,7 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
     from indexer.pipeline import IndexJob, index_corpus
     from search_plugin.engines.registry import check_index_name
     from ses.progress import progress_on_stderr
-    from ses.wiring import located, make_encoder, parse_columns, parse_formats
+    from ses.wiring import located, make_encoder, parse_bm25, parse_columns, parse_formats, tuned_settings
 
     if not options["corpus"]:
         raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
@@ -101,6 +109,8 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
     model = find_model(settings.model or (engine.open(name).schema.model if kept else DEFAULT_MODEL))
     # Searches look among the prx vectors, so they are always there.
     formats = tuple(dict.fromkeys([Format.PRX, *parse_formats(options["formats"])]))
+    tuned = tuned_settings(settings)
+    bm25 = parse_bm25(options["bm25"]) if options["bm25"] else tuned.bm25 if tuned else None
     job = IndexJob(
         records=lambda: first_accepted(corpus.read(path, columns), limit),
         source=source_of(corpus.name, path.resolve(), limit),
@@ -112,6 +122,7 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
         fresh=options["fresh"],
         prune=options["prune"],
         quantization=options["quantization"],
+        bm25=bm25,
     )
     with progress_on_stderr() as progress:
         return index_corpus(job, engine, progress)

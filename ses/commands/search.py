@@ -22,11 +22,12 @@ def search(query: str, index: str | None, as_json: bool, **options: Any) -> None
     from search_plugin.search import search as run
     from ses.printing import show_page
     from ses.settings import load_settings
-    from ses.wiring import make_encoder, open_index, page_request, settings_of
+    from ses.wiring import make_encoder, open_index, page_request, settings_of, tuned_settings
 
     settings = load_settings(**settings_of(options))
-    request = page_request(query, options)
-    opened = open_index(connect(settings.engine_url, settings.connection), index)
+    tuned = tuned_settings(settings)
+    request = page_request(query, options["mode"] or "hybrid", options, tuned)
+    opened = open_index(connect(settings.engine_url, settings.connection), index, tuned)
     encoder = None
     if request.mode != "lexical":
         model = find_model(settings.model or opened.schema.model)

@@ -19,9 +19,10 @@ def similar(paper_id: str, index: str | None, as_json: bool, **options: Any) -> 
     from search_plugin.search import similar as run
     from ses.printing import show_page
     from ses.settings import load_settings
-    from ses.wiring import open_index, page_request, settings_of
+    from ses.wiring import open_index, page_request, settings_of, tuned_settings
 
     settings = load_settings(**settings_of(options))
-    request = page_request(paper_id, {**options, "mode": options["mode"] or "vector"})
-    opened = open_index(connect(settings.engine_url, settings.connection), index)
+    tuned = tuned_settings(settings)
+    request = page_request(paper_id, options["mode"] or "vector", options, tuned)
+    opened = open_index(connect(settings.engine_url, settings.connection), index, tuned)
     show_page(run(opened, paper_id, request), as_json=as_json, explain=options["explain"])

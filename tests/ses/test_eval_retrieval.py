@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -83,8 +84,8 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     written = json.loads(tuned.read_text())
     assert written["fitted"]["fingerprint"] == answer["fingerprint"]
     written |= {"fusion": "zscore", "weights": {"lexical": 0.25, "prx": 0.75}, "rank_constant": None}
-    tuned.write_text(json.dumps(written))
-    same = ["--fusion", "zscore", "--weight", "lexical=.25", "--weight", "prx=.75"]
+    tuned.write_text(json.dumps({**written, "title_boost": 2}))
+    same = ["--fusion", "zscore", "--weight", "lexical=.25", "--weight", "prx=.75", "--title-boost", "2"]
     by_file, by_hand, default, beside = (
         told(ses(home, "search", "virus lung cell", *given, "--json"))
         for given in (["--tuned", tuned], same, [], ["--tuned", tuned, "--fusion", "minmax"])
@@ -92,11 +93,36 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     assert (by_file["fusion"], by_file["hits"]) == ("zscore", by_hand["hits"])
     assert by_file["hits"] != default["hits"]
     assert beside["fusion"] == "minmax"
+    flat = told(ses(home, "search", "virus lung cell", *same[:-1], "0", "--json"))
+    assert [hit["score"] for hit in flat["hits"]] != [hit["score"] for hit in by_hand["hits"]]
+    # Weights are of the legs of hybrid searches: the file does no harm to others, also when the environment names it.
+    assert told(ses(home, "search", "virus", "--mode", "lexical", "--json", SES_TUNED=str(tuned)))["hits"]
+    assert told(ses(home, "search", "virus lung cell", "--json", SES_TUNED=str(tuned)))["hits"] == by_hand["hits"]
+    assert told(ses(home, "similar", by_hand["hits"][0]["paper"]["id"], "--json", SES_TUNED=str(tuned)))["hits"]
     scored = told(
         ses(home, "eval", "retrieval", "--data", home / "beir", "--model", home / "model", "--tuned", tuned,
             "--mode", "hybrid", "--json")
     )  # fmt: skip
     assert [row["mode"] for row in scored["rows"]] == ["hybrid"]
+    tuned.write_text(json.dumps({**written, "bm25": {"k1": 0.9, "b": 0.4}}))
+    warned = ses(home, "search", "virus lung cell", "--tuned", tuned)
+    assert "fitted with BM25's k1 0.9, b 0.4, and the index" in warned.stderr
+    again = ["index", "--corpus", "beir", "--path", home / "beir", "--fresh", "--model", home / "model"]
+    fails(ses(home, *again, "--tuned", tuned), 2, "can't be changed; leave --bm25 out")
+    fails(ses(home, *again, "--bm25", "1"), 2, "write them as K1,B")
+
+
+def test_measures_are_taken_as_deep_as_they_look(home):
+    options = ["eval", "retrieval", "--data", home / "beir", "--model", home / "model", "--mode", "lexical"]
+    ses(home, *options, "--measure", "Recall@150", "--run", home / "deep")
+    lines = (home / "deep/lexical.trec").read_text().splitlines()
+    counts = Counter(line.split()[0] for line in lines)
+    assert max(counts.values()) <= 150
+    ses(home, *options, "--measure", "Recall@2", "--depth", "3", "--run", home / "shallow")
+    counts = Counter(line.split()[0] for line in (home / "shallow/lexical.trec").read_text().splitlines())
+    assert set(counts.values()) == {3}
+    fails(ses(home, *options, "--measure", "P@5", "--depth", "4"), 2, "A measure at 5 looks deeper than the 4 hits")
+    fails(ses(home, *options, "--measure", "P@20000"), 2, "looks deeper than the 10,000 hits")
 
 
 def test_what_does_not_go_together(home):

@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.dialect import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex, physical_name
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import body_of, check_unchanged, schema_of
+from search_plugin.engines.cluster.mapping import body_of, check_scoring, check_unchanged, schema_of
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.registry import check_index_name
@@ -39,6 +39,7 @@ class _Generation:
     name: str
     number: int
     mappings: Mapping[str, Any]
+    settings: Mapping[str, Any]
     aliases: frozenset[str]
 
     @property
@@ -48,6 +49,10 @@ class _Generation:
     @property
     def previous(self) -> bool:
         return _previous(self.name) in self.aliases
+
+    @property
+    def closed(self) -> bool:
+        return self.settings.get("verified_before_close") == "true"
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -164,20 +169,28 @@ class ClusterEngine:
         return diagnose(self.cluster, self.dialect, dict(sorted(found.items())))
 
     def _index(self, generation: _Generation) -> ClusterIndex:
-        told = f"The index {generation.name} in {self.url}"
-        schema = schema_of(generation.mappings, told)
-        check_unchanged(generation.mappings, schema, self.dialect, f"the index {generation.name} in {self.url}")
+        told = f"the index {generation.name} in {self.url}"
+        if generation.closed:
+            raise UnavailableError(
+                f"The{told[3:]} is closed, by somebody or by a trial of BM25 that was killed; open it with "
+                f"POST /{physical_name(generation.name, generation.number)}/_open, and run the same command again."
+            )
+        schema = schema_of(generation.mappings, f"The{told[3:]}")
+        check_unchanged(generation.mappings, schema, self.dialect, told)
+        check_scoring(generation.settings, schema, told)
         lease = self._leases.get(generation.name)
         return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
 
     def _generations(self, name: str) -> list[_Generation]:
         """Return the generations of an index, or of all by `*`."""
-        reply = self.cluster.call("GET", f"/ses.{name}.v*", params={"expand_wildcards": "open"})
+        reply = self.cluster.call("GET", f"/ses.{name}.v*", params={"expand_wildcards": "open,closed"})
         found = []
         for physical, facts in reply.items():
             if parts := _PHYSICAL.fullmatch(physical):
                 aliases = frozenset(facts.get("aliases", {}))
-                found.append(_Generation(parts["name"], int(parts["generation"]), facts.get("mappings", {}), aliases))
+                settings = facts.get("settings", {}).get("index", {})
+                number = int(parts["generation"])
+                found.append(_Generation(parts["name"], number, facts.get("mappings", {}), settings, aliases))
         return found
 
     def _swap(self, name: str, to: _Generation, before: _Generation | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
@@ -11,11 +12,11 @@ from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.documents import PAPER_FIELDS, batches, deletions, foreign, id_of, paper_of
 from search_plugin.engines.cluster.errors import ClusterError, cause, failure, short
 from search_plugin.engines.cluster.facets import facets_body, read_facets
-from search_plugin.engines.cluster.mapping import LOADING, SERVING
+from search_plugin.engines.cluster.mapping import LOADING, SERVING, similarity_of
 from search_plugin.engines.cluster.queries import ID_COLUMN, leg_bodies, multi_search, scored
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.page import Facets
-from search_plugin.schema import IndexSchema
+from search_plugin.schema import Bm25, IndexSchema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,6 +136,18 @@ class ClusterIndex:
             for leg, reply in zip(bodies, replies, strict=True)
         }
 
+    @contextmanager
+    def scored_by(self, bm25: Bm25) -> Iterator[None]:
+        """See `Index`: a cluster takes such a setting of a closed index only."""
+        if bm25 == self.schema.bm25:
+            yield
+            return
+        try:
+            self._score_by(bm25)
+            yield
+        finally:
+            self._score_by(self.schema.bm25)
+
     def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
         """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
         reply = self.ask_search(facets_body(plan, found, fields, size))
@@ -175,6 +188,15 @@ class ClusterIndex:
                     f"{self.cluster.url} answered for {answered} of {all_} parts of the index {self.name} only "
                     f"({reason}); wait until the cluster is whole and less busy, and run the same command again."
                 )
+
+    def _score_by(self, bm25: Bm25) -> None:
+        self._refresh()
+        for method, what, body in (
+            ("POST", "_close", None),
+            ("PUT", "_settings", {"index": {"similarity": similarity_of(bm25)}}),
+            ("POST", "_open", None),
+        ):
+            self.cluster.call(method, f"/{self.physical}/{what}", body, patience=self.cluster.writing)
 
     def _written(self) -> None:
         if self._lease:

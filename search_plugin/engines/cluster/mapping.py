@@ -15,7 +15,7 @@ from search_plugin.engines.cluster.dialect import Dialect, vectors_of
 from search_plugin.schema import FIELDS, IndexSchema
 
 if TYPE_CHECKING:
-    from search_plugin.schema import FieldKind
+    from search_plugin.schema import Bm25, FieldKind
 
 TEXT = "text"
 """Title and abstract together, which is what words are looked for in."""
@@ -59,7 +59,7 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
         "settings": {
             "index": {
                 "number_of_shards": shards,
-                "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
+                "similarity": similarity_of(schema.bm25),
                 **LOADING,
                 **dialect.settings(),
             }
@@ -70,6 +70,11 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
             "properties": properties_of(schema, dialect),
         },
     }
+
+
+def similarity_of(bm25: Bm25) -> dict[str, Any]:
+    """Return the setting by which words are scored."""
+    return {"default": {"type": "BM25", "k1": float(bm25.k1), "b": float(bm25.b)}}
 
 
 def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
@@ -124,6 +129,16 @@ def check_unchanged(mappings: Mapping[str, Any], schema: IndexSchema, dialect: D
         raise UnavailableError(
             f"The mapping of {told} was changed by somebody else (at {changed}); "
             "undo that, or index again with --fresh."
+        )
+
+
+def check_scoring(settings: Mapping[str, Any], schema: IndexSchema, told: str) -> None:
+    """Raise `UnavailableError` if an index scores words otherwise than it was made to."""
+    expected = {"similarity": similarity_of(schema.bm25)}
+    if changed := next(_differences(expected, settings, ""), ""):
+        raise UnavailableError(
+            f"The setting {changed} of {told} was changed by somebody else, or by a trial of BM25 that was killed; "
+            "set it back, or index again with --fresh."
         )
 
 

@@ -20,9 +20,6 @@ from search_plugin.legs import Scored, ranked
 from search_plugin.plan import LEXICAL, Plan, VectorClause
 from search_plugin.schema import IndexSchema, Quantization
 
-TITLE_BOOST = 0.3
-"""Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
-
 MIN_CANDIDATES = 200
 MAX_CANDIDATES = 10_000
 """Papers that a graph search keeps in sight. The more, the surer the nearest are among them, and the slower."""
@@ -36,12 +33,12 @@ ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["i
 _BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
 
 
-def words_query(words: str, where: Query | None) -> Query:
-    """Return the query for papers that hold some of the words, titles counting a little more."""
+def words_query(plan: Plan, where: Query | None) -> Query:
+    """Return the query for papers that hold some of the plan's words, titles counting a little more."""
     return {
         "bool": {
-            "must": [{"match": {TEXT: {"query": words}}}],
-            "should": [{"match": {"title": {"query": words, "boost": TITLE_BOOST}}}],
+            "must": [{"match": {TEXT: {"query": plan.words}}}],
+            "should": [{"match": {"title": {"query": plan.words, "boost": plan.title_boost}}}],
             **({"filter": [where]} if where else {}),
         }
     }
@@ -69,7 +66,7 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
     where = condition(plan.filter)
     bodies = {}
     if plan.words:
-        bodies[LEXICAL] = {"query": words_query(plan.words, where), "size": plan.window, **ID_COLUMN, **_BEST_FIRST}
+        bodies[LEXICAL] = {"query": words_query(plan, where), "size": plan.window, **ID_COLUMN, **_BEST_FIRST}
     for clause in plan.vectors:
         bodies[clause.field] = {**_nearest(clause, plan, schema, dialect, where), "size": plan.window, **ID_COLUMN}
     return bodies

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -10,7 +11,8 @@ import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
-from search_plugin.request import Mode
+from search_plugin.plan import TITLE_BOOST
+from search_plugin.request import MAX_WINDOW, Mode
 from search_plugin.tuned import RANKED
 from ses.commands.eval.collection import Collection, collection_options, in_memory, indexed, open_collection
 from ses.options import engine_options, model_options
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from eval.retrieval.protocol import Protocol, Retrieval
     from eval.statistics.pairs import Values
     from search_plugin.engines.base import Index
+    from search_plugin.tuned import Tuned
     from ses.settings import Settings
 
 EXACT = "exact"
@@ -44,7 +47,13 @@ EXACT = "exact"
     help=f"Of the hybrid mode, repeatable to compare: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
     f"[default: {DEFAULT_FUSION}].",
 )
-@click.option("--tuned", type=click.Path(path_type=Path), help="Fusion and weights as `ses eval tune` fitted them.")
+@click.option("--tuned", type=click.Path(path_type=Path), help="Settings of search as `ses eval tune` fitted them.")
+@click.option(
+    "--depth",
+    type=click.IntRange(1, MAX_WINDOW),
+    metavar="N",
+    help="Hits a query and of each leg [default: 100, or as deep as a measure looks].",
+)
 @click.option(
     "--measure",
     "measures",
@@ -77,17 +86,18 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     from eval.statistics.pairs import compare_values
     from eval.trec.runs import write_run
     from ses.settings import load_settings
-    from ses.wiring import settings_of
+    from ses.wiring import settings_of, tuned_settings
 
     settings = load_settings(**settings_of(options))
     # What can be wrong with the question is found before hours may go into the answer.
     collection = open_collection(options, settings)
-    protocol = _protocol(options, collection)
+    tuned = tuned_settings(settings) if options["tuned"] else None
+    protocol = _protocol(options, collection, tuned)
     if file:
         check_report(file)
     if runs:
         _make(runs)
-    outcome, left_out, index, encoder = _measured(collection, protocol, options["modes"], settings)
+    outcome, left_out, index, encoder = _measured(collection, protocol, options["modes"], settings, tuned)
     if runs:
         for mode, result in outcome.items():
             write_run(result.run, runs / f"{mode}.trec")
@@ -116,31 +126,38 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
             click.echo(f"{count:,} {what.replace('_', ' ')}")
 
 
-def _protocol(options: Mapping[str, Any], collection: Collection) -> Protocol:
+def _protocol(options: Mapping[str, Any], collection: Collection, tuned: Tuned | None) -> Protocol:
     from eval.measures.metrics import parse_measure
-    from eval.retrieval.protocol import MEASURES, Protocol
-    from search_plugin.tuned import fusion_of, read_tuned
+    from eval.retrieval.protocol import DEPTH, MEASURES, Protocol
+    from search_plugin.tuned import fusion_of
 
     if options["tuned"] and options["fusions"]:
         raise InputError("--tuned names the fusion already; leave --fusion out.")
-    tuned = read_tuned(options["tuned"]) if options["tuned"] else None
+    measures = [parse_measure(measure) for measure in options["measures"] or MEASURES]
+    deepest = max(measure.cutoff or 0 for measure in measures)
+    depth = options["depth"] or max(DEPTH, min(deepest, MAX_WINDOW))
+    if depth < deepest:
+        raise InputError(
+            f"A measure at {deepest:,} looks deeper than the {depth:,} hits of a query; give a --depth of as many "
+            f"(up to {MAX_WINDOW:,}), or a smaller cut-off."
+        )
     protocol = Protocol(
         modes=tuple(mode for mode in dict.fromkeys(options["modes"]) if mode != EXACT) or get_args(Mode),
         fusions=(tuned.name,) if tuned else tuple(dict.fromkeys(options["fusions"])) or (DEFAULT_FUSION,),
         weights=tuned.weights if tuned else {},
-        measures=options["measures"] or MEASURES,
+        measures=tuple(map(str, measures)),
         drop_same_id=options["drop_same_id"],
         seen=collection.seen,
+        depth=depth,
+        title_boost=tuned.title_boost if tuned else TITLE_BOOST,
     )
     for fusion in protocol.fusions:
         fusion_of(fusion)
-    for measure in protocol.measures:
-        parse_measure(measure)
     return protocol
 
 
 def _measured(
-    collection: Collection, protocol: Protocol, modes: Sequence[str], settings: Settings
+    collection: Collection, protocol: Protocol, modes: Sequence[str], settings: Settings, tuned: Tuned | None
 ) -> tuple[dict[str, Retrieval], dict[str, int], Index | None, TextEncoder]:
     """Return each mode's outcome, what was counted, the index if one was needed, and the encoder."""
     from encoders.registry import DEFAULT_MODEL, find_model
@@ -154,7 +171,8 @@ def _measured(
     if set(modes) != {EXACT}:
         index, encoder, counts = indexed(collection, settings)
         counts["judged_documents_absent"] = absent_from(index, collection.judged)
-        outcome = evaluate_queries(collection.judged, index, encoder, protocol)
+        with index.scored_by(tuned.bm25) if tuned else nullcontext():
+            outcome = evaluate_queries(collection.judged, index, encoder, protocol)
     encoder = encoder or make_encoder(settings, find_model(settings.model or DEFAULT_MODEL))
     if EXACT in modes:
         papers, counts_in_memory = in_memory(collection)

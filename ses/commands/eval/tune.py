@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from corpora.errors import InputError
+from search_plugin.plan import LEXICAL
+from search_plugin.search import SEARCHED
 from ses.commands.eval.collection import collection_options, indexed, open_collection
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
     from eval.reports.report import Report
-    from eval.retrieval.tuning import Fit
 
 
 @click.command()
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--test-split", metavar="NAME", help="Also measure the settings on this split, which has no say in them.")
 @click.option("--measure", default="nDCG@10", show_default=True, metavar="NAME", help="What to maximize.")
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(2, 50), help="Inner and outer.")
+@click.option("--bm25", is_flag=True, help="Also fit BM25's k1 and b, which only a cluster can set.")
 @click.option("--seed", default=0, show_default=True, help="Of the folds.")
 @model_options
 @engine_options
@@ -37,14 +39,15 @@ def tune(
     test_split: str | None,
     measure: str,
     folds: int,
+    bm25: bool,  # noqa: FBT001 - click passes flags so
     seed: int,
     as_json: bool,  # noqa: FBT001 - click passes flags so
     **options: Any,
 ) -> None:
-    """Fit fusion, weights and rank constant of hybrid search on judged queries (give --split train or dev).
+    """Fit hybrid search on judged queries (give --split train or dev): title's boost, fusion, weights, rank constant.
 
-    The estimate is by nested cross-validation: each query is measured by settings in which it had no say. BM25's own
-    constants and the title's boost belong to the engines and aren't fitted.
+    The estimate is by nested cross-validation: each query is measured by settings in which it had no say. With --bm25,
+    BM25's constants are fitted too; an index of a cluster is closed for moments then, that of evaluation.
     """
     import orjson
     from rich.console import Console
@@ -52,8 +55,9 @@ def tune(
     from eval.files.text import write_lines
     from eval.measures.metrics import parse_measure
     from eval.reports.report import print_report
-    from eval.retrieval.protocol import collect_legs
-    from eval.retrieval.tuning import Folds, fit, grid, measure_grid, measure_point
+    from eval.retrieval.stages import stages, start
+    from eval.retrieval.trials import Trials
+    from eval.retrieval.tuning import Folds, fit
     from search_plugin.tuned import tuned_json
     from ses.settings import load_settings
     from ses.wiring import settings_of
@@ -65,39 +69,39 @@ def tune(
     collection = open_collection(options, settings)
     test = _test_collection(options, settings, test_split)
     index, encoder, counts = indexed(collection, settings)
-    qrels = collection.judged.qrels
-    legs = collect_legs(collection.judged.texts, index, encoder, seen=collection.seen)
-    points = grid(list(next(iter(legs.values()))))
-    click.echo(f"trying {len(points)} settings on {len(legs):,} queries", err=True)
-    values = measure_grid(points, legs, qrels, measure)
-    fitted = fit(points, values, list(qrels.gains), Folds(folds, folds, seed))
+    trials = Trials(collection.judged, index, encoder, measure, collection.seen)
+    legs = (LEXICAL, SEARCHED)
+    untuned, queries = start(legs), list(collection.judged.qrels.gains)
+    click.echo(f"trying settings on {len(queries):,} queries", err=True)
+    fitted = fit(untuned, stages(legs, bm25=bm25), trials, queries, Folds(folds, folds, seed))
     columns = {"default": fitted.default, "tuned, by nested cross-validation": fitted.estimate}
     if test:
-        unseen = collect_legs(test.judged.texts, index, encoder)
-        for label, point in (("default on", points[0]), ("tuned on", fitted.chosen)):
-            columns[f"{label} {test_split}"] = measure_point(point, unseen, test.judged.qrels, measure)
+        unseen = Trials(test.judged, index, encoder, measure)
+        for label, point in (("default on", untuned), ("tuned on", fitted.chosen)):
+            of_test = zip(test.judged.qrels.gains, unseen(point).tolist(), strict=True)
+            columns[f"{label} {test_split}"] = dict(of_test)
     report = _report(columns, measure)
     facts = {
         **collection.told,
         "model": index.schema.model,
         "fingerprint": index.schema.fingerprint,
         "measure": measure,
-        "queries": len(qrels.gains),
-        "grid": len(points),
+        "queries": len(queries),
+        "tried": trials.count,
         "folds": folds,
         "seed": seed,
         "results": report.as_dict()["rows"],
     }
     tuned = replace(fitted.chosen, fitted=facts)
     write_lines(output, [tuned_json(tuned)])
+    by_fold = list(map(str, fitted.by_fold))
     if as_json:
-        told = {**facts, "output": str(output), "fusion": tuned.name, "weights": dict(tuned.weights)}
-        click.echo(orjson.dumps({**told, "left_out": counts, "by_fold": _by_fold(fitted)}, option=orjson.OPT_INDENT_2))
+        told = {**facts, **asdict(fitted.chosen), "output": str(output), "left_out": counts, "by_fold": by_fold}
+        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         return
     print_report(report, Console())
-    weights = ", ".join(f"{leg}={weight:g}" for leg, weight in tuned.weights.items())
-    click.echo(f"Chosen of {len(points)}: {tuned.name} with {weights}; written to {output}")
-    click.echo(f"Chosen in the outer folds: {'; '.join(_by_fold(fitted))}")
+    click.echo(f"Chosen of {trials.count} settings: {fitted.chosen}; written to {output}")
+    click.echo(f"Chosen in the outer folds: {'; '.join(by_fold)}")
     for what, count in counts.items():
         if count:
             click.echo(f"{count:,} {what.replace('_', ' ')}")
@@ -120,10 +124,3 @@ def _report(columns: Mapping[str, Mapping[str, float]], measure: str) -> Report:
         for label, values in columns.items()
     ]
     return Report("settings", tuple(rows))
-
-
-def _by_fold(fitted: Fit) -> list[str]:
-    return [
-        f"{point.name} {' '.join(f'{leg}={weight:g}' for leg, weight in point.weights.items())}"
-        for point in fitted.by_fold
-    ]

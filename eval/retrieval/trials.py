@@ -1,0 +1,75 @@
+"""What judged queries come to under any settings of search: legs are searched, and settings measured, once each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eval.measures.metrics import evaluate
+from eval.retrieval.protocol import DEPTH, Seen, collect_legs
+from eval.trec.runs import Run
+from search_plugin.tuned import Tuned, fusion_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from encoders.encoder import TextEncoder
+    from eval.retrieval.beir import JudgedQueries
+    from search_plugin.engines.base import Index
+    from search_plugin.fusion.combine import Legs
+    from search_plugin.schema import Bm25
+
+
+@dataclass(slots=True)
+class Trials:
+    """Measures settings on judged queries: `trials(settings)` is float64 (queries,), in the order of the judgments.
+
+    Attributes:
+        judged: Texts and judgments.
+        index: Holds the corpus. Where constants of BM25 are tried, nobody else can search it meanwhile.
+        encoder: Of the model that made the index.
+        measure: As `eval.measures.metrics.parse_measure` takes it.
+        seen: Documents to take out of the collection, by query.
+    """
+
+    judged: JudgedQueries
+    index: Index
+    encoder: TextEncoder
+    measure: str
+    seen: Seen = field(default_factory=dict)
+    _lexical: dict[tuple[Bm25, float], Mapping[str, Legs]] = field(default_factory=dict)
+    _vectors: Mapping[str, Legs] = field(default_factory=dict)
+    _values: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many settings were measured."""
+        return len(self._values)
+
+    def __call__(self, settings: Tuned) -> NDArray[np.float64]:
+        """Return the value of every judged query; errors as of `eval.measures.metrics.evaluate` and `Index.search`."""
+        key = repr(settings)
+        if key not in self._values:
+            fuse = fusion_of(settings.name)
+            rankings = {
+                query: [(hit.id, hit.score) for hit in fuse(legs, settings.weights)[:DEPTH]]
+                for query, legs in self.legs(settings).items()
+            }
+            [values] = evaluate(Run("tuning", rankings), self.judged.qrels, [self.measure]).per_query.values()
+            self._values[key] = np.array([values[query] for query in self.judged.qrels.gains])
+        return self._values[key]
+
+    def legs(self, settings: Tuned) -> dict[str, Legs]:
+        """Return what each leg brings to each query, the lexical one first."""
+        if not self._vectors:
+            self._vectors = collect_legs(self.judged.texts, self.index, self.encoder, "vector", seen=self.seen)
+        key = (settings.bm25, settings.title_boost)
+        if key not in self._lexical:
+            with self.index.scored_by(settings.bm25):
+                self._lexical[key] = collect_legs(
+                    self.judged.texts, self.index, None, "lexical", seen=self.seen, title_boost=settings.title_boost
+                )
+        return {query: {**legs, **self._vectors[query]} for query, legs in self._lexical[key].items()}
