@@ -193,7 +193,9 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
     counts = {"papers": len(matrix), "papers_not_paired": len(matrix) - len(rows), "pairs_alike": int(alike.sum())}
     if not alike.any() or alike.all():
         return Outcome({}, counts=counts)
-    centred = matrix[rows] - matrix[rows].mean(axis=1, keepdims=True)
+    # Vectors that lie close together are all but equally correlated: rounding to single precision would order them.
+    chosen = matrix[rows].astype(np.float64)
+    centred = chosen - chosen.mean(axis=1, keepdims=True)
     unit = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
     scores = (unit @ unit.T)[pairs]
     cells = {"AP": float(average_precision_score(alike, scores)), "AUC": float(roc_auc_score(alike, scores))}

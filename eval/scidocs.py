@@ -1,8 +1,8 @@
 """SciDocs (Cohan et al. 2020, section 5.2) as its own harness measures it, on a copy of its folder `data`.
 
 Left out is its recommendation task: that trains a model of AllenNLP's on clicks and weighs them by propensity scores.
-SciRepEval leaves it out too. The harness' linear SVM is sklearn-contrib-lightning's, the one here scikit-learn's: F1
-differs a little.
+SciRepEval leaves it out too. The harness' linear SVM is sklearn-contrib-lightning's, which has no intercept; without
+one, scikit-learn's predicts the same wherever both converge.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from eval.probes.linear import REGRESSOR_GRID, classify
 from eval.reranking import ranked_outcome, rerank
 from eval.statistics.bootstrap import bootstrap_statistic
 from eval.trec.judgments import Qrels, read_qrels
+from eval.trec.runs import Run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,21 +70,24 @@ class SciDocs:
                 papers[name] = Text(name, text_of(item.members.get("title")), text_of(item.members.get("abstract")))
         return papers
 
-    def labels(self, task: str, split: str) -> dict[str, str]:
-        """Return the class of each paper of a split, or raise `InputError` where the table is none."""
+    def labels(self, task: str, split: str) -> tuple[tuple[str, str], ...]:
+        """Return the rows of a split, a paper's id and its class, or raise `InputError` where the table is none.
+
+        A paper that has several rows counts as often, as it does for the harness.
+        """
         path = self.path / task / f"{split}.csv"
-        found: dict[str, str] = {}
+        found: list[tuple[str, str]] = []
         with open_table(path, "SciDocs' table of papers and classes", ("csv",)) as table:
             for row in table.rows:
                 if isinstance(row, Rejected):
                     raise InputError(f"{path}, line {row.line}: {row.reason}")
                 cells = tuple(row.cells.values())
-                if len(cells) != 2 or not all(cells) or found.get(cells[0], cells[1]) != cells[1]:
-                    raise InputError(f"{path}, line {row.line}: a row is a paper's id and its one class; correct it.")
-                found[cells[0]] = cells[1]
+                if len(cells) != 2 or not all(cells):
+                    raise InputError(f"{path}, line {row.line}: a row is a paper's id and its class; correct it.")
+                found.append((cells[0], cells[1]))
         if not found:
             raise InputError(f"{path} holds no papers: fetch it again.")
-        return found
+        return tuple(found)
 
     def qrels(self, task: str, split: str) -> Qrels:
         """Return the judgments of a split, or raise `InputError` where they are malformed."""
@@ -126,12 +130,14 @@ def _classification(folder: SciDocs, task: str, split: str, papers: Mapping[str,
     import numpy as np
 
     train, test = folder.labels(task, "train"), folder.labels(task, split)
-    vectors = embed([papers[name] for name in dict.fromkeys((*train, *test)) if name in papers], Format.CLF)
-    classes = {label: number for number, label in enumerate(sorted({*train.values(), *test.values()}))}
-    x_train, x_test = (_or_zero(list(part), vectors) for part in (train, test))
-    y_train, y_test = (np.array([classes[label] for label in part.values()]) for part in (train, test))
-    predicted = classify(x_train, y_train, x_test, grid=REGRESSOR_GRID)
-    missing = [sum(name not in vectors.rows for name in part) for part in (train, test)]
+    vectors = embed([papers[name] for name in dict(train + test) if name in papers], Format.CLF)
+    labels = {label for _, label in train + test}
+    # By number where they are numbers, as the harness reads them: a vector of zeros is of the first class.
+    order = sorted(labels, key=int if all(map(str.isdecimal, labels)) else str)
+    x_train, x_test = (_or_zero([name for name, _ in part], vectors) for part in (train, test))
+    y_train, y_test = (np.array([order.index(label) for _, label in part]) for part in (train, test))
+    predicted = classify(x_train, y_train, x_test, grid=REGRESSOR_GRID, intercept=False)
+    missing = [sum(name not in vectors.rows for name, _ in part) for part in (train, test)]
     return Outcome(
         {"F1 macro": bootstrap_statistic(macro_f1, y_test, predicted.labels)},
         counts={
@@ -161,10 +167,15 @@ def _ranking(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text],
     wanted = dict.fromkeys(name for query, judged in qrels.gains.items() for name in (query, *judged))
     vectors = embed([papers[name] for name in wanted if name in papers], Format.PRX)
     made = rerank(f"ses-{task}", qrels, vectors, vectors, _minus_distance)
-    # The harness drops a query or a candidate that has no vector; the query's mean is then taken over the others.
-    kept = Qrels({query: judged for query, judged in qrels.gains.items() if query in made.run.rankings})
-    counts = {"queries_left_out": len(made.queries_missing), "candidates_left_out": made.candidates_missing}
-    return ranked_outcome(made.run, kept, MEASURES, counts)
+    # The harness drops a candidate that has no vector, and a query that has none or is left without candidates; means
+    # are taken over the other queries.
+    run = Run(made.run.tag, {query: ranking for query, ranking in made.run.rankings.items() if ranking})
+    kept = Qrels({query: judged for query, judged in qrels.gains.items() if query in run.rankings})
+    counts = {
+        "queries_left_out": len(qrels.gains) - len(kept.gains),
+        "candidates_left_out": made.candidates_missing,
+    }
+    return ranked_outcome(run, kept, MEASURES, counts)
 
 
 def _minus_distance(query: np.ndarray, candidates: np.ndarray) -> np.ndarray:

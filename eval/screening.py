@@ -84,7 +84,7 @@ def work_saved(relevant: NDArray[np.bool_], recall: float = 0.95) -> float:
         recall: The R to reach.
 
     Returns:
-        The share of work saved; 0 in random order, and below 0 in a worse one.
+        The share of work saved; about 0 in random order, and below 0 in a worse one.
     """
     found = np.cumsum(relevant)
     # In whole papers: 0.95 x 20 is a little more than 19 in floating point.
@@ -119,7 +119,8 @@ def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
 def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, random_seed: int = 0) -> Outcome:
     """Rank the candidates of each review, several times from other seeds.
 
-    Papers of equal score are in an order drawn at random, so that neither the file's order nor an id decides.
+    Papers of equal score are in an order drawn at random, so that neither the file's order nor an id decides. Seeds
+    are neither ranked nor counted, among the papers or among the relevant.
 
     Args:
         data: The reviews; those with no more included papers than seeds, or none excluded, are left out and counted.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from corpora.cleaning import text_of
 from corpora.errors import InputError
 from eval.embedder import Text
 from eval.files.text import bad_line
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 LARGEST = 4 << 30
 """Bytes of a JSON file; S2AND's own are below 1 GB."""
-
 
 LARGEST_BLOCK = 60
 """Signatures of a block of full names; in larger ones, of the most common names, too many people share one in full."""
@@ -87,8 +87,8 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
         for number, line in enumerate(stream, start=1):
             try:
                 paper = orjson.loads(line)
-                text = Text(str(paper["id"]), paper["title"] or "", paper.get("abstract") or "")
-                names = [" ".join(str(name).lower().split()) for name in paper.get("authors") or ()]
+                text = Text(str(paper["id"]), text_of(paper["title"]), text_of(paper.get("abstract")))
+                names = [" ".join(name.lower().split()) for name in paper.get("authors") or ()]
             except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
                 raise bad_line(path, number, f"this is no paper with its authors ({error})") from error
             papers[text.id] = text
@@ -122,7 +122,7 @@ def _data_set(folder: Path, name: str) -> Signatures:
     )
     try:
         papers = {
-            str(key): Text(str(key), paper.get("title") or "", paper.get("abstract") or "")
+            str(key): Text(str(key), text_of(paper.get("title")), text_of(paper.get("abstract")))
             for key, paper in papers_of.items()
         }
         author_of = {str(s): str(key) for key, cluster in clusters.items() for s in cluster["signature_ids"]}

@@ -55,6 +55,7 @@ def classify(
     grid: Sequence[float] = CLASSIFIER_GRID,
     folds: int = FOLDS,
     jobs: int | None = None,
+    intercept: bool = True,
 ) -> Predictions:
     """Tell which of two or more classes each test row is of, by LinearSVC.
 
@@ -65,6 +66,7 @@ def classify(
         grid: Values of C to choose from by accuracy in cross-validation; with a single one there's no search.
         folds: Of the cross-validation, stratified and not shuffled.
         jobs: Processes; if None, one for little data and one a core for much.
+        intercept: Whether the planes between classes may lie off the origin.
 
     Returns:
         The predictions.
@@ -76,7 +78,7 @@ def classify(
     with _scikit_learn():
         from sklearn.svm import LinearSVC
 
-        estimator = LinearSVC(loss="squared_hinge", random_state=SEED)
+        estimator = LinearSVC(loss="squared_hinge", fit_intercept=intercept, random_state=SEED)
         return _predict(estimator, train, labels, test, grid, folds, jobs)
 
 

@@ -35,7 +35,8 @@ class ReviewerSet:
 
     def texts(self) -> list[Text]:
         """Return what is to be embedded; texts are empty where the data set has none, for vectors found by id."""
-        wanted = dict.fromkeys((*self.hard.gains, *(paper for own in self.profiles.values() for paper in own)))
+        of_reviewers = (paper for own in self.profiles.values() for paper in own)
+        wanted = dict.fromkeys((*self.hard.gains, *self.soft.gains, *of_reviewers))
         if not self.papers:
             return [Text(name, "") for name in wanted]
         return [self.papers[name] for name in wanted if name in self.papers]
@@ -69,45 +70,51 @@ def read_reviewers(folder: Path) -> ReviewerSet:
 
 
 def _read_scirepeval(folder: Path) -> ReviewerSet:
-    hard, soft = (_Judgments(folder / f"test_{kind}_qrel.jsonl") for kind in ("hard", "soft"))
+    (hard, again), (soft, again_soft) = (_pairs(folder / f"test_{kind}_qrel.jsonl") for kind in ("hard", "soft"))
     metadata = folder / "metadata.jsonl"
     return ReviewerSet(
         _profiles(folder / "reviewer_metadata.jsonl", "r_id"),
-        hard.qrels,
-        soft.qrels,
+        hard,
+        soft,
         _papers(metadata, "doc_id") if metadata.is_file() else {},
-        {"repeated_judgments": hard.repeated + soft.repeated},
+        {"repeated_judgments": again + again_soft},
     )
 
 
 def _read_cof(folder: Path, name: str) -> ReviewerSet:
+    (hard, empty), (soft, empty_soft) = (
+        _graded(folder / f"{name}_queries_test_{kind}.json") for kind in ("hard", "soft")
+    )
     return ReviewerSet(
         _profiles(folder / f"{name}_reviewers_test.json", "reviewer"),
-        _graded(folder / f"{name}_queries_test_hard.json"),
-        _graded(folder / f"{name}_queries_test_soft.json"),
+        hard,
+        soft,
         _papers(folder / f"{name}_papers_test.json", "paper"),
+        {"submissions_without_judgments": len(empty | empty_soft)},
     )
 
 
-class _Judgments:
-    """Rows of query_id, cand_id and score; of a pair that comes again the first row holds, as in SciRepEval's code."""
+def _pairs(path: Path) -> tuple[Qrels, int]:
+    """Read rows of query_id, cand_id and score, and count the pairs that come again.
 
-    def __init__(self, path: Path) -> None:
-        gains: dict[str, dict[str, int]] = {}
-        self.repeated = 0
-        for number, row in _objects(path):
-            query, reviewer = (_id(row.get(key), path, number, key) for key in ("query_id", "cand_id"))
-            judged = gains.setdefault(query, {})
-            if reviewer in judged:
-                self.repeated += 1
-            else:
-                judged[reviewer] = _gain(row.get("score"), path, number)
-        if not gains:
-            raise InputError(f"{path} holds no judgments.")
-        self.qrels = Qrels(gains)
+    Of such a pair the first row holds, as in SciRepEval's code.
+    """
+    gains: dict[str, dict[str, int]] = {}
+    repeated = 0
+    for number, row in _objects(path):
+        query, reviewer = (_id(row.get(key), path, number, key) for key in ("query_id", "cand_id"))
+        judged = gains.setdefault(query, {})
+        if reviewer in judged:
+            repeated += 1
+        else:
+            judged[reviewer] = _gain(row.get("score"), path, number)
+    if not gains:
+        raise InputError(f"{path} holds no judgments: fetch it again.")
+    return Qrels(gains), repeated
 
 
-def _graded(path: Path) -> Qrels:
+def _graded(path: Path) -> tuple[Qrels, set[str]]:
+    """Read submissions with the grades of their reviewers; return those that have none apart, as CoF's measures do."""
     gains: dict[str, dict[str, int]] = {}
     for number, row in _objects(path):
         query = _id(row.get("query_id"), path, number, "query_id")
@@ -115,9 +122,10 @@ def _graded(path: Path) -> Qrels:
         if not isinstance(scores, dict) or query in gains:
             raise bad_line(path, number, 'a query comes once, with "score", an object of reviewers and their grades')
         gains[query] = {reviewer: _gain(score, path, number) for reviewer, score in scores.items()}
-    if not gains:
-        raise InputError(f"{path} holds no judgments.")
-    return Qrels(gains)
+    if not any(gains.values()):
+        raise InputError(f"{path} holds no judgments: fetch it again.")
+    judged = {query: of_reviewers for query, of_reviewers in gains.items() if of_reviewers}
+    return Qrels(judged), gains.keys() - judged.keys()
 
 
 def _profiles(path: Path, key: str) -> dict[str, tuple[str, ...]]:

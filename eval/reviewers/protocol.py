@@ -11,6 +11,7 @@ from eval.reviewers.ranking import rank_reviewers
 from eval.reviewers.rules import Matching
 from eval.statistics.bootstrap import bootstrap_interval
 from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +26,8 @@ MEASURES = ("P@5", "P@10")
 def evaluate_reviewers(data: ReviewerSet, embedders: Sequence[Embedder], matching: Matching) -> Outcome:
     """Rank each submission's judged reviewers, and measure P@5 and P@10, soft and hard.
 
-    One run is made, of the reviewers judged for the submissions of the hard set, and scored on both sets, as
-    SciRepEval does; submissions of the soft set alone are left out and counted.
+    By SciRepEval's rules one run is made, of the reviewers judged for the submissions of the hard set, and measured on
+    both sets; submissions of the soft set alone are left out and counted. By the others' each set has a run of its own.
 
     Args:
         data: Submissions and reviewers.
@@ -40,13 +41,17 @@ def evaluate_reviewers(data: ReviewerSet, embedders: Sequence[Embedder], matchin
         InputError: If no submission or no reviewer's paper has a vector.
     """
     vectors = _embedded(data, embedders, matching.factors)
-    ranked = rank_reviewers(vectors, data.profiles, data.hard.gains, matching)
+    hard, soft, candidates = data.hard, data.soft, _both(data.hard, data.soft)
+    if matching.candidates == "hard":
+        candidates = {submission: set(judged) for submission, judged in hard.gains.items()}
+        soft = Qrels({query: soft.gains[query] for query in hard.gains if query in soft.gains})
+    ranked = rank_reviewers(vectors, data.profiles, candidates, matching)
     if ranked.counts["submissions_without_vector"] == ranked.counts["submissions"]:
         raise InputError("No submission has a vector: the texts or vectors belong to other papers.")
-    soft = Qrels({query: data.soft.gains[query] for query in data.hard.gains if query in data.soft.gains})
     values: dict[str, Mapping[str, float]] = {}
-    for name, qrels in (("soft", soft), ("hard", data.hard)):
-        scores = evaluate(ranked.run, qrels, MEASURES)
+    for name, qrels in (("soft", soft), ("hard", hard)):
+        run = ranked.run if matching.candidates == "hard" else _only_judged(ranked.run, qrels)
+        scores = evaluate(run, qrels, MEASURES)
         values |= {f"{name} {measure}": per_query for measure, per_query in scores.per_query.items()}
     counts = {
         **ranked.counts,
@@ -55,6 +60,21 @@ def evaluate_reviewers(data: ReviewerSet, embedders: Sequence[Embedder], matchin
     }
     cells = {name: bootstrap_interval(tuple(of_each.values())) for name, of_each in values.items()}
     return Outcome(cells, values, counts)
+
+
+def _both(hard: Qrels, soft: Qrels) -> dict[str, set[str]]:
+    """Return the reviewers judged for each submission in either set."""
+    submissions = dict.fromkeys((*hard.gains, *soft.gains))
+    return {name: {*hard.gains.get(name, ()), *soft.gains.get(name, ())} for name in submissions}
+
+
+def _only_judged(run: Run, qrels: Qrels) -> Run:
+    """Return what a run says of judged reviewers: a score doesn't depend on who else is a candidate."""
+    judged_only = {
+        name: [(reviewer, score) for reviewer, score in run.rankings[name] if reviewer in judged]
+        for name, judged in qrels.gains.items()
+    }
+    return Run(run.tag, judged_only)
 
 
 def _embedded(data: ReviewerSet, embedders: Sequence[Embedder], factors: Mapping[str, Format]) -> list[Vectors]:

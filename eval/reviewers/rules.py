@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Profiles = Mapping[str, "NDArray[np.int64]"]
-"""Reviewer to the columns of their papers; none has no papers."""
+"""Reviewer to the columns of their papers, one or more."""
 
 Score = Callable[["NDArray[np.float64]", Profiles], Mapping[str, float]]
 """Similarities (factors, papers) of one submission, and all reviewers' papers, to a score of each reviewer."""
@@ -35,12 +35,15 @@ class Matching:
         cosine: Whether similarity is the cosine and not the dot product.
         score: From similarities to scores.
         unmatched: Score of a judged reviewer whom `score` gives none; if None, such a reviewer isn't ranked.
+        candidates: Whose judged reviewers are ranked: those of the hard set, also where the soft one is measured
+            (SciRepEval's code), or each set's own.
     """
 
     factors: Mapping[str, Format]
     cosine: bool
     score: Score
     unmatched: float | None = None
+    candidates: Literal["hard", "own"] = "own"
 
 
 def mean_of_top(similarities: NDArray[np.float64]) -> float:
@@ -129,7 +132,9 @@ _FACTORS = {"semantic": Format.PRX, "topic": Format.CLF, "citation": Format.PRX}
 """Vectors of a topic are those for classification, as in UniPR's choice of baselines (section 4.1.2)."""
 
 MATCHINGS: Mapping[str, Matching] = {
-    "scirepeval": Matching({"proximity": Format.PRX}, cosine=True, score=partial(by_aggregate, mean_of_top)),
+    "scirepeval": Matching(
+        {"proximity": Format.PRX}, cosine=True, score=partial(by_aggregate, mean_of_top), candidates="hard"
+    ),
     "cof": Matching(_FACTORS, cosine=False, score=chain_of_factors, unmatched=0.0),
     "unipr": Matching(_FACTORS, cosine=False, score=reciprocal_ranks),
     "openreview": openreview(),

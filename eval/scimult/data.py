@@ -1,4 +1,8 @@
-"""SciMult's data files: one JSON object a line, named for their set, such as `Geography_papers_test.json`."""
+"""SciMult's data files: one JSON object a line, named for their set, such as `Geography_papers_test.json`.
+
+An id that a paper's list names twice counts once: SciMult's scripts would divide by both and find one, so that no
+ranking could reach a recall of 1.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +62,21 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """Queries, judgments and a corpus; `rerank` tells whether the judged papers alone are ranked."""
+    """Queries and the papers to find for them.
+
+    Attributes:
+        queries: Those that have judgments.
+        corpus: All papers.
+        qrels: Grades of papers for each query.
+        rerank: Whether a query's judged papers alone are ranked.
+        ungraded: How many queries were left out because they have no judgments.
+    """
 
     queries: tuple[Text, ...]
     corpus: tuple[Text, ...]
     qrels: Qrels
     rerank: bool
+    ungraded: int = 0
 
 
 def find_sets(folder: Path) -> tuple[str, ...]:
@@ -173,7 +186,8 @@ def read_searches(folder: Path, name: str) -> Searches:
     if not gains:
         raise InputError(f"{path} has no query with grades of papers under score; fetch it again.")
     wanted = tuple(text for text in queries.values() if text.id in gains)
-    return Searches(wanted, tuple(corpus.values()), Qrels(gains), name in RERANKED)
+    ungraded = len(queries) - len(wanted)
+    return Searches(wanted, tuple(corpus.values()), Qrels(gains), name in RERANKED, ungraded)
 
 
 def _labels(path: Path) -> tuple[Text, ...]:
@@ -181,13 +195,8 @@ def _labels(path: Path) -> tuple[Text, ...]:
     for number, members in json_objects(path):
         names = members.get("name")
         title = names[0] if isinstance(names, list) and names else names
-        _new(
-            labels,
-            path,
-            number,
-            {"label": members.get("label"), "title": title, "abstract": members.get("definition")},
-            "label",
-        )
+        parts = {"title": title, "abstract": members.get("definition")}
+        _new(labels, path, number, {"label": members.get("label")} | parts, "label")
     return tuple(labels.values())
 
 

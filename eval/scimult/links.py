@@ -40,7 +40,7 @@ def evaluate_links(data: Links, embed: Embedder, *, similarity: Similarity = "do
         UnavailableError: If pytrec_eval is needed and isn't installed.
     """
     candidates = embed(data.candidates, Format.PRX)
-    together = {text.id for text in data.queries} <= {text.id for text in data.candidates}
+    together = set(data.queries) <= set(data.candidates)
     queries = candidates if together else embed(data.queries, Format.PRX)
     if data.linked:
         return _retrieved(data, queries, candidates, similarity)

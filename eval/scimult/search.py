@@ -46,6 +46,7 @@ def evaluate_searches(data: Searches, embed: Embedder, *, similarity: Similarity
         made = _searched(data, queries, corpus, similarity)
     counts = {
         "queries_missing": len(made.queries_missing),
+        "queries_without_grades": data.ungraded,
         "papers": len(data.corpus),
         "papers_missing": sum(text.id not in corpus.rows for text in data.corpus),
         "judged_papers_missing": made.candidates_missing,

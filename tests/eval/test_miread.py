@@ -85,6 +85,11 @@ def test_pairs_are_ranked_by_correlation():
     told = pair(matrix, labels)
     assert told.cells["AP"] == pytest.approx(average_precision_score(alike, scores), abs=1e-6)
     assert told.cells["AUC"] == pytest.approx(roc_auc_score(alike, scores), abs=1e-6)
+    # Of vectors that lie close together the last digits tell.
+    close = (matrix[:1] + 1e-3 * matrix + 32).astype(np.float32)
+    correlations = np.corrcoef(close.astype(float))
+    wanted = average_precision_score(alike, [correlations[i, j] for i, j in pairs])
+    assert pair(close, labels).cells["AP"] == pytest.approx(wanted, abs=1e-6)
     # Three papers by hand: the pair that shares a label is second of three, so AP is 1/2 and AUC too.
     by_hand = np.array([[1, 0, 0], [0.9, 0.1, 0], [0.5, 0.4, 0]], np.float32)
     told = pair(by_hand, [("x",), ("y",), ("z", "x")][::-1][:3])

@@ -175,6 +175,12 @@ def test_full_names_make_silver_truth(tmp_path):
     assert found.left_out == 2  # an initial, and one name alone
 
 
+def test_authors_that_are_no_names_are_refused(tmp_path):
+    (tmp_path / "papers.jsonl").write_text('{"id": 1, "title": "x", "authors": [{"name": "Ada Li"}]}\n')
+    with pytest.raises(InputError, match="line 1: this is no paper with its authors"):
+        read_named_papers(tmp_path / "papers.jsonl")
+
+
 def test_real_papers_have_such_blocks(data_dir):
     found = read_named_papers(data_dir / "train" / "conf.jsonl.xz", blocks=5)
     assert len(found.blocks) == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +27,14 @@ def test_b_cubed_of_known_examples(response, precision, recall):
     found = b_cubed(TRUTH, response)
     assert (found.precision, found.recall) == (pytest.approx(precision), pytest.approx(recall))
     assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_b_cubed_as_s2ands_code_counts_it():
+    rng = np.random.default_rng(3)
+    truth, clusters = rng.integers(0, 15, 120).tolist(), rng.integers(0, 12, 120).tolist()
+    found = b_cubed(truth, clusters)
+    # What S2AND's b3_precision_recall_fscore says of them, before it rounds to three places.
+    assert (found.precision, found.recall, found.f1) == pytest.approx((0.15955778, 0.19847763, 0.17690234), abs=1e-8)
 
 
 def test_purity_of_the_textbooks_example():

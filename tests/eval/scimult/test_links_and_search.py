@@ -94,6 +94,19 @@ VECTORS = {
 }
 
 
+def test_a_query_with_a_candidates_id_but_another_text_is_embedded_apart(tmp_path):
+    write_lines(tmp_path / "P_patients_test.json", [{**paper(name), "patient": name} for name in "ab"])
+    write_lines(tmp_path / "P_queries_test.json", [{**paper("other"), "query": "a", "patient": ["b"]}])
+    asked = []
+
+    def embed(texts, task_format):
+        asked.append([text.title for text in texts])
+        return embedder({"a": (1.0,), "b": (2.0,)})(texts, task_format)
+
+    evaluate_links(read_links(tmp_path, "P"), embed)
+    assert asked == [["title a", "title b"], ["title other"]]
+
+
 def write_search(folder, name):
     folder.mkdir(exist_ok=True)
     write_lines(folder / f"{name}_papers_test.json", [paper(one) for one in VECTORS if one not in ("1", "2")])
