@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.errors import InputError
 from eval.embedder import Text
 from eval.files.text import json_objects
 from eval.trec.judgments import Qrels
@@ -43,7 +44,7 @@ def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0
 
     Args:
         path: JSON lines, plain or compressed.
-        name: The number's key; below 0 it is unknown.
+        name: The number's key, which may hold it as digits; below 0 it is unknown.
         count: How many to draw.
         log: Whether to take log(1 + number), as SciRepEval does for counts of citations.
         seed: Of the draw.
@@ -52,16 +53,25 @@ def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0
         The papers.
 
     Raises:
-        InputError: If the file can't be read.
+        InputError: If the file can't be read, or holds no such number.
     """
     import numpy as np
 
-    rows = [row for _, row in json_objects(path) if isinstance(row.get(name), int | float) and row[name] >= 0]
+    rows = [(row, number) for _, row in json_objects(path) if (number := _number(row.get(name))) is not None]
+    if not rows:
+        raise InputError(f"No paper of {path} has a number under {name!r}; fetch the data again.")
     drawn = random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311 - not for secrets
-    texts = tuple(_text(row) for row in drawn)
-    values = np.array([math.log1p(row[name]) if log else float(row[name]) for row in drawn])
+    texts = tuple(_text(row) for row, _ in drawn)
+    values = np.array([math.log1p(number) if log else number for _, number in drawn])
     cut = len(texts) - len(texts) // 3
     return Numbered(texts[:cut], texts[cut:], values)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return float(value)
+    known = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return float(value) if known else None  # type: ignore[arg-type]
 
 
 def read_citations(path: Path, *, queries: int = 500, seed: int = 0) -> Citations:

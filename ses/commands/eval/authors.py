@@ -52,4 +52,4 @@ def authors(
     sets = read_s2and(data) if data.is_dir() else {data.name: read_named_papers(data, blocks=blocks)}
     source = vector_source(options)
     outcomes = {label: evaluate_authors(signatures, source.embed, chosen) for label, signatures in sets.items()}
-    show(outcomes, {"data": str(data), "method": method, **source.told}, "set", options)
+    show(outcomes, [source], {"data": data, "method": method}, "set", options)

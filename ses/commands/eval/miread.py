@@ -58,4 +58,4 @@ def miread(
     papers = read_labelled(data, label=label, split=split_field, fewest=fewest)
     source = vector_source(options)
     outcomes = evaluate_miread(papers, source.embed, clusters=clusters, seeds=seeds, by_field=by_field)
-    show(outcomes, {"data": str(data), "label": label, **source.told}, "part", options)
+    show(outcomes, [source], {"data": data, "label": label}, "part", options)

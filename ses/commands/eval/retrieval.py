@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 EXACT = "exact"
 """The mode that needs no engine."""
 
+TIMES = "seconds of a page of ten hits, the median over some queries, one after another"
+
 
 @click.command()
 @collection_options
@@ -110,12 +112,14 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     report = report_of({mode: result.scores for mode, result in outcome.items()})
     if file:
         counted = {what: str(count) for what, count in left_out.items()}
-        told = {**collection.told, "fusion": ", ".join(protocol.fusions), **counted}
+        told = {**collection.told, "fusion": ", ".join(protocol.fusions), "times": TIMES, **counted}
         provenance = _provenance(settings, index, encoder, list(collection.files), told)
         values: dict[str, Values] = {mode: result.scores.per_query for mode, result in outcome.items()}
         pairs = compare_values(values) if len(values) > 1 and first.scores.queries > 1 else ()
+        seconds = _seconds(collection, index, protocol, settings) if index else {}
         title = f"Retrieval on {collection.name}"
-        write_report(results_document(title, report, provenance, values=values, pairs=pairs), file)
+        document = results_document(title, report, provenance, values=values, pairs=pairs, seconds=seconds)
+        write_report(document, file)
     if as_json:
         facts = {**collection.told, "index": index.name if index else None, "model": encoder.card.name}
         click.echo(orjson.dumps({**facts, "left_out": left_out, **report.as_dict()}, option=orjson.OPT_INDENT_2))
@@ -181,6 +185,17 @@ def _measured(
         similarity = encoder.card.similarity
         outcome[EXACT] = evaluate_exact(collection.judged, papers, by_encoder(encoder), similarity, protocol)
     return outcome, counts, index, encoder
+
+
+def _seconds(collection: Collection, index: Index, protocol: Protocol, settings: Settings) -> dict[str, float]:
+    from encoders.registry import DEFAULT_MODEL, find_model
+    from eval.retrieval.timing import seconds_a_query
+    from ses.wiring import make_encoder
+
+    # The queries' vectors are in the cache by now.
+    uncached = settings.model_copy(update={"embedding_cache": False})
+    encoder = make_encoder(uncached, find_model(settings.model or DEFAULT_MODEL))
+    return seconds_a_query(collection.judged.texts, index, encoder, protocol)
 
 
 def _provenance(

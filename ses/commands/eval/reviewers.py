@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.commands.eval.sources import output_options, show, vector_options, vector_source
-
-if TYPE_CHECKING:
-    from eval.embedder import Embedder
+from ses.commands.eval.sources import Source, output_options, show, vector_options, vector_source
 
 PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
 
@@ -62,9 +59,9 @@ def reviewers(
     read = read_reviewers(data)
     if not embeddings and not read.papers:
         raise InputError(f"{data} has no texts: put metadata.jsonl there, or name vectors with --embeddings.")
-    name, embedders = _embedders(embeddings, tuple(matching.factors), options)
-    about = {"data": str(data), "protocol": protocol, "vectors": name}
-    show({protocol: evaluate_reviewers(read, embedders, matching)}, about, "protocol", options)
+    sources = _sources(embeddings, tuple(matching.factors), options)
+    outcome = evaluate_reviewers(read, [source.embed for source in sources], matching)
+    show({protocol: outcome}, sources, {"data": data, "protocol": protocol}, "protocol", options)
 
 
 @click.command("gold-standard")
@@ -90,12 +87,10 @@ def gold_standard(
     read = read_gold_standard(data)
     source = vector_source(options)
     outcomes = {source.name: evaluate_gold_standard(read, source.embed, matching)}
-    show(outcomes, {"data": str(data), **source.told}, "vectors", options)
+    show(outcomes, [source], {"data": data}, "vectors", options)
 
 
-def _embedders(
-    embeddings: tuple[str, ...], factors: tuple[str, ...], options: dict[str, Any]
-) -> tuple[str, list[Embedder]]:
+def _sources(embeddings: tuple[str, ...], factors: tuple[str, ...], options: dict[str, Any]) -> list[Source]:
     """Return what makes vectors, one for all factors or one each in their order."""
     parts = [(text, *text.partition("=")[::2]) for text in embeddings]
     plain = [text for text, factor, file in parts if factor not in factors or not file]
@@ -103,7 +98,5 @@ def _embedders(
     if len(plain) + len(named) < len(parts) or len(plain) > 1 or (named and (plain or len(named) < len(factors))):
         raise InputError(f"Give --embeddings once, or once for each factor: {', '.join(f'{f}=FILE' for f in factors)}.")
     if named:
-        made = [vector_source({**options, "embeddings": [named[factor]]}) for factor in factors]
-        return ", ".join(source.name for source in made), [source.embed for source in made]
-    source = vector_source({**options, "embeddings": plain})
-    return source.name, [source.embed]
+        return [vector_source({**options, "embeddings": [named[factor]]}) for factor in factors]
+    return [vector_source({**options, "embeddings": plain})]

@@ -37,4 +37,4 @@ def scidocs(
     folder = SciDocs(data)
     source = vector_source(options)
     outcomes = evaluate_scidocs(folder, source.embed, tasks=tasks, split=split)
-    show(outcomes, {"data": str(data), "split": split, **source.told}, "task", options)
+    show(outcomes, [source], {"data": data, "split": split}, "task", options)

@@ -68,8 +68,7 @@ def scimult(
         for name in sets or known
         for part, outcome in _measured(data, name, task, source, similarity, options["label_embeddings"]).items()
     }
-    told = {"data": str(data), "task": task, "similarity": similarity, **source.told}
-    show(outcomes, told, "set", options)
+    show(outcomes, [source], {"data": data, "task": task, "similarity": similarity}, "set", options)
 
 
 def _measured(

@@ -40,4 +40,4 @@ def screening(
     read = read_reviews(data)
     source = vector_source(options)
     outcomes = evaluate_screening(read, source.embed, seeds=seeds, draws=draws, random_seed=random_seed)
-    show(outcomes, {"data": str(data), **source.told}, "likeness", options)
+    show(outcomes, [source], {"data": data}, "likeness", options)

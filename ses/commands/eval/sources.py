@@ -29,20 +29,31 @@ class Source:
 
     Attributes:
         embed: Makes them; a model is loaded when it is first needed.
-        similarity: How the model compares them; None where all come from files.
-        told: What to name beside the results.
+        files: Of embeddings, by task format or `all`.
         card: Of the model, if there is one.
+        runtime: Tells what ran the model, once it has run.
     """
 
     embed: Embedder
-    similarity: Similarity | None
-    told: Mapping[str, Any]
-    card: ModelCard | None
+    files: Mapping[str, Path]
+    card: ModelCard | None = None
+    runtime: Callable[[], str] = str
 
     @property
     def name(self) -> str:
         """The model's name, or the files'."""
-        return self.card.name if self.card else ", ".join(self.told["embeddings"].values())
+        return self.card.name if self.card else ", ".join(map(str, self.files.values()))
+
+    @property
+    def similarity(self) -> Similarity | None:
+        """How the model compares vectors; None where all come from files."""
+        return self.card.similarity if self.card else None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What to name beside the results."""
+        model = {"model": self.card.name, "fingerprint": self.card.fingerprint} if self.card else {}
+        return {"embeddings": {name: str(path) for name, path in self.files.items()}, **model}
 
 
 def vector_options(function: F) -> F:
@@ -79,6 +90,7 @@ def vector_source(options: Mapping[str, Any]) -> Source:
             nothing would come from.
         UnavailableError: If the model isn't there.
     """
+    from encoders.encoder import Encoder
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.embedder import by_encoder, by_file, by_format
     from eval.reports.registry import check_report
@@ -88,13 +100,13 @@ def vector_source(options: Mapping[str, Any]) -> Source:
     if options.get("report_file"):
         check_report(options["report_file"])
     files = _files(options["embeddings"])
+    named = {str(task_format or "all"): path for task_format, path in files.items()}
     embedders = {task_format: by_file(_read(path)) for task_format, path in files.items()}
-    told: dict[str, Any] = {"embeddings": {str(task_format or "all"): str(path) for task_format, path in files.items()}}
     if None in files:
         if options["model"]:
             raise InputError("With --embeddings FILE for all formats no model is needed: leave --model out.")
         default = embedders.pop(None)
-        return Source(by_format({name: one for name, one in embedders.items() if name}, default), None, told, None)
+        return Source(by_format({name: one for name, one in embedders.items() if name}, default), named)
     settings = load_settings(**settings_of(options))
     model = find_model(settings.model or DEFAULT_MODEL)
     encoder = functools.cache(functools.partial(make_encoder, settings, model))
@@ -102,17 +114,27 @@ def vector_source(options: Mapping[str, Any]) -> Source:
     def encode(texts: Sequence[Text], task_format: Format) -> Vectors:
         return by_encoder(encoder())(texts, task_format)
 
-    told |= {"model": model.card.name, "fingerprint": model.card.fingerprint}
+    def runtime() -> str:
+        made = encoder()
+        return made.runtime if isinstance(made, Encoder) else settings.runtime or ""
+
     by_name = {name: one for name, one in embedders.items() if name}
-    return Source(by_format(by_name, encode), model.card.similarity, told, model.card)
+    return Source(by_format(by_name, encode), named, model.card, runtime)
 
 
-def show(outcomes: Mapping[str, Outcome], told: Mapping[str, Any], heading: str, options: Mapping[str, Any]) -> None:
+def show(
+    outcomes: Mapping[str, Outcome],
+    sources: Sequence[Source],
+    about: Mapping[str, Any],
+    heading: str,
+    options: Mapping[str, Any],
+) -> None:
     """Print outcomes as a table, or as one JSON document with what is told of them; write a report if one is asked for.
 
     Args:
         outcomes: By the label of their rows.
-        told: What was measured and by what.
+        sources: Of the vectors.
+        about: What else to tell; values that are paths are of data.
         heading: What the labels are.
         options: Of the command, with those of `output_options` among them.
     """
@@ -123,24 +145,45 @@ def show(outcomes: Mapping[str, Outcome], told: Mapping[str, Any], heading: str,
 
     report = Report(heading, tuple(outcome.row(label) for label, outcome in outcomes.items()), unit="what was measured")
     if options["report_file"]:
-        write_table(report, outcomes, told, options["report_file"])
+        write_table(report, outcomes, sources, about, options["report_file"])
     if options["as_json"]:
         units = {label: outcome.per_unit for label, outcome in outcomes.items()}
-        click.echo(orjson.dumps({**told, **report.as_dict(), "per_unit": units}, option=orjson.OPT_INDENT_2))
+        told = {**told_of(sources, about), **report.as_dict(), "per_unit": units}
+        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         return
     print_report(report, Console())
 
 
-def write_table(report: Report, outcomes: Mapping[str, Outcome], told: Mapping[str, Any], file: Path) -> None:
+def told_of(sources: Sequence[Source], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to tell beside results, as JSON knows it; of several sources only their names."""
+    plain = {name: str(value) if isinstance(value, Path) else value for name, value in about.items()}
+    return {**plain, **(sources[0].told if len(sources) == 1 else {"vectors": [source.name for source in sources]})}
+
+
+def write_table(
+    report: Report, outcomes: Mapping[str, Outcome], sources: Sequence[Source], about: Mapping[str, Any], file: Path
+) -> None:
     """Write a table of outcomes as a report, with what is told of them."""
     from eval.reports.provenance import gather_provenance
     from eval.reports.registry import write_report
     from eval.reports.results import results_document
 
-    settings = {name: str(value) for name, value in told.items() if name != "data" and value}
-    provenance = gather_provenance(data=[Path(told["data"])] if told.get("data") else [], settings=settings)
+    data = [value for value in about.values() if isinstance(value, Path)]
+    provenance = gather_provenance(
+        data=dict.fromkeys([*data, *(path for source in sources for path in source.files.values())]),
+        cards=[source.card for source in sources if source.card],
+        runtime=", ".join(dict.fromkeys(filter(None, (source.runtime() for source in sources)))),
+        settings={name: str(value) for name, value in about.items() if value and not isinstance(value, Path)},
+    )
     values = {label: outcome.per_unit for label, outcome in outcomes.items() if outcome.per_unit}
-    write_report(results_document(f"{report.heading}: {', '.join(outcomes)}", report, provenance, values=values), file)
+    title = f"{_command()} on {', '.join(path.name for path in data) or 'the hub'}"
+    write_report(results_document(title, report, provenance, values=values), file)
+
+
+def _command() -> str:
+    """Return the running command's words, such as `ses eval miread`."""
+    context = click.get_current_context(silent=True)
+    return context.command_path if context else "ses"
 
 
 def _files(given: Sequence[str]) -> dict[Format | None, Path]:

@@ -74,14 +74,13 @@ def task(
             failed[one.name] = found
     if not results:
         raise next(iter(failed.values()))
-    _tell({"file": str(file), "data": str(data or "hub"), **source.told}, source.name, results, failed, options)
+    _tell({"file": file, "data": data or "hub"}, source, results, failed, options)
     context.exit(1 if failed else 0)
 
 
 def _given(source: Source) -> frozenset[Format]:
     """Return the formats whose vectors the command line has from files."""
-    files = source.told["embeddings"]
-    return frozenset(Format) if "all" in files else frozenset(map(Format, files))
+    return frozenset(Format) if "all" in source.files else frozenset(map(Format, source.files))
 
 
 def _separator(tasks: Sequence[Task], source: Source) -> str:
@@ -91,7 +90,7 @@ def _separator(tasks: Sequence[Task], source: Source) -> str:
 
 def _tell(
     about: Mapping[str, Any],
-    label: str,
+    source: Source,
     results: Sequence[TaskResult],
     failed: Mapping[str, SesError],
     options: Mapping[str, Any],
@@ -101,19 +100,19 @@ def _tell(
 
     from eval.reports.report import print_report
     from eval.scirepeval.average import average, leaderboard, task_table
-    from ses.commands.eval.sources import write_table
+    from ses.commands.eval.sources import told_of, write_table
 
     averages = average(results)
-    table, board = task_table(results), leaderboard(averages, label)
+    table, board = task_table(results), leaderboard(averages, source.name)
     solvers = {one.task.name: one.solver for one in results if one.solver}
     files = {one.task.name: one.files for one in results if one.files}
     reasons = {name: str(error) for name, error in failed.items()}
     if options["report_file"]:
-        told_of = {**about, "embedding_files": files}
-        write_table(table, {one.task.name: one.outcome for one in results}, told_of, options["report_file"])
+        outcomes = {one.task.name: one.outcome for one in results}
+        write_table(table, outcomes, [source], {**about, "embedding_files": files}, options["report_file"])
     if options["as_json"]:
         told = {
-            **about,
+            **told_of([source], about),
             **table.as_dict(),
             "per_unit": {one.task.name: one.outcome.per_unit for one in results},
             "solvers": solvers,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -61,12 +63,21 @@ def test_entries_are_run_once_for_each_system_and_state_of_the_data(bench, tmp_p
     assert len(ran) == 9, "that data is missing is said before anything is run"
 
 
-@pytest.mark.parametrize("entry", SUITES["smoke"], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", SUITES["smoke"], ids=attrgetter("name"))
 def test_the_smoke_suite_runs_with_any_model(entry, bench):
     for run in (entry.by_vectors, entry.by_words):
         if run:
             cell = run(bench).cells[entry.measure]
             assert -1 <= cell.low <= cell.mean <= cell.high <= 1
+
+
+@pytest.mark.parametrize(
+    "entry", [one for one in SUITES["offline"] if "retrieval" not in one.name], ids=attrgetter("name")
+)
+def test_the_offline_suite_runs_on_its_data(entry, bench, data_dir, monkeypatch):
+    monkeypatch.setattr("eval.suites.offline._DRAWN", 300)
+    cell = entry.by_vectors(replace(bench, data=data_dir)).cells[entry.measure]
+    assert -1 <= getattr(cell, "mean", cell) <= 1
 
 
 def test_made_up_papers_are_the_same_everywhere_and_cite_their_own_topic():
@@ -94,10 +105,22 @@ def test_samples_are_drawn_from_real_papers_and_no_answer_is_among_the_others(da
     for query, judged in data.qrels.gains.items():
         assert (sum(judged.values()), len(judged), query in judged) == (5, 30, False)
         assert {query, *judged} <= data.papers.keys()
-    numbers = read_numbered(data_dir / "train" / "conf.jsonl.xz", "citations", count=30, log=True)
-    assert (len(numbers.train), len(numbers.test), len(numbers.targets)) == (20, 10, 30)
-    assert numbers.targets.min() >= 0
-    assert len({text.id for text in (*numbers.train, *numbers.test)}) == 30
+    for name, log, low, high in (("citations", True, 0, 12), ("year", False, 1980, 2030)):
+        numbers = read_numbered(data_dir / "train" / "conf.jsonl.xz", name, count=30, log=log)
+        assert (len(numbers.train), len(numbers.test), len(numbers.targets)) == (20, 10, 30)
+        assert low <= numbers.targets.min() < numbers.targets.max() < high
+        assert len({text.id for text in (*numbers.train, *numbers.test)}) == 30
+
+
+def test_numbers_are_those_that_are_known(tmp_path):
+    kept = [3, "2021", 0, 2.5]
+    values = [*kept, None, -1, "-1", "about 3", "", True, "\u0663"]
+    rows = [{"id": f"p{row}", "title": f"Paper {row}", "n": value} for row, value in enumerate(values)]
+    (tmp_path / "papers").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    numbers = read_numbered(tmp_path / "papers", "n", count=99, log=False)
+    assert sorted(numbers.targets) == sorted(map(float, kept))
+    with pytest.raises(InputError, match=r"No paper of .* has a number under 'm'"):
+        read_numbered(tmp_path / "papers", "m", count=99, log=False)
 
 
 def test_the_command_shows_a_table_and_writes_a_report(tmp_path):

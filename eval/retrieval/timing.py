@@ -1,0 +1,58 @@
+"""How long searches take, one after another, in the modes whose quality is measured: for quality against speed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
+from statistics import median
+from typing import TYPE_CHECKING
+
+from search_plugin.request import MAX_QUERY, SearchRequest
+from search_plugin.search import search
+
+if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
+    from eval.retrieval.protocol import Protocol
+    from search_plugin.engines.base import Index
+
+QUERIES = 50
+WARMING = 3
+"""Searches before the watch is started: the first ones open files."""
+
+
+def seconds_a_query(
+    texts: Mapping[str, str], index: Index, encoder: TextEncoder, protocol: Protocol
+) -> dict[str, float]:
+    """Time a page of ten for some of the queries, in every mode and by every fusion.
+
+    Args:
+        texts: By query id.
+        index: Holds the corpus.
+        encoder: Of the model that made the index, without a cache: what is looked up takes no time.
+        protocol: Its modes, fusions, weights and depth.
+
+    Returns:
+        Median seconds, by the labels of `eval.retrieval.protocol.evaluate_queries`.
+    """
+    base = SearchRequest("words", window=max(protocol.depth, 10), title_boost=protocol.title_boost)
+    requests: dict[str, SearchRequest] = {mode: replace(base, mode=mode) for mode in protocol.modes if mode != "hybrid"}
+    if "hybrid" in protocol.modes:
+        single = len(protocol.fusions) == 1
+        for fusion in protocol.fusions:
+            label = "hybrid" if single else f"hybrid-{fusion}"
+            requests[label] = replace(base, mode="hybrid", fusion=fusion, weights=protocol.weights)
+    asked = [text[:MAX_QUERY] for text in islice(texts.values(), QUERIES)]
+    taken: dict[str, float] = {}
+    for label, request in requests.items():
+        for text in asked[:WARMING]:
+            search(index, replace(request, query=text), encoder)
+        taken[label] = median(_timed(index, replace(request, query=text), encoder) for text in asked)
+    return taken
+
+
+def _timed(index: Index, request: SearchRequest, encoder: TextEncoder) -> float:
+    begun = time.perf_counter()
+    search(index, request, encoder)
+    return time.perf_counter() - begun
