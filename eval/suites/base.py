@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
     from eval.embedder import Embedder
 
-VERSION = 1
+VERSION = 2
 """Raised when an entry's meaning changes, so that what was found before is not shown for it."""
 
 

@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING
 from encoders.formats import Format
 from eval.outcome import Outcome
 from eval.suites.base import Bench, Entry
+from eval.suites.labels import DRAWN, labelled_entries
 from eval.suites.retrieval import retrieval_entries
 
 if TYPE_CHECKING:
     import numpy as np
 
     from eval.embedder import Text
-    from eval.files.labelled import Labelled
     from eval.screening import Review
 
 _REVIEWS = "eval/systematic-reviews.tar.xz"
 _GOLD = "eval/goldstandard-reviewers.tar.xz"
-_OHSUMED = "train/ohsumed.jsonl.xz"
 _SYNERGY = "train/synergy.jsonl.xz"
 _CONF = "train/conf.jsonl.xz"
-_DRAWN = 6_000
-"""Papers of a probe: enough that its interval is about a point wide, few enough to be encoded in two minutes."""
 
 
 def _screening(bench: Bench) -> Outcome:
@@ -56,32 +53,11 @@ def _gold_standard(bench: Bench) -> Outcome:
     return evaluate_gold_standard(read_gold_standard(bench.data / _GOLD), bench.embed)
 
 
-def _classes(bench: Bench) -> tuple[Labelled, np.ndarray]:
-    from eval.files.labelled import read_labelled
+def _authors(bench: Bench) -> Outcome:
+    from eval.authors.protocol import evaluate_authors
+    from eval.authors.signatures import read_named_papers
 
-    data = read_labelled(bench.data / _OHSUMED)
-    return data, bench.embed(list(data.papers), Format.CLF).of([text.id for text in data.papers])
-
-
-def _probe(bench: Bench) -> Outcome:
-    from eval.miread import probe
-
-    data, matrix = _classes(bench)
-    return probe(matrix, data.classes, data.test)
-
-
-def _clusters(bench: Bench) -> Outcome:
-    from eval.miread import cluster
-
-    data, matrix = _classes(bench)
-    return cluster(matrix, data.classes, (len(set(data.classes)),))
-
-
-def _pairs(bench: Bench) -> Outcome:
-    from eval.miread import pair
-
-    data, matrix = _classes(bench)
-    return pair(matrix, data.labels)
+    return evaluate_authors(read_named_papers(bench.data / _CONF), bench.embed)
 
 
 def _regression(name: str, *, log: bool) -> Callable[[Bench], Outcome]:
@@ -90,7 +66,7 @@ def _regression(name: str, *, log: bool) -> Callable[[Bench], Outcome]:
         from eval.scirepeval.measures import regression_measure
         from eval.suites.samples import read_numbered
 
-        data = read_numbered(bench.data / _CONF, name, count=_DRAWN, log=log)
+        data = read_numbered(bench.data / _CONF, name, count=DRAWN, log=log)
         vectors = bench.embed([*data.train, *data.test], Format.RGN)
         cut = len(data.train)
         matrix = vectors.of([text.id for text in (*data.train, *data.test)])
@@ -143,26 +119,14 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("Citations among 30 candidates (SYNERGY)", "MAP", (_SYNERGY,), _citations, _citations_by_words),
     Entry("Screening of systematic reviews, one seed", "WSS@95", (_REVIEWS,), _screening, _screening_by_words),
     Entry("Reviewers' expertise (gold standard)", "loss", (_GOLD,), _gold_standard),
-    Entry(
-        "OHSUMED, 23 classes, probe",
-        "accuracy",
-        (_OHSUMED,),
-        _probe,
+    Entry("Authors of one name (conference papers)", "B3 F1", (_CONF,), _authors),
+    *labelled_entries("OHSUMED, 23 classes", "train/ohsumed.jsonl.xz"),
+    *labelled_entries("PubMed, journals of 60 papers or more", "train/pubmed.jsonl.xz", label="journal", fewest=60),
+    *labelled_entries(
+        "arXiv, categories of 500 papers or more", "train/arxiv.jsonl.xz", label="categories", fewest=500
     ),
     Entry(
-        "OHSUMED, clusters",
-        "NMI k=23",
-        (_OHSUMED,),
-        _clusters,
-    ),
-    Entry(
-        "OHSUMED, pairs of a class",
-        "AP",
-        (_OHSUMED,),
-        _pairs,
-    ),
-    Entry(
-        "Citation counts of conference papers",
+        "Citations of conference papers",
         "kendalltau",
         (_CONF,),
         _regression("citations", log=True),

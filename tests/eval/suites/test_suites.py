@@ -17,6 +17,7 @@ from eval.embedder import by_encoder
 from eval.outcome import Outcome
 from eval.statistics.bootstrap import Interval
 from eval.suites.base import WORDS, Bench, Entry, run_suite
+from eval.suites.labels import labelled_entries
 from eval.suites.registry import SUITES
 from eval.suites.samples import read_citations, read_numbered
 from eval.suites.synthetic import made_up_papers
@@ -75,9 +76,23 @@ def test_the_smoke_suite_runs_with_any_model(entry, bench):
     "entry", [one for one in SUITES["offline"] if "retrieval" not in one.name], ids=attrgetter("name")
 )
 def test_the_offline_suite_runs_on_its_data(entry, bench, data_dir, monkeypatch):
-    monkeypatch.setattr("eval.suites.offline._DRAWN", 300)
+    for module in ("offline", "labels"):
+        monkeypatch.setattr(f"eval.suites.{module}.DRAWN", 300)
     cell = entry.by_vectors(replace(bench, data=data_dir)).cells[entry.measure]
     assert -1 <= getattr(cell, "mean", cell) <= 1
+
+
+def test_of_many_labelled_papers_some_are_drawn_and_the_rest_counted(bench, monkeypatch):
+    rows = [{"id": f"p{row}", "title": f"virus {row}", "journal": "abc"[row % 3]} for row in range(90)]
+    rows += [{"id": "rare", "title": "lung", "journal": "d"}]
+    (bench.data / "papers").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr("eval.suites.labels.DRAWN", 60)
+    probe, clusters = labelled_entries("Papers", "papers", label="journal", fewest=2)
+    told = probe.by_vectors(bench).counts
+    assert (told["papers"], told["classes"]) == (60, 3)
+    found = clusters.by_vectors(bench)
+    assert 0 <= getattr(found.cells["NMI"], "mean", found.cells["NMI"]) <= 1
+    assert found.counts["classes"] == 3
 
 
 def test_made_up_papers_are_the_same_everywhere_and_cite_their_own_topic():
