@@ -17,7 +17,7 @@ from search_plugin.engines.base import Index
 from search_plugin.engines.lance_errors import explained, sentence
 from search_plugin.engines.lance_index import LanceIndex, check_bm25, create_table
 from search_plugin.engines.registry import check_index_name
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema
 
 if TYPE_CHECKING:
     from search_plugin.engines.diagnosis import Diagnosis
@@ -142,13 +142,13 @@ class LanceEngine:
         return sorted(int(number) for folder in folders if (number := folder.stem.rpartition(".v")[2]).isdigit())
 
     def _generation(self, name: str, generation: int) -> LanceIndex:
+        from pydantic import TypeAdapter
+
         try:
             with self._explained():
                 table = self._database.open_table(_table(name, generation))
             facts = table.schema.metadata[b"ses"]
-            stored = orjson.loads(facts)["schema"]
-            vectors = tuple(VectorField(**vector) for vector in stored["vectors"])
-            schema = IndexSchema(**{**stored, "vectors": vectors})
+            schema = TypeAdapter(IndexSchema).validate_python(orjson.loads(facts)["schema"], extra="forbid")
         except (KeyError, TypeError, ValueError) as error:
             raise UnavailableError(
                 f"The index {name} in {self._root} is damaged, or not made by this version of ses; "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,8 @@ def expected(bm25):
 def test_words_are_scored_by_the_constants_an_index_was_made_with(server, bm25):
     index = build(server, bm25)
     assert index.schema.bm25 == bm25
+    (told,) = server.diagnose("words").indexes
+    assert told.details["bm25"] == {"k1": bm25.k1, "b": bm25.b}
     assert shares(index) == pytest.approx(expected(bm25), rel=1e-5)
 
 
@@ -72,8 +76,10 @@ def test_other_constants_hold_while_they_are_tried(server):
 def test_a_closed_index_says_how_to_open_it(server):
     index = build(server, Bm25())
     server.cluster.call("POST", f"/{index.physical}/_close")
-    with pytest.raises(UnavailableError, match=rf"is closed.*POST /{index.physical}/_open"):
+    how = rf"^The index words .* is closed.*POST /{index.physical}/_open"
+    with pytest.raises(UnavailableError, match=how):
         server.open("words")
+    assert [bool(re.search(how, trouble)) for trouble in server.diagnose("words").troubles].count(True) == 1
     server.cluster.call("POST", f"/{index.physical}/_open")
     assert len(shares(server.open("words"))) == len(COUNTS)
 

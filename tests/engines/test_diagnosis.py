@@ -215,7 +215,7 @@ def many_papers(schema, product):
     breaker = {"knn.memory.circuit_breaker.limit": "50%", "knn.memory.circuit_breaker.enabled": "true"}
     return {
         "/": version(product.number, product.kind),
-        "/ses.*.v*": Answer({"ses.a.v1": {"aliases": {"a": {}}, "mappings": body["mappings"]}}),
+        "/ses.*.v*": Answer({"ses.a.v1": {"aliases": {"a": {}}, **body}}),
         "/ses.a.v1/_search": Answer({"hits": {"total": {"value": 10**8}}, "aggregations": counted}),
         "/_cat/shards/ses.a.v1": Answer(rows),
         "/_cluster/allocation/explain": Answer({"can_allocate": "no_valid_shard_copy"}),

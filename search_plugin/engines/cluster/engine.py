@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.dialect import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex, physical_name
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import body_of, check_scoring, check_unchanged, schema_of
+from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.registry import check_index_name
@@ -49,10 +49,6 @@ class _Generation:
     @property
     def previous(self) -> bool:
         return _previous(self.name) in self.aliases
-
-    @property
-    def closed(self) -> bool:
-        return self.settings.get("verified_before_close") == "true"
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -170,14 +166,9 @@ class ClusterEngine:
 
     def _index(self, generation: _Generation) -> ClusterIndex:
         told = f"the index {generation.name} in {self.url}"
-        if generation.closed:
-            raise UnavailableError(
-                f"The{told[3:]} is closed, by somebody or by a trial of BM25 that was killed; open it with "
-                f"POST /{physical_name(generation.name, generation.number)}/_open, and run the same command again."
-            )
+        check_open(generation.settings, physical_name(generation.name, generation.number), told)
         schema = schema_of(generation.mappings, f"The{told[3:]}")
-        check_unchanged(generation.mappings, schema, self.dialect, told)
-        check_scoring(generation.settings, schema, told)
+        check_unchanged(generation.mappings, generation.settings, schema, self.dialect, told)
         lease = self._leases.get(generation.name)
         return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
 

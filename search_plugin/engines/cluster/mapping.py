@@ -120,8 +120,19 @@ def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
     return schema
 
 
-def check_unchanged(mappings: Mapping[str, Any], schema: IndexSchema, dialect: Dialect, told: str) -> None:
-    """Raise `UnavailableError` if somebody has changed what the fields of an index are."""
+def check_open(settings: Mapping[str, Any], physical: str, told: str) -> None:
+    """Raise `UnavailableError` if an index is closed."""
+    if settings.get("verified_before_close") == "true":
+        raise UnavailableError(
+            f"{told[0].upper()}{told[1:]} is closed, by somebody or by a trial of BM25 that was killed; open it with "
+            f"POST /{physical}/_open, and run the same command again."
+        )
+
+
+def check_unchanged(
+    mappings: Mapping[str, Any], settings: Mapping[str, Any], schema: IndexSchema, dialect: Dialect, told: str
+) -> None:
+    """Raise `UnavailableError` if somebody has changed what the fields of an index are, or how words are scored."""
     properties = properties_of(schema, dialect)
     expected = {"dynamic": "strict", "properties": properties}
     added = (f"properties.{name}" for name in mappings.get("properties", {}) if name not in properties)
@@ -130,12 +141,8 @@ def check_unchanged(mappings: Mapping[str, Any], schema: IndexSchema, dialect: D
             f"The mapping of {told} was changed by somebody else (at {changed}); "
             "undo that, or index again with --fresh."
         )
-
-
-def check_scoring(settings: Mapping[str, Any], schema: IndexSchema, told: str) -> None:
-    """Raise `UnavailableError` if an index scores words otherwise than it was made to."""
-    expected = {"similarity": similarity_of(schema.bm25)}
-    if changed := next(_differences(expected, settings, ""), ""):
+    scoring = {"similarity": similarity_of(schema.bm25)}
+    if changed := next(_differences(scoring, settings, ""), ""):
         raise UnavailableError(
             f"The setting {changed} of {told} was changed by somebody else, or by a trial of BM25 that was killed; "
             "set it back, or index again with --fresh."

@@ -13,7 +13,7 @@ from search_plugin.engines.cluster.diagnosis.shards import COLUMNS, Shards, plai
 from search_plugin.engines.cluster.dialect import GRAPH, Dialect
 from search_plugin.engines.cluster.holder import seen_dead, silent
 from search_plugin.engines.cluster.index import physical_name
-from search_plugin.engines.cluster.mapping import LOADING, check_unchanged, schema_of
+from search_plugin.engines.cluster.mapping import LOADING, check_open, check_unchanged, schema_of
 from search_plugin.engines.diagnosis import (
     IndexDiagnosis,
     VectorCount,
@@ -38,6 +38,10 @@ class Generation(Protocol):
     @property
     def mappings(self) -> Mapping[str, Any]:
         """As the cluster shows them."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Those of the index, nested."""
 
     @property
     def published(self) -> bool:
@@ -86,11 +90,16 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
     written = bool(leftovers) and _is_written(questions, name)
     number = published.number if published else None
     troubles = versions_told(name, number, leftovers, written=written)
+    nothing = IndexDiagnosis(name, number, previous, leftovers, 0, (), "", "", "", 0, {"being_written": written}, ())
     if published is None:
-        nothing = IndexDiagnosis(name, None, previous, leftovers, 0, (), "", "", "", 0, {"being_written": written}, ())
         return CheckedIndex(nothing, tuple(troubles))
     physical = physical_name(name, published.number)
-    schema, changed = _schema(published, dialect, f"the index {name} in {questions.cluster.url}", troubles)
+    told = f"the index {name} in {questions.cluster.url}"
+    try:
+        check_open(published.settings, physical, told)
+    except UnavailableError as error:
+        return CheckedIndex(nothing, (*troubles, str(error)))
+    schema, changed = _schema(published, dialect, told, troubles)
     papers, vectors = _counts(questions, physical, schema)
     if papers is not None:
         troubles += missing_vectors(name, papers, vectors)
@@ -116,6 +125,7 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
             "being_written": written,
             "mapping_unchanged": not changed,
             "refresh_interval": refresh,
+            "bm25": asdict(schema.bm25) if schema else None,
             "blocks": _blocks(settings),
             "shards": asdict(shards),
             "memory_bytes": memory,
@@ -123,7 +133,7 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
         },
         lines=(
             f"{_number(shards.primaries, 'shard')}, {_number(shards.replicas, 'replica')}; refreshed every {refresh}; "
-            f"vectors take about {human_bytes(memory)} of memory",
+            f"{f'BM25 with {schema.bm25}; ' if schema else ''}vectors take about {human_bytes(memory)} of memory",
         ),
     )
     native = memory if "faiss" in _vector_engines(published) else 0
@@ -137,7 +147,7 @@ def _schema(
     schema = None
     try:
         schema = schema_of(generation.mappings, told[0].upper() + told[1:])
-        check_unchanged(generation.mappings, schema, dialect, told)
+        check_unchanged(generation.mappings, generation.settings, schema, dialect, told)
     except UnavailableError as error:
         troubles.append(str(error))
         return schema, schema is not None
