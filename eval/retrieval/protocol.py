@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from encoders.card import Similarity
     from encoders.encoder import TextEncoder
     from eval.embedder import Embedder
-    from eval.retrieval.beir import BeirFolder, JudgedQueries
+    from eval.retrieval.beir import JudgedQueries
     from search_plugin.engines.base import Index
     from search_plugin.fusion.combine import Legs
     from search_plugin.legs import Fused, Scored
@@ -81,39 +81,6 @@ class Protocol:
     seen: Seen = field(default_factory=dict)
     depth: int = DEPTH
     title_boost: float = TITLE_BOOST
-
-
-def evaluate_retrieval(
-    folder: BeirFolder,
-    index: Index,
-    encoder: TextEncoder,
-    *,
-    split: str = "test",
-    modes: Sequence[Mode] = get_args(Mode),
-    fusion: str = DEFAULT_FUSION,
-    measures: Sequence[str] = MEASURES,
-    drop_same_id: bool = False,
-) -> dict[str, Retrieval]:
-    """Run a split's judged queries against an index of the folder's corpus.
-
-    Args:
-        folder: Queries and judgments.
-        index: Holds the corpus.
-        encoder: Of the model that made the index.
-        split: Which judgments.
-        modes: As in `Protocol`.
-        fusion: Of the hybrid mode.
-        measures: As in `Protocol`.
-        drop_same_id: As in `Protocol`.
-
-    Returns:
-        By mode, the run and its scores.
-
-    Raises:
-        InputError: If the split or a measure is unknown, or the model is not the index's.
-    """
-    protocol = Protocol(modes, (fusion,), measures=measures, drop_same_id=drop_same_id)
-    return evaluate_queries(folder.judged(split), index, encoder, protocol)
 
 
 def evaluate_queries(

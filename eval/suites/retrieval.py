@@ -48,11 +48,11 @@ def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
         The measures, with intervals over queries.
     """
     from eval.retrieval.beir import BeirFolder
-    from eval.retrieval.protocol import evaluate_retrieval
+    from eval.retrieval.protocol import Protocol, evaluate_queries
 
     data = BeirFolder(bench.data / folder)
     index = _indexed(bench, data)
-    found = evaluate_retrieval(data, index, bench.encoder, modes=(mode,))[mode]
+    found = evaluate_queries(data.judged("test"), index, bench.encoder, Protocol((mode,)))[mode]
     cells = {name: bootstrap_interval(tuple(values.values())) for name, values in found.scores.per_query.items()}
     counts = {
         "queries": found.scores.queries,

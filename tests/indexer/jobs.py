@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from corpora.registry import get_corpus
@@ -21,7 +22,7 @@ def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool =
     model = folder / "model"
     if not model.exists():
         make_model(model)
-    return IndexJob(
+    job = IndexJob(
         records=lambda: get_corpus("jsonl").read(corpus, {}),
         source=str(corpus),
         index=index,
@@ -29,8 +30,10 @@ def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool =
         encoder=lambda: load_encoder(str(model), cache_dir=folder / "cache", precision="int8", threads=1),
         state_dir=folder / "state",
         fresh=fresh,
-        **{"block": 32, "bulk_bytes": 20_000, **options},
+        block=32,
+        bulk_bytes=20_000,
     )
+    return replace(job, **options)
 
 
 def engine_in(folder: Path, url: str = ""):
