@@ -86,6 +86,7 @@ LANES = {
         _installed("adapters", "torch"), "pip install adapters in an environment of its own, beside transformers 4"
     ),
     "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install 'ses[gpu]'"),
+    "mteb": Lane(_installed("mteb"), "pip install 'ses[mteb]'"),
     "browser": Lane(
         lambda: chromium() is not None and find_spec("playwright") is not None,
         "install Chromium (apt-get install chromium), or set SES_TEST_CHROMIUM to where it is",

@@ -5,12 +5,14 @@ Written against mteb 2.26: the class is what its `EncoderProtocol` asks for.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
+from eval.embedder import Text, by_encoder
 from eval.retrieval.exact import PAIRWISE, SIMILARITIES
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 _BY_PROMPT = {"query": Format.QRY, "document": Format.PRX, "passage": Format.PRX}
 _BY_TASK = {"Classification": Format.CLF, "MultilabelClassification": Format.CLF, "Regression": Format.RGN}
 _SCORING = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}
+
+LONGEST_NAME = 60
+"""Characters of what `plain` returns: an index's name may have 64."""
 
 
 def format_of(prompt_type: object, task_type: str, card: ModelCard) -> Format:
@@ -53,8 +58,8 @@ class MtebEncoder:
 
     @property
     def mteb_model_meta(self) -> Any:
-        """What MTEB files results under: `ses/NAME` with the fingerprint as revision."""
-        return model_meta(self._encoder.card)
+        """What MTEB files results under: `ses/NAME`, the fingerprint as revision, and what ran the model."""
+        return model_meta(self._encoder)
 
     def encode(
         self,
@@ -64,7 +69,7 @@ class MtebEncoder:
         hf_split: str,  # noqa: ARG002 - the signature is MTEB's
         hf_subset: str,  # noqa: ARG002
         prompt_type: object = None,
-        **kwargs: Any,  # noqa: ARG002
+        **kwargs: Any,
     ) -> np.ndarray:
         """Encode batches of texts.
 
@@ -74,16 +79,20 @@ class MtebEncoder:
             hf_split: Not heeded.
             hf_subset: Not heeded.
             prompt_type: Query, document or None.
-            **kwargs: Not heeded: batches are cut by length here.
+            **kwargs: MTEB's `encode_kwargs`. A batch size isn't heeded: batches are cut by length here.
 
         Returns:
             float32 (texts, dimension).
 
         Raises:
-            InputError: If a batch holds no text.
+            InputError: If a batch holds no text, or another precision is asked for.
         """
-        texts = [text for batch in inputs for text in _texts(batch, self._encoder.card)]
-        return self._encoder.encode(texts, format_of(prompt_type, str(task_metadata.type), self._encoder.card))
+        refuse_precision(kwargs)
+        parts = [part for batch in inputs for part in _titles_and_bodies(batch)]
+        texts = [Text(str(row), title, body) for row, (title, body) in enumerate(parts)]
+        task_format = format_of(prompt_type, str(task_metadata.type), self._encoder.card)
+        # In the blocks of our own protocols: vectors in int8 depend a little on what they are made with.
+        return by_encoder(self._encoder)(texts, task_format).matrix
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
         """Return how close every vector of one side is to every one of the other, a torch tensor."""
@@ -94,12 +103,14 @@ class MtebEncoder:
         return _tensor(PAIRWISE[self._encoder.card.similarity](_rows(embeddings1), _rows(embeddings2)))
 
 
-def model_meta(card: ModelCard, how: str = "") -> Any:
+def model_meta(encoder: TextEncoder) -> Any:
     """Return MTEB's description of a model.
 
+    MTEB evaluates no task again whose result it has under the same name, revision and `experiment_kwargs`: they must
+    tell apart whatever makes other vectors.
+
     Args:
-        card: Of the model.
-        how: What else the results depend on, such as `hybrid-minmax`.
+        encoder: The model, loaded.
 
     Returns:
         An `mteb.ModelMeta`.
@@ -111,24 +122,53 @@ def model_meta(card: ModelCard, how: str = "") -> Any:
         from mteb.models.model_meta import ModelMeta, ScoringFunction
     except ImportError:
         raise UnavailableError("Evaluating on MTEB needs mteb: run pip install 'ses[mteb]'.") from None
-    short = plain(Path(card.name).name)
+    card = encoder.card
     facts = {
-        "name": f"ses/{short}-{how}" if how else f"ses/{short}",
+        "name": f"ses/{plain(Path(card.name).name)}",
         "revision": card.fingerprint,
         "max_tokens": card.max_tokens,
         "embed_dim": card.dimension,
         "similarity_fn_name": ScoringFunction(_SCORING[card.similarity]),
+        "experiment_kwargs": {"runtime": runtime_of(encoder)},
     }
     return ModelMeta.create_empty(facts)
 
 
-def _texts(batch: Mapping[str, Any], card: ModelCard) -> list[str]:
+def refuse_precision(encode_kwargs: Mapping[str, Any]) -> None:
+    """Raise `InputError` where MTEB is to have vectors of another precision: it would file ours as such."""
+    if encode_kwargs.get("precision", "float32") != "float32":
+        raise InputError(
+            "MTEB's precision of vectors isn't heeded: leave it out of encode_kwargs, and load the model with the "
+            "precision it is to have."
+        )
+
+
+def runtime_of(encoder: TextEncoder) -> str:
+    """Return what runs a model, or the parts of one that is composed, such as `onnx-int8`."""
+    return "+".join(dict.fromkeys(_runtimes(encoder)))
+
+
+def _runtimes(encoder: TextEncoder) -> list[str]:
+    from encoders.composed import Ensemble, Routes
+    from encoders.encoder import Encoder
+
+    match encoder:
+        case Encoder(runtime=runtime, long_text=long_text):
+            return [runtime if long_text == "start" else f"{runtime}-{long_text}"]
+        case Ensemble(members=members):
+            return [runtime for member in members for runtime in _runtimes(member)]
+        case Routes(members=members):
+            return [runtime for member in members.values() for runtime in _runtimes(member)]
+    return [type(encoder).__name__]
+
+
+def _titles_and_bodies(batch: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "title" in batch and "body" in batch:
         pairs = zip(batch["title"], batch["body"], strict=True)
-        return [card.text((title or "").strip(), (body or "").strip()) for title, body in pairs]
+        return [((title or "").strip(), (body or "").strip()) for title, body in pairs]
     if "text" not in batch:
         raise InputError("The task's inputs aren't texts; this model reads nothing else.")
-    return [text or "" for text in batch["text"]]
+    return [(text or "", "") for text in batch["text"]]
 
 
 def _rows(vectors: Any) -> np.ndarray:
@@ -145,6 +185,8 @@ def _tensor(values: np.ndarray) -> Any:
 
 
 def plain(name: str) -> str:
-    """Return a name as lower-case letters, digits and hyphens."""
-    kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower())
-    return kept.strip("-")[:60] or "data"
+    """Return a name as lower-case letters, digits and hyphens; a long one cut, with a hash of the whole behind it."""
+    kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower()).strip("-") or "data"
+    if len(kept) <= LONGEST_NAME:
+        return kept
+    return f"{kept[: LONGEST_NAME - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

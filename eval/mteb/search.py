@@ -2,7 +2,8 @@
 
 Written against mteb 2.26: the class is what its `SearchProtocol` asks for. Lexical and hybrid search can so be measured
 on MTEB's tasks, through the same index, legs and fusion as any search. MTEB asks for 1,000 documents a query, and the
-legs are as deep, where `ses eval retrieval` takes 100: what min-max makes of them differs a little.
+legs are as deep, where `ses eval retrieval` takes 100: what min-max makes of them differs a little. A document without
+title gets its first sentence for one, as in a BEIR folder, which `MtebEncoder` does not do.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import orjson
 
 from corpora.errors import InputError
 from eval.files.text import write_lines
-from eval.mteb.model import model_meta, plain
+from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.request import MAX_WINDOW
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Engine, Index
     from search_plugin.request import Mode
 
+_KINDS = {"lexical": "sparse", "vector": "dense", "hybrid": "hybrid"}
+"""MTEB's names of the modes."""
+
 
 @dataclass(slots=True)
 class MtebSearch:
     """A search mode over an engine, as MTEB's retrieval tasks call it: `index` once a corpus, then `search`.
 
     Attributes:
-        engine: Keeps an index a corpus and model, named `mteb-...`; the next run finds it there.
+        engine: Keeps an index a corpus, model and runtime, named `mteb-...`; the next run finds it there.
         encoder: Makes the vectors.
         state_dir: For lists of rejected papers.
         mode: Lexical, vector or hybrid.
@@ -50,12 +54,22 @@ class MtebSearch:
     fusion: str = DEFAULT_FUSION
     weights: Mapping[str, float] = field(default_factory=dict)
     _index: Index | None = None
+    _product: str = ""
 
     @property
     def mteb_model_meta(self) -> Any:
-        """What MTEB files results under: the model with engine mode and fusion in its name."""
-        how = f"{self.mode}-{self.fusion}" if self.mode == "hybrid" else self.mode
-        return model_meta(self.encoder.card, how)
+        """What MTEB files results under: the model with mode and fusion in its name; the engine and the weights."""
+        model = model_meta(self.encoder)
+        if not self._product:
+            found = self.engine.diagnose()
+            self._product = f"{found.product} {found.version}"
+        settings = {**model.experiment_kwargs, "engine": self._product}
+        how: str = self.mode
+        if self.mode == "hybrid":
+            how = f"{self.mode}-{self.fusion}"
+            settings |= {"weights": dict(self.weights)} if self.weights else {}
+        named = {"name": f"{model.name}-{how}", "model_type": [_KINDS[self.mode]], "experiment_kwargs": settings}
+        return model.model_copy(update=named)
 
     def index(
         self,
@@ -64,6 +78,7 @@ class MtebSearch:
         task_metadata: Any,
         hf_split: str,
         hf_subset: str,
+        encode_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,  # noqa: ARG002 - the signature is MTEB's
     ) -> None:
         """Index a corpus, or bring its index up to date.
@@ -73,13 +88,20 @@ class MtebSearch:
             task_metadata: Of the task; its name is part of the index's.
             hf_split: Likewise.
             hf_subset: Likewise.
+            encode_kwargs: As `MtebEncoder.encode` takes them.
             **kwargs: Not heeded.
 
+        Raises:
+            InputError: If the task is one of reranking, or another precision is asked for.
         """
         from corpora.registry import get_corpus
         from indexer.pipeline import IndexJob, index_corpus
 
-        name = plain(f"mteb-{self.encoder.card.fingerprint[:8]}-{task_metadata.name}-{hf_subset}-{hf_split}")
+        refuse_precision(encode_kwargs or {})
+        if str(task_metadata.type).endswith("Reranking"):
+            raise _no_reranking()
+        made_by = f"{self.encoder.card.fingerprint[:8]}-{runtime_of(self.encoder)}"
+        name = plain(f"mteb-{made_by}-{task_metadata.name}-{hf_subset}-{hf_split}")
         with tempfile.TemporaryDirectory(prefix="ses-mteb-") as scratch:
             lines = (
                 {"_id": document["id"], "title": document.get("title") or "", "text": document["text"]}
@@ -114,7 +136,7 @@ class MtebSearch:
         """Search for every query.
 
         Args:
-            queries: With `id` and `text`.
+            queries: With `id`, `text` and perhaps `instruction`, which is put behind the text as MTEB does.
             top_k: Documents a query.
             top_ranked: Only these documents to rank, in reranking tasks; an engine searches all of its corpus.
             **kwargs: Not heeded.
@@ -123,16 +145,27 @@ class MtebSearch:
             By query, the score of each document.
 
         Raises:
-            InputError: If nothing was indexed, or the task is one of reranking.
+            InputError: If nothing was indexed, the task is one of reranking, or a query is a conversation.
         """
         if self._index is None:
             raise InputError("MTEB searched before it indexed; call index first.")
         if top_ranked is not None:
-            raise InputError("An engine can't rerank given documents; evaluate MtebEncoder on reranking tasks.")
-        texts = {str(query["id"]): str(query["text"]) for query in queries}
+            raise _no_reranking()
+        texts = {str(query["id"]): _text(query) for query in queries}
         runnable = {query: text for query, text in texts.items() if text.strip()}
         legs = collect_legs(runnable, self._index, self.encoder, self.mode, depth=min(top_k, MAX_WINDOW))
         fuse = fusion_of(self.fusion)
         weights = self.weights if self.mode == "hybrid" else {}
         found = {query: fuse(of_query, weights)[:top_k] for query, of_query in legs.items()}
         return {query: {hit.id: hit.score for hit in found.get(query, ())} for query in texts}
+
+
+def _text(query: Mapping[str, Any]) -> str:
+    text, instruction = query["text"], query.get("instruction")
+    if not isinstance(text, str):
+        raise InputError("An engine can't search for a conversation; evaluate MtebEncoder on this task.")
+    return f"{text} {instruction}" if instruction else text
+
+
+def _no_reranking() -> InputError:
+    return InputError("An engine can't rerank given documents; evaluate MtebEncoder on reranking tasks.")

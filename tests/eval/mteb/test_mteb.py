@@ -1,4 +1,4 @@
-"""The MTEB adapter, called as mteb 2.26 calls it."""
+"""What of the MTEB adapter needs no mteb; `test_real_mteb.py` has the rest."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
-from eval.mteb.model import MtebEncoder, format_of, model_meta
+from eval.mteb.model import LONGEST_NAME, MtebEncoder, format_of, model_meta, plain
 from eval.mteb.search import MtebSearch
 from tests.indexer.jobs import engine_in, make_job
 from tests.tiny import papers, write_jsonl
 
-TASK = SimpleNamespace(name="Tiny", type="Retrieval")
-WHERE = {"task_metadata": TASK, "hf_split": "test", "hf_subset": "default"}
-PROMPT = SimpleNamespace  # mteb's PromptType is an enumeration with these values
+WHERE = {"task_metadata": SimpleNamespace(name="Tiny", type="Retrieval"), "hf_split": "test", "hf_subset": "default"}
 
 
 @pytest.fixture(scope="module")
@@ -30,31 +28,18 @@ def encoder(folder):
     return make_job(folder, write_jsonl(folder / "papers.jsonl", papers(1))).encoder()
 
 
-def test_queries_are_qry_and_documents_prx_with_title_and_abstract(encoder, monkeypatch):
-    asked = []
-    spy = SimpleNamespace(
-        card=encoder.card, encode=lambda texts, task_format: asked.append((texts, task_format)) or np.zeros((1, 2))
-    )
-    model = MtebEncoder(spy)
-    model.encode([{"text": ["virus"], "query": ["virus"]}], prompt_type=PROMPT(value="query"), **WHERE)
-    batch = {"text": ["Lung A cell"], "title": ["Lung"], "body": ["A cell"]}
-    model.encode([batch], prompt_type=PROMPT(value="document"), batch_size=3, **WHERE)
-    model.encode([{"text": ["one"]}, {"text": ["two"]}], **{**WHERE, "task_metadata": SimpleNamespace(type="STS")})
-    assert asked == [
-        (["virus"], Format.QRY),
-        (["Lung [SEP] A cell"], Format.PRX),
-        (["one", "two"], Format.PRX),
-    ]
-    with pytest.raises(InputError, match="aren't texts"):
-        model.encode([{"image": [1]}], **WHERE)
-
-
-def test_tasks_without_prompts_take_the_format_of_their_kind():
+def test_texts_take_the_format_of_their_prompt_or_else_of_the_tasks_kind():
     every, few = (SimpleNamespace(formats=formats) for formats in (tuple(Format), (Format.PRX, Format.QRY)))
-    assert format_of(None, "Classification", every) is Format.CLF
-    assert format_of(None, "Regression", every) is Format.RGN
-    assert format_of(None, "Classification", few) is Format.PRX
-    assert format_of("query", "Classification", every) is Format.QRY
+    kinds = ("Classification", "MultilabelClassification", "Regression", "STS")
+    assert [format_of(None, kind, every) for kind in kinds] == [Format.CLF, Format.CLF, Format.RGN, Format.PRX]
+    assert [format_of(None, kind, few) for kind in kinds] == [Format.PRX] * 4
+    for prompt, expected in (("query", Format.QRY), ("document", Format.PRX)):
+        assert format_of(SimpleNamespace(value=prompt), "Classification", every) is expected
+
+
+def test_inputs_without_text_are_refused(encoder):
+    with pytest.raises(InputError, match="aren't texts"):
+        MtebEncoder(encoder).encode([{"image": [1]}], **WHERE)
 
 
 @pytest.mark.torch
@@ -69,30 +54,26 @@ def test_similarities_are_the_cards(encoder):
     assert model.similarity_pairwise(vectors[[0, 0]], vectors[1:]).tolist() == pytest.approx(expected[1:], rel=1e-4)
 
 
-def test_the_search_protocol_indexes_and_searches(folder, encoder):
-    corpus = [{"id": paper.id, "title": paper.title, "text": paper.abstract} for paper in papers(40, seed=3)]
-    queries = [{"id": f"q{row}", "text": corpus[row]["title"]} for row in (1, 2, 3)] + [{"id": "blank", "text": " "}]
-    searches = {mode: MtebSearch(engine_in(folder), encoder, folder, mode) for mode in ("lexical", "hybrid")}
-    for mode, search in searches.items():
-        with pytest.raises(InputError, match="before it indexed"):
-            search.search(queries, top_k=5, **WHERE)
-        search.index(corpus, num_proc=None, encode_kwargs={}, **WHERE)
-        found = search.search(queries, top_k=5, num_proc=None, encode_kwargs={}, **WHERE)
-        assert list(found) == ["q1", "q2", "q3", "blank"]
-        assert found["blank"] == {}
-        assert [len(found[query]) <= 5 for query in found] == [True] * 4
-        if mode == "lexical":
-            assert [max(found[f"q{row}"], key=found[f"q{row}"].get) for row in (1, 2, 3)] == [
-                "p00001",
-                "p00002",
-                "p00003",
-            ]
-        with pytest.raises(InputError, match="can't rerank"):
-            search.search(queries, top_k=5, top_ranked={"q1": []}, **WHERE)
-    assert len(engine_in(folder).names()) == 1, "both modes share an index"
+def test_a_search_finds_documents_whose_titles_are_missing(folder, encoder):
+    search = MtebSearch(engine_in(folder), encoder, folder, "lexical")
+    with pytest.raises(InputError, match="before it indexed"):
+        search.search([], top_k=5, **WHERE)
+    search.index([{"id": "a", "title": None, "text": "Lungs."}, {"id": "b", "text": "Stars and planets."}], **WHERE)
+    queries = [{"id": "q", "text": "stars"}, {"id": "blank", "text": " "}]
+    found = search.search(queries, top_k=5, **WHERE)
+    assert {query: list(hits) for query, hits in found.items()} == {"q": ["b"], "blank": []}
+    with pytest.raises(InputError, match="can't search for a conversation"):
+        search.search([{"id": "q", "text": ["Stars?", "Which?"]}], top_k=5, **WHERE)
+
+
+def test_long_names_are_cut_and_stay_apart():
+    assert plain("MTEB: SciFact.v2 ") == "mteb--scifact-v2"
+    one, other = plain("x" * 99 + "-dev"), plain("x" * 99 + "-test")
+    assert len(one) == len(other) == LONGEST_NAME
+    assert one != other
 
 
 def test_without_mteb_the_extra_is_named(encoder, monkeypatch):
     monkeypatch.setitem(sys.modules, "mteb.models.model_meta", None)
     with pytest.raises(UnavailableError, match=r"pip install 'ses\[mteb\]'"):
-        model_meta(encoder.card)
+        model_meta(encoder)
