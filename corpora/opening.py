@@ -104,11 +104,11 @@ def open_binary(path: Path) -> io.BufferedReader:
     except IsADirectoryError:
         raise InputError(f"{path} is a folder: name a file in it.") from None
     except FileNotFoundError:
-        raise InputError(f"There is no file {path}: check --path.") from None
+        raise InputError(f"There is no file {path}: check its name.") from None
     except PermissionError:
         raise InputError(f"{path} can't be read: give yourself permission to read it.") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} can't be opened ({error}): check --path.") from None
+        raise InputError(f"{str(path)!r} can't be opened ({error}): check its name.") from None
     try:
         source = next((make(raw) for magic, make in _DECOMPRESSORS.items() if _starts(raw, magic)), raw)
         stream: io.BufferedReader = io.BufferedReader(_Guarded(source, raw, path), BUFFER_BYTES)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from corpora.errors import InputError
 from encoders.formats import Format
 
 if TYPE_CHECKING:
@@ -72,11 +73,23 @@ def by_encoder(encoder: TextEncoder) -> Embedder:
 
 
 def by_file(embeddings: Embeddings) -> Embedder:
-    """Return an embedder that looks vectors up by id, whatever the format; ids that the file lacks are missing."""
+    """Return an embedder that looks vectors up by id, whatever the format.
+
+    Args:
+        embeddings: Of a file.
+
+    Returns:
+        The embedder. Ids that the file lacks are missing; a file that lacks all that are asked for is an `InputError`.
+    """
     rows = {name: row for row, name in enumerate(embeddings.ids)}
 
     def embed(texts: Sequence[Text], task_format: Format) -> Vectors:  # noqa: ARG001 - a file is of one format
         found = {text.id: rows[text.id] for text in texts if text.id in rows}
+        if texts and not found:
+            raise InputError(
+                f"The embeddings belong to other papers: they have ids such as {embeddings.ids[0]!r}, and none of the "
+                f"{len(texts):,} wanted, such as {texts[0].id!r}; name another file, or correct its ids."
+            )
         return Vectors(found, embeddings.vectors, tuple(text.id for text in texts if text.id not in rows))
 
     return embed

@@ -66,6 +66,7 @@ def evaluate_miread(
     if by_field:
         single = [row for row, labels in enumerate(data.labels) if len(set(map(_field, labels))) == 1]
         data = data.only(single, "papers_of_several_fields")
+    _check(data, clusters)
     by_class, by_closeness = embed(data.papers, Format.CLF), embed(data.papers, Format.PRX)
     have = [row for row, text in enumerate(data.papers) if text.id in by_class.rows and text.id in by_closeness.rows]
     data = data.only(have, "papers_missing")
@@ -84,6 +85,14 @@ def evaluate_miread(
         found = pair(by_closeness.of([ids[row] for row in rows]), [data.labels[row] for row in rows])
         outcomes[f"pairs {field}".strip()] = found
     return outcomes
+
+
+def _check(data: Labelled, clusters: Sequence[int]) -> None:
+    """Tell before hours of encoding what couldn't be measured after them."""
+    if len(set(data.classes)) < 2:
+        raise InputError("The papers are of fewer than two classes: there is nothing to tell apart.")
+    if clusters and max(clusters) > len(data.papers):
+        raise InputError(f"{len(data.papers):,} papers can't be divided into {max(clusters)} clusters; choose fewer.")
 
 
 def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, seeds: int = 3) -> Outcome:

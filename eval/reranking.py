@@ -84,5 +84,5 @@ def ranked_outcome(run: Run, qrels: Qrels, measures: Sequence[str], counts: Mapp
     return Outcome(
         {measure: bootstrap_interval(tuple(values.values())) for measure, values in scores.per_query.items()},
         scores.per_query,
-        {"queries": scores.queries, "without_relevant": scores.without_relevant, **counts},
+        {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts},
     )

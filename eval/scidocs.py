@@ -20,6 +20,7 @@ from corpora.paper import Rejected
 from corpora.tables import open_table
 from encoders.formats import Format
 from eval.embedder import Text
+from eval.files.text import file_in
 from eval.measures.f1 import macro_f1
 from eval.outcome import Outcome
 from eval.probes.linear import REGRESSOR_GRID, classify
@@ -60,7 +61,7 @@ class SciDocs:
 
     def papers(self, task: str) -> dict[str, Text]:
         """Return the papers of a task's metadata file by id, or raise `InputError` where it is damaged."""
-        path = self.path / f"paper_metadata_{_METADATA[task]}.json"
+        path = file_in(self.path, f"paper_metadata_{_METADATA[task]}.json")
         papers: dict[str, Text] = {}
         with open_binary(path) as stream:
             for item in read_items(stream, "mapping"):
@@ -75,7 +76,7 @@ class SciDocs:
 
         A paper that has several rows counts as often, as it does for the harness.
         """
-        path = self.path / task / f"{split}.csv"
+        path = file_in(self.path, f"{task}/{split}.csv")
         found: list[tuple[str, str]] = []
         with open_table(path, "SciDocs' table of papers and classes", ("csv",)) as table:
             for row in table.rows:
@@ -91,7 +92,7 @@ class SciDocs:
 
     def qrels(self, task: str, split: str) -> Qrels:
         """Return the judgments of a split, or raise `InputError` where they are malformed."""
-        return read_qrels(self.path / task / f"{split}.qrel")
+        return read_qrels(file_in(self.path, f"{task}/{split}.qrel"))
 
 
 def evaluate_scidocs(

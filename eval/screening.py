@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from corpora.errors import InputError
+from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from encoders.formats import Format
 from eval.embedder import Text
 from eval.files.archives import unpacked
@@ -138,9 +140,7 @@ def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, ra
     """
     if seeds < 1 or draws < 1:
         raise InputError(f"Seeds and draws must be 1 or more, not {seeds} and {draws}.")
-    usable = [r for r in data.reviews if sum(r.included) > seeds and not all(r.included)]
-    if not usable:
-        raise InputError(f"No review has more than {seeds} included papers and any excluded; take fewer seeds.")
+    usable = _usable(data, seeds)
     per_unit: dict[str, dict[str, float]] = {}
     for review in usable:
         generator = np.random.default_rng([random_seed, *review.name.encode()])
@@ -165,6 +165,7 @@ def evaluate_screening(
     data: Reviews, embedder: Embedder, *, seeds: int = 1, draws: int = 10, random_seed: int = 0
 ) -> dict[str, Outcome]:
     """Screen by vectors for proximity, with either likeness to the seeds; the arguments are those of `screen`."""
+    _usable(data, seeds)  # told before hours of encoding
     texts = [paper for review in data.reviews for paper in review.papers]
     vectors = embedder(texts, Format.PRX)
     missing = sum(text.id not in vectors.rows for text in texts)
@@ -182,7 +183,7 @@ def read_reviews(path: Path) -> Reviews:
     counted, and so are files without a column of decisions.
 
     Args:
-        path: A CSV file, a folder of them, or a tar archive of such a folder.
+        path: A CSV file, plain or packed, a folder of them, or a tar archive of such a folder.
 
     Returns:
         The reviews, by name.
@@ -190,12 +191,12 @@ def read_reviews(path: Path) -> Reviews:
     Raises:
         InputError: If there are none, or a file is malformed.
     """
-    if path.suffix.lower() == ".csv":
+    if _is_csv(path):
         files = [path]
         read = [_read(file) for file in files]
     else:
         with unpacked(path) as folder:
-            files = sorted(folder.rglob("*.csv"), key=lambda file: file.name)
+            files = sorted(filter(_is_csv, folder.rglob("*.csv*")), key=lambda file: file.name)
             read = [_read(file) for file in files]
     reviews = tuple(review for review, _ in read if review)
     if not reviews:
@@ -204,6 +205,16 @@ def read_reviews(path: Path) -> Reviews:
         raise InputError(f"{path} holds two files of the same name; rename one.")
     counts = {"files_without_decisions": len(files) - len(reviews), "rows_left_out": sum(left for _, left in read)}
     return Reviews(reviews, counts)
+
+
+def _usable(data: Reviews, seeds: int) -> list[Review]:
+    usable = [r for r in data.reviews if sum(r.included) > seeds and not all(r.included)]
+    if not usable:
+        raise InputError(
+            f"No review has included papers beside its seeds ({seeds}), and excluded ones; take fewer seeds, or other "
+            "reviews."
+        )
+    return usable
 
 
 def _measure(review: Review, ranker: Ranker, seeds: int, generator: np.random.Generator) -> dict[str, float]:
@@ -228,10 +239,11 @@ def _unit(vectors: Vectors, ids: Sequence[str]) -> NDArray[np.float64]:
 def _read(path: Path) -> tuple[Review | None, int]:
     """Read one file; return the review, if it has decisions, and how many rows were left out."""
     papers, included, left_out = [], [], 0
+    name = path.name[: path.name.lower().rindex(".csv")]
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_binary(path) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as file:
             rows = csv.DictReader(file)
-            label = next((name for name in LABELS if name in (rows.fieldnames or ())), None)
+            label = next((column for column in LABELS if column in (rows.fieldnames or ())), None)
             if label is None or "title" not in (rows.fieldnames or ()):
                 return None, 0
             for number, row in enumerate(rows, start=1):
@@ -240,8 +252,12 @@ def _read(path: Path) -> tuple[Review | None, int]:
                 if decision not in {"0", "1", "0.0", "1.0"} or not (title or abstract):
                     left_out += 1
                     continue
-                papers.append(Text(f"{path.stem}:{number}", title, abstract))
+                papers.append(Text(f"{name}:{number}", title, abstract))
                 included.append(decision.startswith("1"))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} can't be read as a review in CSV ({error}).") from error
-    return Review(path.stem, tuple(papers), tuple(included)), left_out
+    return Review(name, tuple(papers), tuple(included)), left_out
+
+
+def _is_csv(path: Path) -> bool:
+    return path.name.lower().endswith(tuple(f".csv{packed}" for packed in COMPRESSED_SUFFIXES))

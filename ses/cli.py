@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -38,6 +39,7 @@ def main() -> None:
     _quieten()
     try:
         code = ses.main(standalone_mode=False)
+        sys.stdout.flush()
     except SesError as error:
         code = _fail(str(error), error.exit_code)
     except NoArgsIsHelpError as error:
@@ -49,10 +51,20 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         code = _fail("Stopped; the same command goes on where it was.", 130)
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _close_stdout()
         code = 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _close_stdout()
+        code = _fail(f"A disk is full ({error}); free some space, and run the same command again.", 3)
     sys.exit(code or 0)
+
+
+def _close_stdout() -> None:
+    """Write nothing more: Python would complain once more at exit of what it couldn't write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _quieten() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _NPY = b"\x93NUMPY"
 _ID_NAMES = (*names_of("id"), "queryid")
+_NOT_FINITE = re.compile(rb"[\s:,\[-](NaN|Infinity)[\s,\]}]")
 _ROWS = 1 << 14  # looked through at once
 
 
@@ -82,7 +84,8 @@ def _named_lists(path: Path, stream: BufferedReader) -> Iterator[tuple[int, str,
         try:
             members = orjson.loads(line.raw)
         except orjson.JSONDecodeError as error:
-            raise _bad(path, line.number, f"this isn't JSON ({error})") from error
+            why = "a number is NaN or infinite" if _NOT_FINITE.search(line.raw) else f"this isn't JSON ({error})"
+            raise _bad(path, line.number, why) from error
         if not isinstance(members, dict):
             raise _bad(path, line.number, 'an embedding is an object with "doc_id" (or "paper_id") and "embedding"')
         if "embedding" not in members and all(isinstance(value, list) for value in members.values()):

@@ -69,6 +69,8 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
         raise InputError("There are no signatures to cluster.")
     if not data.papers:
         raise InputError("No paper of the signatures has a text: the files belong to different data sets.")
+    if method == "agglomerative" and len(data.blocks) < 2:
+        raise InputError("A threshold is fitted on other blocks than it is used on: give two or more, or use seeds.")
     vectors = embedder(list(data.papers.values()), Format.PRX)
     clusters = _by_seeds(data, vectors) if method == "seeds" else _agglomerated(data, vectors)
     measured = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
@@ -93,6 +95,7 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
         "signatures_given_as_seeds": len(data.paper_of) - len(clusters),
         "signatures_without_vector": sum(data.paper_of[name] not in vectors.rows for name in clusters),
         "signatures_without_author": data.left_out,
+        "papers_repeated": data.repeated,
     }
     return Outcome(cells, per_unit, counts)
 
@@ -123,8 +126,6 @@ def _mean(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
 def _agglomerated(data: Signatures, vectors: Vectors) -> Clusters:
     # By size, then alternately, so that both halves have large blocks and small ones.
     ordered = sorted(data.blocks, key=lambda block: (-len(data.blocks[block]), block))
-    if len(ordered) < 2:
-        raise InputError("A threshold is fitted on other blocks than it is used on: give two or more, or use seeds.")
     halves = ordered[::2], ordered[1::2]
     cut = [{block: _cuts(data.blocks[block], block, data, vectors) for block in half} for half in halves]
     clusters: Clusters = {}

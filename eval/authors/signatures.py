@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError
+from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from eval.embedder import Text
-from eval.files.text import bad_line
+from eval.files.text import bad_line, file_in, json_objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,7 @@ class Signatures:
         blocks: Block, such as `j smith`, to its signatures, among which the same author is looked for.
         author_of: Signature to its true author.
         left_out: Signatures that no true author is known of.
+        repeated: Papers that came again, of which the first is kept.
     """
 
     papers: Mapping[str, Text]
@@ -40,6 +42,7 @@ class Signatures:
     blocks: Mapping[str, tuple[str, ...]]
     author_of: Mapping[str, str]
     left_out: int = 0
+    repeated: int = 0
 
 
 def read_s2and(path: Path) -> dict[str, Signatures]:
@@ -55,10 +58,11 @@ def read_s2and(path: Path) -> dict[str, Signatures]:
     Raises:
         InputError: If there is none, or a file is missing or malformed.
     """
-    found = sorted([*path.glob("*_papers.json"), *path.glob("*/*_papers.json")]) if path.is_dir() else []
+    endings = [f"_papers.json{packed}" for packed in COMPRESSED_SUFFIXES]
+    found = sorted(file for end in endings for depth in ("", "*/") for file in path.glob(f"{depth}*{end}"))
     if not found:
         raise InputError(f"{path} has no data set of S2AND: no NAME_papers.json in it or in a folder of it.")
-    names = [file.name.removesuffix("_papers.json") for file in found]
+    names = [file.name.partition("_papers.json")[0] for file in found]
     return {name: _data_set(file.parent, name) for name, file in zip(names, found, strict=True)}
 
 
@@ -78,27 +82,25 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
     Raises:
         InputError: If a line is malformed, or no block has two such authors.
     """
-    from corpora.opening import open_binary
-
     papers: dict[str, Text] = {}
     by_block: dict[str, dict[str, list[str]]] = {}
-    left_out = 0
-    with open_binary(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                paper = orjson.loads(line)
-                text = Text(str(paper["id"]), text_of(paper["title"]), text_of(paper.get("abstract")))
-                names = [" ".join(name.lower().split()) for name in paper.get("authors") or ()]
-            except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-                raise bad_line(path, number, f"this is no paper with its authors ({error})") from error
-            papers[text.id] = text
-            for name in dict.fromkeys(names):
-                first, _, rest = name.partition(" ")
-                if not rest or len(first.rstrip(".")) < 2:
-                    left_out += 1
-                    continue
-                of_block = by_block.setdefault(f"{first[0]} {rest.rpartition(' ')[2]}", {})
-                of_block.setdefault(name, []).append(text.id)
+    left_out = again = 0
+    for number, paper in json_objects(path):
+        text = Text(text_of(paper.get("id")), text_of(paper.get("title")), text_of(paper.get("abstract")))
+        authors = paper.get("authors") or []
+        if not text.id or not isinstance(authors, list) or not all(isinstance(name, str) for name in authors):
+            raise bad_line(path, number, 'a paper has an "id", and "authors" is a list of names')
+        if text.id in papers:
+            again += 1
+            continue
+        papers[text.id] = text
+        for name in dict.fromkeys(" ".join(name.lower().split()) for name in authors):
+            first, _, rest = name.partition(" ")
+            if not rest or len(first.rstrip(".")) < 2:
+                left_out += 1
+                continue
+            of_block = by_block.setdefault(f"{first[0]} {rest.rpartition(' ')[2]}", {})
+            of_block.setdefault(name, []).append(text.id)
     repeated = {
         block: {name: own for name, own in authors.items() if len(own) > 1} for block, authors in by_block.items()
     }
@@ -113,12 +115,12 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
         for name, own in repeated[block].items()
         for paper in own
     ]
-    return _signatures(papers, rows, left_out)
+    return replace(_signatures(papers, rows, left_out), repeated=again)
 
 
 def _data_set(folder: Path, name: str) -> Signatures:
     papers_of, signatures, clusters = (
-        _json(folder / f"{name}_{kind}.json") for kind in ("papers", "signatures", "clusters")
+        _json(file_in(folder, f"{name}_{kind}.json")) for kind in ("papers", "signatures", "clusters")
     )
     try:
         papers = {
@@ -153,10 +155,12 @@ def _signatures(papers: Mapping[str, Text], rows: list[tuple[str, str, str, str]
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND.")
-        members = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
+        with open_binary(path) as stream:
+            content = stream.read(LARGEST)
+            if stream.read(1):
+                raise InputError(f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND.")
+        members = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
         raise InputError(f"{path} can't be read as JSON ({error}).") from error
     if not isinstance(members, dict):
         raise InputError(f"{path} is not in S2AND's form: it is no JSON object.")

@@ -35,6 +35,8 @@ def unpacked(path: Path) -> Iterator[Path]:
     if path.is_dir():
         yield path
         return
+    if not path.exists():
+        raise InputError(f"There is no {path}: name a folder or a tar archive that is there.")
     with TemporaryDirectory() as folder:
         try:
             with tarfile.open(path) as archive:
@@ -46,6 +48,8 @@ def unpacked(path: Path) -> Iterator[Path]:
                             f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder."
                         )
                 archive.extractall(folder, filter="data")
+        except tarfile.ReadError as error:  # it tells of every compression that it tried
+            raise InputError(f"{path} is no folder and no tar archive, or a damaged one: name another.") from error
         except (tarfile.TarError, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise InputError(f"{path} is no folder and no tar archive that can be unpacked ({error}).") from error
         yield Path(folder)

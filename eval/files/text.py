@@ -10,7 +10,7 @@ import orjson
 
 from corpora.errors import InputError, UnavailableError
 from corpora.json_lines import read_lines
-from corpora.opening import open_binary
+from corpora.opening import find_compressed, open_binary
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:
@@ -26,8 +26,13 @@ def bad_line(path: Path, number: int, reason: str) -> InputError:
     return InputError(f"{path}, line {number}: {reason}.")
 
 
+def file_in(folder: Path, name: str) -> Path:
+    """Return the file of that name in a folder, plain or packed; where there is neither, the path it should have."""
+    return find_compressed(folder, name) or folder / name
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a text file that aren't blank, with their numbers from 1.
+    """Yield the lines of a text file, plain or compressed, that aren't blank, with their numbers from 1.
 
     They stay bytes because `bytes.split` divides at ASCII blanks only, as trec_eval does, where `str.split` would
     also divide an identifier at a no-break space.
@@ -41,16 +46,13 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     Raises:
         InputError: If the file can't be read or isn't text.
     """
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
-                if len(line) >= LONGEST_LINE or b"\0" in line:
-                    raise bad_line(path, number, "this is no text file, or its line is far too long")
-                content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                if content.strip():
-                    yield number, content.rstrip(b"\r\n")
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}.") from error
+    with open_binary(path) as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+            if len(line) >= LONGEST_LINE or b"\0" in line:
+                raise bad_line(path, number, "this is no text file, or its line is far too long")
+            content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            if content.strip():
+                yield number, content.rstrip(b"\r\n")
 
 
 def json_of(line: bytes, path: Path, number: int) -> Any:

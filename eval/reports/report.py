@@ -99,7 +99,7 @@ class Report:
         if any(isinstance(cell, Interval) for row in self.rows for cell in row.cells.values()):
             notes.append(f"[low, high]: {self.level:.0%} bootstrap interval over {self.unit}")
         for row in self.rows:
-            told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in row.counts.items() if count)
+            told = ", ".join(counted(count, name) for name, count in row.counts.items() if count)
             if told:
                 notes.append(f"{row.label}: {told}")
         return Table(caption, header, rows, notes=tuple(notes))
@@ -125,10 +125,10 @@ def report_of(scores: Mapping[str, Scores], *, heading: str = "mode", level: flo
             },
             {
                 "queries": one.queries,
-                "without_results": one.without_results,
-                "without_relevant": one.without_relevant,
-                "unjudged": one.unjudged,
-                "same_id_dropped": one.same_id_dropped,
+                "queries_without_results": one.without_results,
+                "queries_without_relevant": one.without_relevant,
+                "queries_unjudged": one.unjudged,
+                "hits_of_same_id_dropped": one.same_id_dropped,
             },
         )
         for label, one in scores.items()
@@ -177,6 +177,15 @@ def shown(cell: Interval | float | None) -> str:
     if isinstance(cell, Interval):
         return f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
     return f"{cell:.3f}"
+
+
+def counted(count: int, name: str) -> str:
+    """Return a count as people say it: 300 queries, 1 query without text."""
+    noun, _, rest = name.replace("_", " ").partition(" ")
+    if count == 1:
+        endings = (("ies", "y"), ("sses", "ss"), ("s", ""))
+        noun = next((noun.removesuffix(many) + one for many, one in endings if noun.endswith(many)), noun)
+    return f"{count:,} {noun} {rest}".rstrip()
 
 
 def printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A data set in BEIR's form: a folder of `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv`."""
+"""A data set in BEIR's form: a folder of `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv`, plain or packed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from eval.files.text import bad_line, json_of, numbered_lines
+from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
+from eval.files.text import bad_line, file_in, json_of, numbered_lines
 from eval.trec.judgments import Qrels, read_qrels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+_QUERIES = "queries.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,7 @@ class BeirFolder:
     def __post_init__(self) -> None:
         if not self.path.is_dir():
             raise InputError(f"{self.path} is not a folder; give one that holds a BEIR data set.")
-        needed = {"corpus.jsonl": self.corpus.is_file(), "queries.jsonl": self._queries.is_file()}
-        missing = [name for name, present in needed.items() if not present]
+        missing = [name for name in ("corpus.jsonl", _QUERIES) if not find_compressed(self.path, name)]
         if not self.splits:
             missing.append("qrels/*.tsv")
         if missing:
@@ -48,16 +50,20 @@ class BeirFolder:
     @property
     def corpus(self) -> Path:
         """The file of the papers."""
-        return self.path / "corpus.jsonl"
-
-    @property
-    def _queries(self) -> Path:
-        return self.path / "queries.jsonl"
+        return file_in(self.path, "corpus.jsonl")
 
     @property
     def splits(self) -> tuple[str, ...]:
         """Names of the splits that have judgments."""
-        return tuple(sorted(file.stem for file in self.path.glob("qrels/*.tsv") if file.is_file()))
+        endings = [f".tsv{packed}" for packed in COMPRESSED_SUFFIXES]
+        found = [(file, end) for end in endings for file in self.path.glob(f"qrels/*{end}")]
+        return tuple(sorted({file.name.removesuffix(end) for file, end in found if file.is_file()}))
+
+    def files(self, split: str) -> tuple[Path, Path, Path]:
+        """Return the files of papers, queries and a split's judgments, or raise `InputError` where it has none."""
+        if split not in self.splits:
+            raise InputError(f"{self.path} has no split {split!r}; it has: {', '.join(self.splits)}.")
+        return self.corpus, file_in(self.path, _QUERIES), file_in(self.path, f"qrels/{split}.tsv")
 
     def queries(self) -> dict[str, str]:
         """Return the text of every query by its id, whatever split it belongs to.
@@ -69,18 +75,17 @@ class BeirFolder:
             InputError: If a line is no query, or an id comes twice.
         """
         texts: dict[str, str] = {}
-        for number, line in numbered_lines(self._queries):
-            query, text = read_query(line, self._queries, number, "query")
+        path = file_in(self.path, _QUERIES)
+        for number, line in numbered_lines(path):
+            query, text = read_query(line, path, number, "query")
             if query in texts:
-                raise bad_line(self._queries, number, f"the query id {query} came before; keep one line of it")
+                raise bad_line(path, number, f"the query id {query} came before; keep one line of it")
             texts[query] = text
         return texts
 
     def qrels(self, split: str = "test") -> Qrels:
         """Return the judgments of a split, or raise `InputError` naming the splits there are."""
-        if split not in self.splits:
-            raise InputError(f"{self.path} has no split {split!r}; it has: {', '.join(self.splits)}.")
-        return read_qrels(self.path / "qrels" / f"{split}.tsv")
+        return read_qrels(self.files(split)[-1])
 
     def judged(self, split: str = "test") -> JudgedQueries:
         """Return the queries of a split with their judgments.
@@ -97,7 +102,9 @@ class BeirFolder:
         qrels, texts = self.qrels(split), self.queries()
         runnable = {query: texts[query] for query in qrels.gains if texts.get(query, "").strip()}
         if not runnable:
-            raise InputError(f"None of the queries judged in split {split!r} has a text in {self._queries}.")
+            raise InputError(
+                f"None of the queries judged in split {split!r} has a text in {file_in(self.path, _QUERIES)}."
+            )
         return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))
 
 

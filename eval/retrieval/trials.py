@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.measures.metrics import evaluate
+from corpora.errors import InputError
+from eval.measures.metrics import evaluate, parse_measure
 from eval.retrieval.protocol import DEPTH, Seen, collect_legs
 from eval.trec.runs import Run
 from search_plugin.tuned import Tuned, fusion_of
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Index
     from search_plugin.fusion.combine import Legs
     from search_plugin.schema import Bm25
+
+
+def check_measure(name: str) -> None:
+    """Raise `InputError` for a measure that is unknown, or looks deeper than settings are tried."""
+    if (parse_measure(name).cutoff or 0) > DEPTH:
+        raise InputError(f"Settings are tried on the first {DEPTH} hits of a query; give a cut-off of that or less.")
 
 
 @dataclass(slots=True)

@@ -33,6 +33,15 @@ class Folds:
     inner: int = FOLDS
     seed: int = 0
 
+    def check(self, queries: int) -> None:
+        """Raise `InputError` where so many queries are too few to part."""
+        fewest = 2 * self.outer
+        if self.outer < 2 or self.inner < 2 or queries < fewest:
+            raise InputError(
+                f"{self.outer} outer and {self.inner} inner folds need 2 folds each and {fewest} judged queries at the "
+                f"least, not {queries}; give more judgments or fewer folds."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -76,12 +85,7 @@ def fit(
         InputError: If there are too few queries for the folds.
     """
     folds = folds or Folds()
-    fewest = 2 * folds.outer
-    if folds.outer < 2 or folds.inner < 2 or len(queries) < fewest:
-        raise InputError(
-            f"{folds.outer} outer and {folds.inner} inner folds need 2 folds each and {fewest} judged queries at the "
-            f"least, not {len(queries)}; give more judgments or fewer folds."
-        )
+    folds.check(len(queries))
 
     def best_for(columns: NDArray[np.int64]) -> Tuned:
         best = start

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import bad_line, json_of, numbered_lines
+from eval.files.text import bad_line, file_in, json_of, numbered_lines
 from eval.trec.judgments import Qrels
 
 if TYPE_CHECKING:
@@ -56,12 +57,14 @@ def read_reviewers(folder: Path) -> ReviewerSet:
     Raises:
         InputError: If a file is missing or malformed.
     """
-    named = sorted(folder.glob("*_queries_test_hard.json")) if folder.is_dir() else []
+    hard = "_queries_test_hard.json"
+    endings = [f"{hard}{packed}" for packed in COMPRESSED_SUFFIXES]
+    named = sorted({path.name.partition(hard)[0] for ending in endings for path in folder.glob(f"*{ending}")})
     if len(named) > 1:
-        raise InputError(f"{folder} holds several data sets ({', '.join(p.name for p in named)}); give each a folder.")
+        raise InputError(f"{folder} holds several data sets ({', '.join(named)}); give each a folder.")
     if named:
-        return _read_cof(folder, named[0].name.removesuffix("_queries_test_hard.json"))
-    if not (folder / "test_hard_qrel.jsonl").is_file():
+        return _read_cof(folder, named[0])
+    if not find_compressed(folder, "test_hard_qrel.jsonl"):
         raise InputError(
             f"{folder} is no data set of reviewers: it has neither SciRepEval's test_hard_qrel.jsonl nor CoF's "
             "NAME_queries_test_hard.json."
@@ -70,27 +73,31 @@ def read_reviewers(folder: Path) -> ReviewerSet:
 
 
 def _read_scirepeval(folder: Path) -> ReviewerSet:
-    (hard, again), (soft, again_soft) = (_pairs(folder / f"test_{kind}_qrel.jsonl") for kind in ("hard", "soft"))
-    metadata = folder / "metadata.jsonl"
+    (hard, again), (soft, again_soft) = (
+        _pairs(file_in(folder, f"test_{kind}_qrel.jsonl")) for kind in ("hard", "soft")
+    )
+    metadata = find_compressed(folder, "metadata.jsonl")
+    papers, repeated = _papers(metadata, "doc_id") if metadata else ({}, 0)
     return ReviewerSet(
-        _profiles(folder / "reviewer_metadata.jsonl", "r_id"),
+        _profiles(file_in(folder, "reviewer_metadata.jsonl"), "r_id"),
         hard,
         soft,
-        _papers(metadata, "doc_id") if metadata.is_file() else {},
-        {"repeated_judgments": again + again_soft},
+        papers,
+        {"repeated_judgments": again + again_soft, "repeated_papers": repeated},
     )
 
 
 def _read_cof(folder: Path, name: str) -> ReviewerSet:
     (hard, empty), (soft, empty_soft) = (
-        _graded(folder / f"{name}_queries_test_{kind}.json") for kind in ("hard", "soft")
+        _graded(file_in(folder, f"{name}_queries_test_{kind}.json")) for kind in ("hard", "soft")
     )
+    papers, repeated = _papers(file_in(folder, f"{name}_papers_test.json"), "paper")
     return ReviewerSet(
-        _profiles(folder / f"{name}_reviewers_test.json", "reviewer"),
+        _profiles(file_in(folder, f"{name}_reviewers_test.json"), "reviewer"),
         hard,
         soft,
-        _papers(folder / f"{name}_papers_test.json", "paper"),
-        {"submissions_without_judgments": len(empty | empty_soft)},
+        papers,
+        {"submissions_without_judgments": len(empty | empty_soft), "repeated_papers": repeated},
     )
 
 
@@ -138,16 +145,19 @@ def _profiles(path: Path, key: str) -> dict[str, tuple[str, ...]]:
     return profiles
 
 
-def _papers(path: Path, key: str) -> dict[str, Text]:
+def _papers(path: Path, key: str) -> tuple[dict[str, Text], int]:
+    """Read the papers that have a text, and count those that come again, of which the last holds."""
     papers: dict[str, Text] = {}
+    repeated = 0
     for number, row in _objects(path):
         name = _id(row.get(key), path, number, key)
         title, abstract = (row.get(part) or "" for part in ("title", "abstract"))
         if not isinstance(title, str) or not isinstance(abstract, str):
             raise bad_line(path, number, "title and abstract are texts")
         if title.strip() or abstract.strip():
+            repeated += name in papers
             papers[name] = Text(name, title, abstract)
-    return papers
+    return papers, repeated
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -198,6 +198,8 @@ def _reported(path: Path) -> dict[str, dict[str, float]]:
             raise bad_line(path, number, f"this is no row of reported expertise ({error})") from error
         if not np.isfinite(list(reported.values())).all():
             raise bad_line(path, number, "expertise must be a number")
+        if not row.get("ParticipantID") or row["ParticipantID"] in expertise:
+            raise bad_line(path, number, "a row is of one reviewer, named under ParticipantID, who comes once")
         expertise[row["ParticipantID"]] = reported
     return expertise
 
@@ -219,12 +221,15 @@ def _archive(path: Path, papers: dict[str, Text]) -> tuple[str, ...]:
     for number, line in numbered_lines(path):
         try:
             own.append(_add(orjson.loads(line), papers))
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             raise bad_line(path, number, f"this is no paper in OpenReview's form ({error})") from error
     return tuple(own)
 
 
 def _add(note: Any, papers: dict[str, Text]) -> str:
     name, content = str(note["id"]), note["content"]
-    papers[name] = Text(name, content["title"] or "", content.get("abstract") or "")
+    title, abstract = content["title"] or "", content.get("abstract") or ""
+    if not isinstance(title, str) or not isinstance(abstract, str):
+        raise TypeError("title and abstract are texts")
+    papers[name] = Text(name, title, abstract)
     return name

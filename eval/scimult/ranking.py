@@ -32,7 +32,15 @@ def closeness(queries: np.ndarray, candidates: np.ndarray, similarity: Similarit
 
     Returns:
         The scores.
+
+    Raises:
+        InputError: If the two have vectors of different lengths.
     """
+    if queries.shape[1] != candidates.shape[1]:
+        raise InputError(
+            f"Some vectors have {queries.shape[1]} values, and those they are compared with {candidates.shape[1]}: "
+            "take both from models that go together."
+        )
     if similarity == "cosine":
         queries, candidates = _unit(queries), _unit(candidates)
     scores: np.ndarray = queries @ candidates.T

@@ -127,7 +127,7 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
         per_unit,
         {
             "queries": scores.queries,
-            "without_relevant": scores.without_relevant,
+            "queries_without_relevant": scores.without_relevant,
             "queries_missing": len(ranked.queries_missing),
             "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),
             "candidates_missing": ranked.candidates_missing,

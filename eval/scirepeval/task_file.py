@@ -210,4 +210,8 @@ def _wrong(task: Task) -> str:
 def _reason(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part not in ("HubTable", "str"))
+    if first["type"] == "unexpected_keyword_argument":
+        return f"{where} is no member of a task there: correct its name, or take it out"
+    if first["type"] == "missing":
+        return f"{where} is not there: say it"
     return f"{where}: {first['msg']}" if where else f"this is no task ({first['msg']})"

@@ -190,3 +190,13 @@ def test_ohsumed_is_learnt(data_dir):
     data = read_labelled(data_dir / "train" / "ohsumed.jsonl.xz")
     assert Counter(data.test) == {True: 4043, False: 3357}
     assert len(set(data.classes)) == 23
+
+
+def test_what_cannot_be_measured_is_told_before_anything_is_embedded(tmp_path):
+    lines = [{"id": f"{n}", "title": "x", "label": "ab"[n % 2]} for n in range(20)]
+    write_lines(tmp_path / "p.jsonl", lines)
+    data = read_labelled(tmp_path / "p.jsonl")
+    with pytest.raises(InputError, match="20 papers can't be divided into 50 clusters"):
+        evaluate_miread(data, lambda *_: pytest.fail("embedded"), clusters=(10, 50))
+    with pytest.raises(InputError, match="fewer than two classes"):
+        evaluate_miread(data.only(range(0, 20, 2), "x"), lambda *_: pytest.fail("embedded"))

@@ -64,7 +64,12 @@ def test_rankings_by_hand_with_ties_and_missing_papers(tmp_path):
     assert outcome.per_unit["MAP"] == {"q": pytest.approx(q_map), "r": 1.0}  # r is nearer to `near` than to q
     assert outcome.per_unit["nDCG"]["q"] == pytest.approx(q_ndcg)
     assert outcome.cells["MAP"].mean == pytest.approx((q_map + 1) / 2)  # over the queries that have a vector
-    assert outcome.counts == {"queries": 2, "without_relevant": 0, "queries_left_out": 1, "candidates_left_out": 1}
+    assert outcome.counts == {
+        "queries": 2,
+        "queries_without_relevant": 0,
+        "queries_left_out": 1,
+        "candidates_left_out": 1,
+    }
 
 
 def test_classification_takes_zeros_for_papers_without_a_vector(tmp_path):
@@ -153,7 +158,7 @@ def test_a_model_and_the_command(tmp_path):
     assert told["fingerprint"] == encoder.card.fingerprint
     write_vectors(tmp_path / "v.jsonl", vectors)
     done = ses(tmp_path, "eval", "scidocs", "--data", folder.path, "--embeddings", tmp_path / "v.jsonl")
-    assert "cite: 2 queries, 1 queries left out, 1 candidates left out" in done.stdout
+    assert "cite: 2 queries, 1 query left out, 1 candidate left out" in done.stdout
     fails(ses(tmp_path, "eval", "scidocs", "--data", tmp_path), 2, "holds no SciDocs data")
     fails(ses(tmp_path, "eval", "scidocs", "--data", folder.path, "--task", "recomm"), 2, "it has: mag, cite")
     both = ("--embeddings", tmp_path / "v.jsonl", "--model", "x")

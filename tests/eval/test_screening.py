@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -151,7 +152,7 @@ def test_files_are_read_as_they_come(files):
 @pytest.mark.parametrize("content", [b"title,labels\n\xff,1\n", b"title\nx\n", b""])
 def test_files_that_are_no_reviews_are_refused(tmp_path, content):
     (tmp_path / "x.csv").write_bytes(content)
-    with pytest.raises(InputError, match="review"):
+    with pytest.raises(InputError, match=r"can't be read as a review|holds no review|is empty"):
         read_reviews(tmp_path)
 
 
@@ -188,3 +189,17 @@ def test_real_reviews(data_dir):
     few = Reviews(tuple(one for one in read.reviews if len(one.papers) < 400))
     outcomes = evaluate_screening(few, embed, draws=3)
     assert all(0 < outcome.cells["AP"].mean < 1 for outcome in outcomes.values())
+
+
+def test_compressed_files_are_read(files):
+    read = read_reviews(files)
+    (files / "A.csv.gz").write_bytes(gzip.compress((files / "A.csv").read_bytes()))
+    (files / "A.csv").unlink()
+    assert read_reviews(files) == read
+    assert read_reviews(files / "A.csv.gz").reviews == read.reviews[:1]
+
+
+def test_what_cannot_be_measured_is_told_before_anything_is_embedded():
+    review = Review("r", (Text("r:1", "x"), Text("r:2", "y")), (True, False))
+    with pytest.raises(InputError, match="take fewer seeds"):
+        evaluate_screening(Reviews((review,)), lambda *_: pytest.fail("embedded"))

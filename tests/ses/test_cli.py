@@ -202,6 +202,16 @@ def test_flags_win_over_the_environment_and_that_over_the_file(home, tmp_path):
     assert load_settings(model="flag").model == "flag"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_under_the_output_is_told(home):
+    command = [sys.executable, "-m", "ses", "models", "list"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 3
+    assert done.stderr.startswith("Error: A disk is full")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_closed_pipe_is_no_error(home):
     command = f"{sys.executable} -m ses search virus --mode lexical --json --size 50 | head -c 10"
     variables = {**os.environ, "SES_DATA_DIR": str(home / "data"), "SES_CACHE_DIR": str(home / "cache")}

@@ -79,7 +79,7 @@ def test_runs_of_the_same_name_go_by_their_paths(home, tmp_path):
         (["base.trec", "new.trec"], ["--qrels FILE or as --data FOLDER"]),
         (["base.trec", "new.trec", "--qrels", "x", "--data", "y"], ["either as --qrels"]),
         (["base.trec", "base.trec", "--qrels", "data-set/qrels/test.tsv"], ["given twice"]),
-        (["base.trec", "none.trec", "--qrels", "data-set/qrels/test.tsv"], ["none.trec can't be read"]),
+        (["base.trec", "none.trec", "--qrels", "data-set/qrels/test.tsv"], ["no file", "none.trec"]),
         (["base.trec", "new.trec", "--qrels", "data-set/qrels/test.tsv", "--measure", "F1"], ["no measure 'F1'"]),
         (["base.trec", "new.trec", "--data", "data-set", "--split", "dev"], ["no split 'dev'", "test"]),
         (["base.trec", "new.trec", "--qrels", "x", "--report", "r.pdf"], [".md, .html, .tex, .json"]),

@@ -71,7 +71,7 @@ def test_topics_and_rounds(home):
     (home / "run").write_text("q0 Q0 p00000 1 2 t\nq0 Q0 p00005 2 1 t\n")
     score = ["eval", "score", home / "run", "--qrels", home / "qrels", "--rounds", "2", "--measure", "mrr"]
     assert told(ses(home, *score, "--json"))["rows"][0]["measures"]["MRR"]["mean"] == pytest.approx(1 / 3)
-    assert "2 without results" in (shown := ses(home, *score).stdout)
+    assert "2 queries without results" in (shown := ses(home, *score).stdout)
     assert "1 judged before dropped" in shown
 
 

@@ -127,9 +127,9 @@ def _folder(options: Mapping[str, Any], settings: Settings) -> Collection:
         folder, split = irds_folder(data.removeprefix(PREFIX), settings.data_dir / "irds"), SPLIT
     else:
         folder = BeirFolder(Path(data))
-    files = (folder.corpus, folder.path / "queries.jsonl", folder.path / "qrels" / f"{split}.tsv")
     told = {"data": data, "split": split}
-    return Collection(folder.path.resolve().name, "beir", (folder.path,), folder.judged(split), files, told)
+    judged = folder.judged(split)
+    return Collection(folder.path.resolve().name, "beir", (folder.path,), judged, folder.files(split), told)
 
 
 def _topics(options: Mapping[str, Any], settings: Settings) -> Collection:

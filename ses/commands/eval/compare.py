@@ -91,7 +91,7 @@ def _compared(paths: Sequence[Path], options: dict[str, Any]) -> tuple[Compariso
     else:
         folder = BeirFolder(data)
         qrels, texts, ids = folder.qrels(options["split"]), folder.queries(), _ids(folder.corpus)
-        files = [folder.corpus, data / "queries.jsonl", data / "qrels" / f"{options['split']}.tsv"]
+        files = [*folder.files(options["split"])]
     told = {name: options[name] for name in ("drop_same_id", "resamples", "seed")}
     measures = options["measures"]
     return compare_runs(_read(paths), qrels, measures, texts=texts, corpus_ids=ids, **told), files

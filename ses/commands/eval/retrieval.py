@@ -83,7 +83,7 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     from rich.console import Console
 
     from eval.reports.registry import check_report, write_report
-    from eval.reports.report import print_report, report_of
+    from eval.reports.report import counted, print_report, report_of
     from eval.reports.results import results_document
     from eval.statistics.pairs import compare_values
     from eval.trec.runs import write_run
@@ -98,11 +98,8 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     if file:
         check_report(file)
     if runs:
-        _make(runs)
+        _make(runs, collection)
     outcome, left_out, index, encoder = _measured(collection, protocol, options["modes"], settings, tuned)
-    if runs:
-        for mode, result in outcome.items():
-            write_run(result.run, runs / f"{mode}.trec")
     first = next(iter(outcome.values()))
     left_out |= {
         "queries_without_text": first.without_text,
@@ -111,8 +108,12 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     }
     report = report_of({mode: result.scores for mode, result in outcome.items()})
     if file:
-        counted = {what: str(count) for what, count in left_out.items()}
-        told = {**collection.told, "fusion": ", ".join(protocol.fusions), "times": TIMES, **counted}
+        told = {
+            **collection.told,
+            "fusion": ", ".join(protocol.fusions),
+            "times": TIMES,
+            **{what: str(count) for what, count in left_out.items()},
+        }
         provenance = _provenance(settings, index, encoder, list(collection.files), told)
         values: dict[str, Values] = {mode: result.scores.per_query for mode, result in outcome.items()}
         pairs = compare_values(values) if len(values) > 1 and first.scores.queries > 1 else ()
@@ -123,11 +124,15 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     if as_json:
         facts = {**collection.told, "index": index.name if index else None, "model": encoder.card.name}
         click.echo(orjson.dumps({**facts, "left_out": left_out, **report.as_dict()}, option=orjson.OPT_INDENT_2))
-        return
-    print_report(report, Console())
-    for what, count in left_out.items():
-        if count:
-            click.echo(f"{count:,} {what.replace('_', ' ')}")
+    else:
+        print_report(report, Console())
+        for what, count in left_out.items():
+            if count:
+                click.echo(counted(count, what))
+    # Last, since a paper's id that a TREC file can't hold must not take the results away.
+    if runs:
+        for mode, result in outcome.items():
+            write_run(result.run, runs / f"{mode}.trec")
 
 
 def _protocol(options: Mapping[str, Any], collection: Collection, tuned: Tuned | None) -> Protocol:
@@ -215,7 +220,11 @@ def _provenance(
     )
 
 
-def _make(folder: Path) -> None:
+def _make(folder: Path, collection: Collection) -> None:
+    from eval.files.text import require_column
+
+    for name in (*collection.judged.texts, *collection.judged.qrels.documents):
+        require_column(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -55,6 +55,8 @@ def reviewers(
     from eval.reviewers.protocol import evaluate_reviewers
     from eval.reviewers.rules import MATCHINGS, openreview
 
+    if aggregate != "max" and protocol != "openreview":
+        raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
     matching = openreview(aggregate) if protocol == "openreview" else MATCHINGS[protocol]
     read = read_reviewers(data)
     if not embeddings and not read.papers:

@@ -66,13 +66,16 @@ def score(
     for path, label in zip(runs, _labels(runs), strict=True):
         # One run at a time is in memory, however many there are.
         run = read_run(path)
-        scores[label] = evaluate(
-            run,
-            left.qrels if left else judged,
-            names,
-            drop_same_id=drop_same_id,
-            seen=left.seen if left else None,
-        )
+        try:
+            scores[label] = evaluate(
+                run,
+                left.qrels if left else judged,
+                names,
+                drop_same_id=drop_same_id,
+                seen=left.seen if left else None,
+            )
+        except InputError as error:
+            raise InputError(f"{label}: {error}") from error
     report = report_of(scores, heading="run")
     rows = (
         replace(row, counts={**row.counts, "judged_before_dropped": scores[row.label].seen_dropped})

@@ -34,6 +34,8 @@ def screening(
 
     Prints average precision, the work saved over sampling at 95 % recall, and recall after 10, 20 and 50 % of the
     papers, by likeness to the mean of the seeds and to the nearest one, with intervals over reviews.
+
+    In a file of --embeddings, a paper's id is its file's name without .csv and the row's number, such as statins:12.
     """
     from eval.screening import evaluate_screening, read_reviews
 

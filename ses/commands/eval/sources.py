@@ -192,10 +192,16 @@ def _files(given: Sequence[str]) -> dict[Format | None, Path]:
     for text in given:
         name, equals, path = text.partition("=")
         task_format = Format(name) if equals and name in known else None
+        if equals and task_format is None and not Path(text).exists():
+            raise InputError(f"There is no format {name!r} and no file {text}; --embeddings takes {_taken(known)}.")
         if task_format in files:
             raise InputError(f"--embeddings names two files for {task_format or 'all formats'}; keep one of them.")
         files[task_format] = Path(path if task_format else text)
     return files
+
+
+def _taken(known: Sequence[str]) -> str:
+    return f"FILE, or {', '.join(f'{name}=FILE' for name in known)}"
 
 
 def _read(path: Path) -> Any:

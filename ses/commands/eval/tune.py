@@ -53,27 +53,28 @@ def tune(
     from rich.console import Console
 
     from eval.files.text import write_lines
-    from eval.measures.metrics import parse_measure
-    from eval.reports.report import print_report
+    from eval.reports.report import counted, print_report
     from eval.retrieval.stages import stages, start
-    from eval.retrieval.trials import Trials
+    from eval.retrieval.trials import Trials, check_measure
     from eval.retrieval.tuning import Folds, fit
     from search_plugin.tuned import tuned_json
     from ses.settings import load_settings
     from ses.wiring import settings_of
 
     settings = load_settings(**settings_of(options))
-    parse_measure(measure)
+    check_measure(measure)
     if not output.resolve().parent.is_dir():
         raise InputError(f"There is no folder for {output}; make it, or give another --output.")
     collection = open_collection(options, settings)
     test = _test_collection(options, settings, test_split)
+    parted = Folds(folds, folds, seed)
+    parted.check(len(collection.judged.qrels.gains))
     index, encoder, counts = indexed(collection, settings)
     trials = Trials(collection.judged, index, encoder, measure, collection.seen)
     legs = (LEXICAL, SEARCHED)
     untuned, queries = start(legs), list(collection.judged.qrels.gains)
     click.echo(f"trying settings on {len(queries):,} queries", err=True)
-    fitted = fit(untuned, stages(legs, bm25=bm25), trials, queries, Folds(folds, folds, seed))
+    fitted = fit(untuned, stages(legs, bm25=bm25), trials, queries, parted)
     columns = {"default": fitted.default, "tuned, by nested cross-validation": fitted.estimate}
     if test:
         unseen = Trials(test.judged, index, encoder, measure)
@@ -104,7 +105,7 @@ def tune(
     click.echo(f"Chosen in the outer folds: {'; '.join(by_fold)}")
     for what, count in counts.items():
         if count:
-            click.echo(f"{count:,} {what.replace('_', ' ')}")
+            click.echo(counted(count, what))
 
 
 def _test_collection(options: Mapping[str, Any], settings: Any, split: str | None) -> Any:

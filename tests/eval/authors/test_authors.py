@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -80,6 +81,7 @@ def test_papers_that_lie_apart_are_parted_by_a_threshold_of_the_other_block():
         "signatures_given_as_seeds": 0,
         "signatures_without_vector": 0,
         "signatures_without_author": 0,
+        "papers_repeated": 0,
     }
 
 
@@ -177,7 +179,7 @@ def test_full_names_make_silver_truth(tmp_path):
 
 def test_authors_that_are_no_names_are_refused(tmp_path):
     (tmp_path / "papers.jsonl").write_text('{"id": 1, "title": "x", "authors": [{"name": "Ada Li"}]}\n')
-    with pytest.raises(InputError, match="line 1: this is no paper with its authors"):
+    with pytest.raises(InputError, match=r"line 1: .*a list of names"):
         read_named_papers(tmp_path / "papers.jsonl")
 
 
@@ -187,3 +189,19 @@ def test_real_papers_have_such_blocks(data_dir):
     assert all(len({found.author_of[name] for name in names}) > 1 for names in found.blocks.values())
     assert all(50 < len(names) <= 60 for names in found.blocks.values())
     assert found.papers.keys() == set(found.paper_of.values())
+
+
+def test_blank_lines_and_papers_that_come_again(tmp_path):
+    lines = [json.dumps({"id": i, "title": "x", "authors": [f"J{'ao'[i % 2]} Li"]}) for i in range(4)]
+    (tmp_path / "papers.jsonl").write_bytes("\ufeff\r\n".encode() + "\r\n".join([*lines, "", lines[0]]).encode())
+    read = read_named_papers(tmp_path / "papers.jsonl")
+    assert (len(read.paper_of), read.repeated) == (4, 1)
+    assert sum(map(len, read.blocks.values())) == 4
+
+
+def test_s2ands_files_may_be_compressed(s2and):
+    read = read_s2and(s2and)
+    for file in list(s2and.glob("*/*.json")):
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    assert read_s2and(s2and) == read

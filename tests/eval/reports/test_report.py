@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from eval.measures.metrics import Scores
-from eval.reports.report import Report, Row, print_report, report_of
+from eval.reports.report import Report, Row, counted, print_report, report_of
 from eval.statistics.bootstrap import Interval, bootstrap_interval
 
 SCORES = {
@@ -27,8 +27,8 @@ def test_plain_table_is_aligned_and_tells_counts():
         f"lexical  0.500 [{low:.3f}, {high:.3f}]  0.200 [0.200, 0.200]",
         "hybrid   0.500 [0.500, 0.500]  -",
         "[low, high]: 95% bootstrap interval over queries",
-        "lexical: 3 queries, 4 unjudged",
-        "hybrid: 3 queries, 1 without results",
+        "lexical: 3 queries, 4 queries unjudged",
+        "hybrid: 3 queries, 1 query without results",
     ]
 
 
@@ -38,6 +38,12 @@ def test_terminal_gets_a_drawn_table_with_labels_as_they_are():
     assert "[red]x" in text
     assert "0.500" in text
     assert "bootstrap" not in text
+
+
+def test_counts_read_as_people_say_them():
+    told = [counted(1, "queries_without_text"), counted(2, "queries"), counted(1, "papers"), counted(5183, "papers")]
+    assert told == ["1 query without text", "2 queries", "1 paper", "5,183 papers"]
+    assert [counted(1, "classes"), counted(1, "seeds")] == ["1 class", "1 seed"]
 
 
 def test_plain_lines_are_never_wrapped_or_read_as_markup():
@@ -55,9 +61,9 @@ def test_dict_is_json_in_full_precision(level):
     assert Interval(**got["rows"][0]["measures"]["nDCG@10"]) == interval
     assert got["rows"][1]["counts"] == {
         "queries": 3,
-        "without_results": 1,
-        "without_relevant": 0,
-        "unjudged": 0,
-        "same_id_dropped": 0,
+        "queries_without_results": 1,
+        "queries_without_relevant": 0,
+        "queries_unjudged": 0,
+        "hits_of_same_id_dropped": 0,
     }
     assert Report("t", (Row("x", {"F1": 0.25}),)).as_dict()["rows"][0]["measures"] == {"F1": {"mean": 0.25}}

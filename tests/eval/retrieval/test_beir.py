@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import pytest
@@ -74,3 +75,13 @@ def test_bad_query(folder, line, reason):
 def test_real_folder(data_dir, name, split, count):
     judged = BeirFolder(data_dir / "eval" / name).judged(split)
     assert (len(judged.texts), len(judged.qrels.gains), judged.without_text) == (count, count, ())
+
+
+def test_every_part_may_be_compressed(folder):
+    judged = BeirFolder(folder).judged()
+    for file in (folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels/test.tsv"):
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    data = BeirFolder(folder)
+    assert (data.splits, data.judged()) == (("dev", "test"), judged)
+    assert [file.name for file in data.files("test")] == ["corpus.jsonl.gz", "queries.jsonl.gz", "test.tsv.gz"]

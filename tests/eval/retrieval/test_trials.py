@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from corpora.errors import InputError
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.protocol import Protocol, evaluate_queries
 from eval.retrieval.stages import start
-from eval.retrieval.trials import Trials
+from eval.retrieval.trials import Trials, check_measure
 from eval.trec.judgments import Qrels
 from search_plugin.plan import LEXICAL
 from search_plugin.schema import Bm25
@@ -80,3 +81,9 @@ def test_a_leg_is_searched_once_for_all_settings_that_share_it(world):
     assert len(index.asked) == 4 * len(judged.texts)
     assert trials.count == 4
     assert np.isfinite(trials(begun)).all()
+
+
+def test_a_measure_deeper_than_what_is_tried_is_refused():
+    check_measure("Recall@100")
+    with pytest.raises(InputError, match="first 100 hits"):
+        check_measure("Recall@1000")

@@ -130,3 +130,23 @@ def test_its_own_scripts_say_the_same_of_the_same_predictions(data_dir):
     assert outcome.cells["hard"].mean == pytest.approx(0.588009592326139, abs=1e-12)
     first = score_predictions(predictions[:1], data.expertise)
     assert (first.cells["easy"].mean, first.cells["hard"].mean) == pytest.approx((244 / 261, 245 / 417))
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("data/evaluations.csv", lambda text: text.replace("ParticipantID", "Who"), "under ParticipantID"),
+        ("data/evaluations.csv", lambda text: text + text.splitlines()[1] + "\n", "who comes once"),
+        ("evaluation_datasets/d_20_1/archives/~1.jsonl", lambda _: '{"id": "p", "content": []}\n', "OpenReview's form"),
+        ("evaluation_datasets/d_20_1/submissions.json", lambda _: '{"x": []}', "OpenReview's submissions"),
+        (
+            "evaluation_datasets/d_20_1/submissions.json",
+            lambda _: '{"x": {"id": "x", "content": {"title": 5}}}',
+            "OpenReview's submissions",
+        ),
+    ],
+)
+def test_damaged_files_are_told(small, file, change, message):
+    (small / file).write_text(change((small / file).read_text()))
+    with pytest.raises(InputError, match=message):
+        read_gold_standard(small)

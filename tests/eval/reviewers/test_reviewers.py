@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -217,3 +218,22 @@ def test_malformed_lines_are_named(scirepeval, name, line, message):
 def test_another_folder_is_refused(tmp_path):
     with pytest.raises(InputError, match="no data set of reviewers"):
         read_reviewers(tmp_path)
+
+
+def test_compressed_files_and_papers_that_come_again(scirepeval):
+    papers = b'{"doc_id": "p1", "title": "x"}\n'
+    (scirepeval / "metadata.jsonl").write_bytes(papers)
+    read = read_reviewers(scirepeval)
+    assert read.papers.keys() == {"p1"}
+    for file in list(scirepeval.glob("*.jsonl")):
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    assert read_reviewers(scirepeval) == read
+    (scirepeval / "metadata.jsonl").write_bytes(papers * 2)
+    assert read_reviewers(scirepeval).counts["repeated_papers"] == 1
+
+
+def test_an_aggregate_that_would_not_be_heeded_is_refused(scirepeval):
+    run = CliRunner().invoke(eval_, ["reviewers", "--data", str(scirepeval), "--aggregate", "p75"])
+    assert run.exit_code != 0
+    assert "--aggregate is for --protocol openreview" in str(run.exception)

@@ -125,7 +125,7 @@ def test_damage_is_told(tmp_path, name, lines, message):
 
 def test_foreign_vectors_are_told(tmp_path):
     data = read_classification(write_fine(tmp_path, [["a"]], None, ["a"]), "Toy")
-    for vectors, message in (({"a": (1.0,)}, "No paper has a vector"), ({"p0": (1.0,)}, "None of the candidates")):
+    for vectors, message in (({"a": (1.0,)}, "such as 'p0'"), ({"p0": (1.0,)}, "none of the 1 wanted, such as 'a'")):
         with pytest.raises(InputError, match=message):
             evaluate_classification(data, embedder(vectors))
 

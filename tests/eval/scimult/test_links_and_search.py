@@ -125,7 +125,7 @@ def test_search_over_the_corpus_and_of_candidates(tmp_path):
     without = {name: vector for name, vector in VECTORS.items() if name != "2"}
     outcome = evaluate_searches(write_search(tmp_path, "SciFact"), embedder(without))
     assert (outcome.per_unit["nDCG@10"]["2"], outcome.counts["queries_missing"]) == (0.0, 1)
-    with pytest.raises(InputError, match="No query has a vector"):
+    with pytest.raises(InputError, match="none of the 2 wanted, such as '1'"):
         evaluate_searches(write_search(tmp_path, "SciFact"), embedder({"a": (1.0, 0.0)}))
 
 

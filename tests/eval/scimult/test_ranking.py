@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.errors import InputError
 from eval.scimult.ranking import closeness, interval_over, recall, score_blocks, top
 
 SMALL = st.integers(-2, 2).map(float)  # few values, so that ties abound and products are exact
@@ -48,3 +49,9 @@ def test_recall_and_intervals():
     found = interval_over([0.0, 1.0] * 500_000)
     assert found.mean == 0.5
     assert found.low == pytest.approx(0.5 - 1.96 * 0.5 / 1000, abs=1e-4)
+
+
+def test_vectors_of_different_lengths_are_refused():
+    for similarity in ("dot", "cosine", "l2"):
+        with pytest.raises(InputError, match="have 3 values, and those they are compared with 2"):
+            next(score_blocks(np.ones((1, 3), np.float32), np.ones((4, 2), np.float32), similarity))

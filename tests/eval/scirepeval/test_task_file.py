@@ -54,7 +54,7 @@ def test_lines_of_the_original_are_read_as_they_are(tmp_path):
         ({"kind": "proximity", "metrics": ["P_N"]}, "no measure 'P_N'"),
         ({"kind": "proximity", "metrics": ["P_0"]}, "no measure 'P_0'"),
         ({"metrics": []}, "metrics: "),
-        ({"few_shots": []}, "few_shots: Unexpected"),
+        ({"few_shots": []}, "few_shots is no member of a task"),
         (
             {"kind": "regression", "metrics": ["r2"], "few_shot": [{"sample_size": 1, "iterations": 1}]},
             "few_shot belongs",

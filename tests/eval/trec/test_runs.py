@@ -1,9 +1,14 @@
+import gzip
+import lzma
+import random
+
 import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
+from eval.trec.judgments import read_qrels
 from eval.trec.runs import Run, read_run, write_run
 
 column = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=3)
@@ -105,3 +110,14 @@ def test_empty_file(tmp_path):
 def test_rankings_trec_eval_would_misread_are_refused(ranking, reason):
     with pytest.raises(InputError, match=reason):
         Run("t", {"q": ranking})
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_compressed_runs_and_judgments_are_read(tmp_path, pack):
+    (tmp_path / "run").write_bytes(pack(b"\xef\xbb\xbfq1 Q0 d1 1 2.5 t\r\n"))
+    (tmp_path / "qrels").write_bytes(pack(b"q1 0 d1 1\n"))
+    assert dict(read_run(tmp_path / "run").rankings) == {"q1": (("d1", 2.5),)}
+    assert read_qrels(tmp_path / "qrels").gains == {"q1": {"d1": 1}}
+    (tmp_path / "run").write_bytes(pack(random.Random(0).randbytes(3000))[:2000])
+    with pytest.raises(InputError, match=r"binary|damaged"):
+        read_run(tmp_path / "run")
