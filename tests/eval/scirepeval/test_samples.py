@@ -161,7 +161,7 @@ def ids(row):
         (["nothing"], 2, "no task 'nothing' in the file; it has: Fields of study"),
         (["DRSM"], 2, "There is no train table"),
         (["search", "--embeddings", "none.npy"], 2, "There is no file none.npy"),
-        (["search", "--embeddings", "sim=x.npy"], 2, "There is no file sim=x.npy"),
+        (["search", "--embeddings", "sim=x.npy"], 2, "There is no format 'sim' and no file sim=x.npy"),
         (["search", "--embeddings", "prx=a.npy", "--embeddings", "prx=b.npy"], 2, "names two files for prx"),
         (["search", "--embeddings", "prx=no.npy"], 2, "no.npy"),
     ],

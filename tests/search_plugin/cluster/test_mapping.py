@@ -173,13 +173,23 @@ def test_an_index_that_ses_did_not_make_is_told(meta):
         schema_of({"_meta": meta}, "It")
 
 
+SCORING = {"similarity": {"default": {"type": "BM25", "k1": "1.2", "b": "0.75"}}}
+"""As servers show it: numbers are strings."""
+
+
+@pytest.mark.parametrize("default", [{}, {"type": "BM25", "k1": "0.9", "b": "0.75"}, {"type": "boolean"}])
+def test_other_constants_of_bm25_are_a_change(default):
+    with pytest.raises(UnavailableError, match=r"setting similarity\S* of it was changed by somebody else"):
+        check_unchanged(kept(), {"similarity": {"default": default}}, SCHEMA, OPENSEARCH, "it")
+
+
 @pytest.mark.parametrize("quantization", ["none", "int8", "int4", "1bit"])
 @pytest.mark.parametrize("dialect", [OPENSEARCH, OPENSEARCH2, ELASTICSEARCH, ELASTICSEARCH8])
 def test_what_servers_say_otherwise_or_add_is_no_change(dialect, quantization):
     schema = replace(SCHEMA, quantization=quantization)
     mappings = kept(schema, dialect)
     properties = mappings["properties"]
-    check_unchanged(mappings, schema, dialect, "it")
+    check_unchanged(mappings, SCORING, schema, dialect, "it")
     mappings |= {"dynamic": "STRICT", "_size": {"enabled": False}}
     properties["abstract"]["index"] = "false"
     properties["prx"] |= {"similarity_of_another": 1} | ({"dims": "128"} if "dims" in properties["prx"] else {})
@@ -188,7 +198,7 @@ def test_what_servers_say_otherwise_or_add_is_no_change(dialect, quantization):
     encoder = properties["prx"].get("method", {}).get("parameters", {}).get("encoder", {})
     if encoder.get("parameters") == {}:
         del encoder["parameters"]
-    check_unchanged(mappings, schema, dialect, "it")
+    check_unchanged(mappings, SCORING, schema, dialect, "it")
 
 
 @pytest.mark.parametrize(
@@ -224,12 +234,12 @@ def test_every_change_is_found_and_named(path, value):
     else:
         inside[last] = value
     with pytest.raises(UnavailableError, match=rf"mapping of it was changed by somebody else \(at {path}\); undo that"):
-        check_unchanged(mappings, SCHEMA, OPENSEARCH, "it")
+        check_unchanged(mappings, SCORING, SCHEMA, OPENSEARCH, "it")
 
 
 def test_the_kind_of_an_elasticsearch_index_may_not_change():
     mappings = kept(dialect=ELASTICSEARCH)
     mappings["properties"]["clf"]["index_options"]["type"] = "bbq_hnsw"
     with pytest.raises(UnavailableError, match=r"at properties\.clf\.index_options\.type"):
-        check_unchanged(mappings, SCHEMA, ELASTICSEARCH, "it")
+        check_unchanged(mappings, SCORING, SCHEMA, ELASTICSEARCH, "it")
     assert set(properties_of(SCHEMA, ELASTICSEARCH)) == set(mappings["properties"])
