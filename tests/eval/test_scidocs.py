@@ -13,12 +13,9 @@ from encoders.encoder import load_encoder
 from encoders.formats import Format
 from eval.embedder import by_encoder
 from eval.scidocs import SciDocs, evaluate_scidocs
+from tests.commands import fails, ses
 from tests.eval.vectors_by_hand import embedder, write_vectors
-from tests.ses.test_cli import fails, ses
 from tests.tiny import WORDS, make_model
-
-pytest.importorskip("sklearn")
-pytest.importorskip("pytrec_eval")
 
 PLACES = {
     "q": (0.0, 0.0),

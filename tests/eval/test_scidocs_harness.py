@@ -10,9 +10,6 @@ import pytest
 from eval.scidocs import RANKING, SciDocs, evaluate_scidocs
 from tests.eval.vectors_by_hand import embedder
 
-pytest.importorskip("sklearn")
-pytest.importorskip("pytrec_eval")
-
 CLASSES = {"mag": 12, "mesh": 3}
 HARNESS = {
     "mag": {"F1 macro": 0.29092157},

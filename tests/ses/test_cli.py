@@ -1,4 +1,4 @@
-"""The command line as a user runs it: a process, its output and its exit code."""
+"""The command line as a user runs it: its output and its exit code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ses.settings import load_settings
+from tests.commands import fails, in_a_process, of, ses
 from tests.tiny import make_model, papers, write_jsonl
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +24,6 @@ def home(tmp_path_factory):
     done = ses(folder, "index", "--corpus", "jsonl", "--path", folder / "corpus.jsonl", "--model", folder / "model")
     assert done.returncode == 0, done.stderr
     return folder
-
-
-def ses(folder, *arguments, **environment):
-    variables = {**os.environ, "SES_DATA_DIR": str(folder / "data"), "SES_CACHE_DIR": str(folder / "cache")}
-    variables |= {"HF_HUB_OFFLINE": "1", "NO_COLOR": "1", **environment}
-    command = [sys.executable, "-m", "ses", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=variables, cwd=ROOT, check=False, timeout=120)
-
-
-def fails(done, code, *parts):
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    for part in parts:
-        assert part in " ".join(done.stderr.split()), done.stderr
 
 
 def test_searches_with_everything(home):
@@ -62,17 +47,11 @@ def test_searches_with_everything(home):
     assert document["facets"]["counts"]["journal"]
 
 
-def test_a_model_given_by_a_relative_path_is_found_from_anywhere(home, tmp_path):
+def test_a_model_given_by_a_relative_path_is_found_from_anywhere(home, tmp_path, monkeypatch):
     given = ("--corpus", "jsonl", "--path", home / "corpus.jsonl", "--index", "relative", "--limit", "5")
-    relative = os.path.relpath(home / "model", ROOT)
-    assert ses(home, "index", *given, "--model", relative).returncode == 0
-    code = (
-        f"import os, sys; os.chdir({str(tmp_path)!r}); sys.argv = ['ses', 'search', 'virus', '--index', 'relative']; "
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SES_DATA_DIR": str(home / "data")}
-    environment["SES_CACHE_DIR"] = str(home / "cache")
-    command = [sys.executable, "-c", code + "from ses.cli import main; main()"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert ses(home, "index", *given, "--model", os.path.relpath(home / "model")).returncode == 0
+    monkeypatch.chdir(tmp_path)
+    done = ses(home, "search", "virus", "--index", "relative")
     assert done.returncode == 0, done.stderr
 
 
@@ -187,26 +166,29 @@ def test_a_wrong_setting_says_where(home):
     fails(ses(home, "search", "x", SES_DATA_DIR="/dev/null/x"), 3, "can't be written")
 
 
-def test_flags_win_over_the_environment_and_that_over_the_file(home, tmp_path):
-    from ses.settings import load_settings
-
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "ses.toml").write_text('model = "file"\nruntime = "openvino"\n')
-    code = (
-        "from ses.settings import load_settings as s; x = s(model=None); print(x.model, x.runtime, s(model='y').model)"
-    )
-    environment = {**os.environ, "SES_MODEL": "environment", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=tmp_path, check=True
-    )
-    assert done.stdout.split() == ["environment", "openvino", "y"]
+    monkeypatch.setenv("SES_MODEL", "environment")
+    settings = load_settings(model=None)
+    assert (settings.model, settings.runtime) == ("environment", "openvino")
     assert load_settings(model="flag").model == "flag"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_process_searches_as_its_user_does(home):
+    for name in ([sys.executable, "-m", "ses"], [str(Path(sys.executable).with_name("ses"))]):
+        command = [*name, "search", "virus lung", "--json", "--mode", "lexical"]
+        done = subprocess.run(command, capture_output=True, env=os.environ | of(home), check=True)
+        assert done.stderr == b""
+        hits = json.loads(ses(home, "search", "virus lung", "--json", "--mode", "lexical").stdout)["hits"]
+        assert json.loads(done.stdout)["hits"] == hits
+    fails(in_a_process(["search", "x", "--fusion", "sum"], of(home)), 2, "no fusion 'sum'")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
 def test_a_full_disk_under_the_output_is_told(home):
-    command = [sys.executable, "-m", "ses", "models", "list"]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+        done = in_a_process(["models", "list"], {}, stdout=full, stderr=subprocess.PIPE, capture_output=False)
     assert done.returncode == 3
     assert done.stderr.startswith("Error: A disk is full")
     assert done.stderr.count("\n") == 1
@@ -214,8 +196,6 @@ def test_a_full_disk_under_the_output_is_told(home):
 
 def test_a_closed_pipe_is_no_error(home):
     command = f"{sys.executable} -m ses search virus --mode lexical --json --size 50 | head -c 10"
-    variables = {**os.environ, "SES_DATA_DIR": str(home / "data"), "SES_CACHE_DIR": str(home / "cache")}
-    done = subprocess.run(
-        ["/bin/bash", "-c", command], capture_output=True, text=True, env=variables, cwd=ROOT, check=True
-    )
-    assert done.stderr == ""
+    given = {"capture_output": True, "text": True, "check": True}
+    done = subprocess.run(["/bin/bash", "-c", command], env=os.environ | of(home), **given)
+    assert (len(done.stdout), done.stderr) == (10, "")

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from search_plugin.engines.registry import connect
+from tests.commands import in_a_process, of, ses
 from tests.conftest import SECURED, server_connection, server_url
 from tests.engines.conftest import empty
 from tests.engines.pretender import PRODUCT, Answer, pretend, version
 from tests.tiny import make_model, papers, write_jsonl
 
-ROOT = Path(__file__).parents[2]
 SECRET = "hidden-word"  # noqa: S105
-
-
-def ses(folder, *arguments, **environment):
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("SES_ENGINE")}
-    variables |= {"SES_DATA_DIR": str(folder / "data"), "SES_CACHE_DIR": str(folder / "cache"), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "ses", *map(str, arguments)]
-    variables |= {"HF_HUB_OFFLINE": "1", "COLUMNS": "1000", **environment}
-    return subprocess.run(command, capture_output=True, text=True, env=variables, cwd=ROOT, check=False, timeout=120)
 
 
 def fails(done, code, *parts):
@@ -44,7 +34,7 @@ def test_what_clients_warn_of_and_log_does_not_reach_the_terminal(kind, number, 
     reason = {"error": {"type": "some_exception", "reason": "no \x1b[31mway"}}
     for answer in (Answer(reason, 400, told), Answer({}, 200, told)):
         with pretend({"/": version(number, kind), "/ses.*.v*": answer}) as server:
-            done = ses(tmp_path, "search", "virus", SES_ENGINE=server.url)
+            done = in_a_process(["search", "virus"], of(tmp_path, SES_ENGINE=server.url))
         wrong = answer.status != 200
         fails(
             done, 3 if wrong else 2, "answered 400 (no  [31mway)" if wrong else "There is no index in http://127.0.0.1:"
@@ -53,7 +43,7 @@ def test_what_clients_warn_of_and_log_does_not_reach_the_terminal(kind, number, 
 
 def test_the_programs_own_log_is_still_heard(tmp_path):
     code = "import logging; from ses.cli import _quieten; _quieten(); logging.getLogger('ses').warning('heard')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == "heard\n"
 
 
@@ -72,9 +62,8 @@ def test_mistaken_settings_are_told_without_secrets(tmp_path):
 @pytest.mark.parametrize("line", [f'engine_pasword = "{SECRET}"', f'engine_password = ["{SECRET}"]'])
 def test_a_mistyped_secret_in_the_settings_file_is_not_shown(line, tmp_path, monkeypatch):
     (tmp_path / "ses.toml").write_text(line)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "ses", "search", "x"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    monkeypatch.chdir(tmp_path)
+    done = ses(tmp_path, "search", "x")
     fails(done, 2, f"The setting {line.split()[0]} can't be so (")
 
 

@@ -15,7 +15,7 @@ import pytest
 from encoders.encoder import load_encoder
 from encoders.files.reading import read_embeddings
 from encoders.formats import Format
-from tests.ses.test_cli import ROOT, fails
+from tests.commands import call, fails, of
 from tests.tiny import make_model, papers, write_jsonl
 
 PAPERS = papers(40)
@@ -35,16 +35,11 @@ def encoder(home):
 
 
 def variables(folder):
-    given = {"SES_DATA_DIR": folder / "data", "SES_CACHE_DIR": folder / "cache", "SES_MODEL": folder / "model"}
-    given |= {"SES_PRECISION": "fp32", "SES_EMBEDDING_CACHE": "false", "HF_HUB_OFFLINE": "1", "NO_COLOR": "1"}
-    return os.environ | {name: str(value) for name, value in given.items()}
+    return of(folder, SES_MODEL=str(folder / "model"), SES_PRECISION="fp32", SES_EMBEDDING_CACHE="false")
 
 
-def encode(folder, *arguments, text=None):
-    command = [sys.executable, "-m", "ses", "encode", *map(str, arguments)]
-    given = {"input": text} if text is not None else {"stdin": subprocess.DEVNULL}
-    options = {"capture_output": True, "text": True, "env": variables(folder), "cwd": ROOT, "timeout": 120}
-    return subprocess.run(command, check=False, **options, **given)
+def encode(folder, *arguments, text=""):
+    return call(("encode", *arguments), variables(folder), text)
 
 
 def wanted(encoder, task_format, chosen=PAPERS):
@@ -129,7 +124,7 @@ def test_nothing_to_encode_leaves_the_older_file(home, tmp_path):
 def test_a_killed_run_leaves_no_half_file(home, tmp_path):
     write_jsonl(tmp_path / "many.jsonl", papers(30_000))
     command = [sys.executable, "-m", "ses", "encode", tmp_path / "many.jsonl", "--output", tmp_path / "x.jsonl"]
-    run = subprocess.Popen(command, env=variables(home), cwd=ROOT, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen(command, env=os.environ | variables(home), stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
         # So much that it is in the midst of writing.

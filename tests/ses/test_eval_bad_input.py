@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.ses.test_cli import fails, ses
+from tests.commands import fails, ses
 from tests.tiny import make_model
 
 

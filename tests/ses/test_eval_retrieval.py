@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.ses.test_cli import fails, ses
+from tests.commands import fails, ses
 from tests.tiny import make_model, papers
 
 

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
+from tests.commands import fails, ses
 from tests.encoders.every import MAKERS
-from tests.ses.test_cli import fails, ses
 from tests.tiny import make_model, papers, write_jsonl
 
 

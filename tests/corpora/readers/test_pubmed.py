@@ -3,8 +3,6 @@ import sys
 
 import pytest
 
-pytest.importorskip("pubmed_parser", reason="pip install 'ses[pubmed]' to test it")
-
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.readers import pubmed

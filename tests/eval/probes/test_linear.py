@@ -8,8 +8,6 @@ import pytest
 from corpora.errors import InputError
 from eval.probes.linear import classify, classify_multi_label, regress
 
-pytest.importorskip("sklearn")
-
 
 @pytest.fixture(scope="module")
 def data():

@@ -21,7 +21,8 @@ def test_the_first_steps_by_hand():
 
 
 def test_it_leads_to_the_optimum():
-    linear_model = pytest.importorskip("sklearn.linear_model")
+    from sklearn import linear_model
+
     rng = np.random.default_rng(0)
     vectors, classes = rng.standard_normal((200, 3)), rng.integers(0, 3, 200)
     *_, model = train_epochs(vectors, classes, epochs=400, batch=200, rate=0.05)

@@ -18,8 +18,6 @@ from eval.trec.judgments import read_qrels
 from eval.trec.runs import read_run
 from tests.conftest import chromium
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("pytrec_eval")
 pytestmark = pytest.mark.browser
 
 HARM = '<script>document.title="taken"</script><img src=x onerror=alert(1)> "q" & \'a\' ' + "long" * 20

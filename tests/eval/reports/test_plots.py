@@ -1,15 +1,11 @@
 """What is drawn of which results, and what tables of queries hold."""
 
-import pytest
-
 from eval.reports.groups import groups_of
 from eval.reports.per_query import MOST_ROWS, query_tables, scatter_plots
 from eval.reports.report import Report, Row
 from eval.reports.results import results_document
 from eval.reports.svg import LIGHT, label
 from tests.eval.reports.test_forms import PROVENANCE
-
-pytest.importorskip("matplotlib")
 
 
 def kinds(document):

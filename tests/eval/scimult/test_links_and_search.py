@@ -13,12 +13,10 @@ from encoders.formats import Format
 from eval.scimult.data import read_links, read_searches
 from eval.scimult.links import evaluate_links
 from eval.scimult.search import evaluate_searches
+from tests.commands import ses
 from tests.eval.scimult.worlds import paper
 from tests.eval.vectors_by_hand import embedder, write_lines
-from tests.ses.test_cli import ses
 from tests.tiny import make_model
-
-pytest.importorskip("pytrec_eval")
 
 
 def dcg(*gains):

@@ -12,8 +12,6 @@ from eval.scimult.search import evaluate_searches
 from tests.eval.scimult.worlds import paper
 from tests.eval.vectors_by_hand import embedder, write_lines
 
-pytest.importorskip("pytrec_eval")
-
 SCRIPTS = {
     "Geography": [0.12531746, 0.29214286, 0.65738095],
     "Geography with label matching": [0.15984127, 0.31650794, 0.6502381],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from importlib.util import find_spec
+import sys
 
 import numpy as np
 import pytest
@@ -146,8 +146,8 @@ def test_a_task_whose_rows_are_papers_says_simple_format(tmp_path):
 
 
 def test_tables_are_found_in_every_layout(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow as pa
+    from pyarrow import parquet
 
     rows = [{"paper_id": "a", "label": [1, 0]}, {"paper_id": "b", "label": [0, 1]}]
     table = HubTable("allenai/scirepeval_test", "fos")
@@ -173,7 +173,7 @@ def test_tables_are_found_in_every_layout(tmp_path):
         list(read_table(table, "train", (), tmp_path / "1"))
 
 
-@pytest.mark.skipif(find_spec("datasets") is not None, reason="datasets is installed")
-def test_the_hub_needs_datasets():
+def test_the_hub_needs_datasets(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(UnavailableError, match=r"install datasets .* or give a folder with --data"):
         read_table(HubTable("allenai/scirepeval", "fos"), "evaluation", (), None)

@@ -11,11 +11,9 @@ from corpora.errors import InputError, UnavailableError
 from encoders.files.reading import read_embeddings
 from encoders.formats import Format
 from eval.scirepeval.running import run_task, run_tasks
+from tests.commands import fails, ses
 from tests.eval.scirepeval.worlds import a_task, embedder, write_jsonl, write_papers
-from tests.ses.test_cli import fails, ses
 from tests.tiny import make_model
-
-pytest.importorskip("pytrec_eval")
 
 SIMPLE = {"meta": {"name": "x/a", "config": "one"}, "simple_format": True}
 NEAR = {"q": [0.1, 0], "p": [1, 0], "r": [5, 0], "spare": [7, 7]}
@@ -74,7 +72,6 @@ def test_a_matrix_is_saved_and_loaded_too(world):
 
 
 def test_labelled_papers_and_others_are_saved(world):
-    pytest.importorskip("sklearn")
     labels = [{"paper_id": f"p{number}", "label": number % 2} for number in range(12)]
     write_jsonl(world / "one" / "train.jsonl", labels)
     write_jsonl(world / "one" / "test.jsonl", labels[:2])

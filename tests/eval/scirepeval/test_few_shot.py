@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from sklearn import model_selection as selection
 
 from corpora.errors import InputError
 from eval.scirepeval.few_shot import few_shot_samples
 from eval.scirepeval.task_file import FewShot
-
-selection = pytest.importorskip("sklearn.model_selection")
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class")

@@ -118,8 +118,8 @@ def test_each_task_reads_its_tables_from_the_hub(tmp_path, hub, kind, config, la
 @pytest.mark.parametrize("shard", ["{}-00000-of-00001.parquet", "{}/0000.parquet"], ids=["main", "converted"])
 @pytest.mark.parametrize(("kind", "config", "labels"), CASES)
 def test_each_task_reads_its_tables_from_a_copy_of_the_hubs_files(tmp_path, shard, kind, config, labels):
-    parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow as pa
+    from pyarrow import parquet
 
     for (name, folder, split), rows in the_tables(kind, config, labels).items():
         path = tmp_path / name.rpartition("/")[2] / folder / shard.format(split)

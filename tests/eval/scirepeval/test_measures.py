@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from sklearn import metrics
 
 from corpora.errors import InputError
 from eval.scirepeval.measures import classification_measure, regression_measure
 from eval.scirepeval.task_file import known_metrics
-
-metrics = pytest.importorskip("sklearn.metrics")
 
 
 def oracle(metric, truth, predicted):
@@ -68,7 +67,8 @@ def test_f1_by_hand_and_of_words():
 
 
 def test_numbers_are_measured_as_scipy_and_scikit_learn_do(draw):
-    stats = pytest.importorskip("scipy.stats")
+    from scipy import stats
+
     truth = draw.standard_normal(150).round(1)  # with ties
     predicted = truth + draw.standard_normal(150)
     wanted = {

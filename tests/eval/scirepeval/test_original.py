@@ -16,9 +16,6 @@ from eval.scirepeval.task_file import read_tasks
 from tests.eval.scirepeval.synthetic import make_benchmark, write_table
 from tests.eval.scirepeval.worlds import write_jsonl
 
-pytest.importorskip("sklearn")
-pytest.importorskip("pytrec_eval")
-
 ORIGINAL = {
     "binary": {
         "f1": 79.45205479452055,

@@ -13,9 +13,6 @@ from eval.scirepeval.protocols import TaskResult
 from eval.scirepeval.running import run_task, run_tasks
 from tests.eval.scirepeval.worlds import a_task, embedder, write_jsonl, write_labels, write_papers
 
-pytest.importorskip("sklearn")
-pytest.importorskip("pytrec_eval")
-
 SIMPLE = {"meta": {"name": "x/a", "config": "one"}, "simple_format": True}
 
 

@@ -14,12 +14,9 @@ import pytest
 
 from encoders.encoder import load_encoder
 from encoders.formats import Format
+from tests.commands import fails, ses
 from tests.eval.scirepeval.worlds import write_jsonl, write_labels
-from tests.ses.test_cli import fails, ses
 from tests.tiny import make_model
-
-pytest.importorskip("sklearn")
-pytest.importorskip("pytrec_eval")
 
 HUB = {"name": "allenai/scirepeval"}
 

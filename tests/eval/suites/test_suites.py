@@ -22,7 +22,7 @@ from eval.suites.registry import SUITES
 from eval.suites.samples import read_citations, read_numbered
 from eval.suites.synthetic import made_up_papers
 from eval.suites.words import Words
-from tests.ses.test_cli import fails, ses
+from tests.commands import fails, ses
 from tests.tiny import make_model
 
 
