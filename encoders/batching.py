@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 MAX_TEXTS = 8
 """Small batches stay in a CPU's cache: up to 8 were the fastest (benchmarks/encoding.py)."""
+
+PART = 64
+"""Rows after which vectors are kept: seconds of work on a CPU, and a thousandth of it to keep them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,31 @@ def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> I
         for i, row in enumerate(rows):
             ids[i, : lengths[row]] = token_ids[row]
         yield Batch(rows, ids, (np.arange(ids.shape[1]) < lengths[rows, None]).astype(np.int64))
+
+
+def parts(batches: Iterable[Batch], owners: np.ndarray, least: int = PART) -> Iterator[list[Batch]]:
+    """Group batches into parts that end where no text is half done.
+
+    The texts of the parts that are left then make the same batches again, in another process too.
+
+    Args:
+        batches: As `batches` makes them.
+        owners: Which text each row is of, int64 (rows,).
+        least: Rows of a part, at least; the last one may have fewer.
+
+    Yields:
+        The batches of a part, in order.
+    """
+    import numpy as np
+
+    pieces = np.bincount(owners)
+    left, part, rows = pieces.copy(), list[Batch](), 0
+    for batch in batches:
+        part.append(batch)
+        rows += len(batch.rows)
+        np.subtract.at(left, owners[batch.rows], 1)
+        if rows >= least and not ((left > 0) & (left < pieces)).any():
+            yield part
+            part, rows = [], 0
+    if part:
+        yield part

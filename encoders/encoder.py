@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import InputError
-from encoders.batching import batches
+from encoders.batching import batches, parts
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
 from encoders.formats import Format
@@ -107,12 +107,12 @@ class Encoder:
         missing = {
             prompt: row for row, prompt in enumerate(prompts) if any(keys[head][row] not in known for head in heads)
         }
-        if missing:
-            made = self._run(list(missing), heads, like)
+        places = list(missing.values())
+        for part, made in self._run(list(missing), heads, like):
             fresh = {
-                keys[head][row]: vector
+                keys[head][places[number]]: vector
                 for head, vectors in made.items()
-                for row, vector in zip(missing.values(), vectors, strict=True)
+                for number, vector in zip(part, vectors, strict=True)
             }
             if self.cache:
                 self.cache.put(fresh)
@@ -128,9 +128,18 @@ class Encoder:
         fingerprint, made_by = self.card.fingerprint, f"{self.runtime}-v{GRAPH_VERSION}-{self.long_text}-{head}"
         return [cache_key(prompt, fingerprint, made_by) for prompt in prompts]
 
-    def _run(self, prompts: Sequence[str], heads: tuple[str, ...], like: Format) -> dict[str, np.ndarray]:
+    def _run(
+        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format
+    ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
+        """Encode texts, and give them out part by part, so that a process that is killed loses no more than one part.
+
+        Yields:
+            Which texts are done, by number, and their vectors, float32 (part, dimension) by head.
+        """
         import numpy as np
 
+        if not prompts:
+            return
         before = len(self.tokenizer.encode(self.card.prompt("", like)).ids) - 1
         token_ids: list[list[int]] = []
         owners: list[int] = []
@@ -138,24 +147,26 @@ class Encoder:
             cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
             token_ids += cut
             owners += [owner] * len(cut)
-        session = self.sessions(heads)
-        made = np.empty((len(heads), len(token_ids), self.card.dimension), dtype=np.float32)
-        for batch in batches(token_ids):
-            for number, vectors in enumerate(session(batch.ids, batch.mask)):
-                made[number, batch.rows] = vectors
-        if not np.isfinite(made).all():
-            raise InputError(f"The model {self.card.name} gave vectors that are not numbers: its weights are damaged.")
-        if len(token_ids) > len(prompts):
-            made = self._means(made, owners, len(prompts))
-        return dict(zip(heads, made, strict=True))
+        owner_of, session = np.array(owners), self.sessions(heads)
+        for part in parts(batches(token_ids), owner_of):
+            rows = np.sort(np.concatenate([batch.rows for batch in part]))
+            made = np.empty((len(heads), len(rows), self.card.dimension), dtype=np.float32)
+            for batch in part:
+                for number, vectors in enumerate(session(batch.ids, batch.mask)):
+                    made[number, np.searchsorted(rows, batch.rows)] = vectors
+            done, means = np.unique(owner_of[rows]), self._means(made, owner_of[rows])
+            yield done.tolist(), dict(zip(heads, means, strict=True))
 
-    def _means(self, made: np.ndarray, owners: Sequence[int], count: int) -> np.ndarray:
-        """Return the mean of each text's passages, float32 (heads, count, dimension)."""
+    def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` tells whose each is."""
         import numpy as np
 
-        starts = np.searchsorted(owners, np.arange(count))
-        sums = np.add.reduceat(made, starts, axis=1)
-        means: np.ndarray = sums / np.bincount(owners, minlength=count)[None, :, None]
+        if not np.isfinite(made).all():
+            raise InputError(f"The model {self.card.name} gave vectors that are not numbers: its weights are damaged.")
+        _, starts, counts = np.unique(owners, return_index=True, return_counts=True)
+        if len(starts) == len(owners):
+            return made
+        means: np.ndarray = np.add.reduceat(made, starts, axis=1) / counts[None, :, None]
         if self.card.network.normalize:
             means /= np.maximum(np.linalg.norm(means, axis=2, keepdims=True), 1e-12)
         return means.astype(np.float32)

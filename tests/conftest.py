@@ -102,6 +102,7 @@ LANES = {
     "engines_cli": Lane(
         _given("SES_TEST_ENGINE_COMMAND"), "set SES_TEST_ENGINE_COMMAND to a script that starts and kills servers"
     ),
+    "long": Lane(_given("SES_TEST_LONG"), "set SES_TEST_LONG=1, as .ci/run --long does"),
 }
 
 SKIPS = ("root may read everything", "only root may mount a small disk", "there is a GPU")

@@ -47,24 +47,15 @@ class _Reply:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    after_forward: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Rewrite:
-    function: Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Delay:
-    seconds: float
+Handler: TypeAlias = Callable[[Request, Callable[[], _Reply | None]], _Reply | None]
+"""Is given a request and what forwards it; returns the reply, or None to hang up."""
 
 
 @dataclass(slots=True)
 class _Planned:
-    fault: _Reply | _Cut | _Rewrite | _Delay
+    """A fault, or the seconds of a delay, for the next requests that match."""
+
+    fault: Handler | float
     match: str
     left: float
 
@@ -113,19 +104,24 @@ class FaultProxy:
             body = {"error": {"type": "injected_fault", "reason": f"status {status} by the proxy"}, "status": status}
         given = {name.title(): value for name, value in (headers or {}).items()}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self._plan(_Reply(status, list(({"Content-Type": "application/json"} | given).items()), content), times, match)
+        reply = _Reply(status, list(({"Content-Type": "application/json"} | given).items()), content)
+        self.handle(lambda request, forward: reply, times=times, match=match)
 
     def cut(self, *, times: float = 1, match: str = "", after_forward: bool = False) -> None:
         """Close the connection without an answer, before or after the server did the work."""
-        self._plan(_Cut(after_forward), times, match)
+        self.handle(lambda request, forward: _forgotten(forward) if after_forward else None, times=times, match=match)
 
     def rewrite(self, function: Callable[[Any], Any], *, times: float = 1, match: str = "") -> None:
         """Replace the JSON of the server's reply by what the function returns for it."""
-        self._plan(_Rewrite(function), times, match)
+        self.handle(lambda request, forward: _rewritten(forward(), function), times=times, match=match)
+
+    def handle(self, handler: Handler, *, times: float = 1, match: str = "") -> None:
+        """Let a function see to requests: it may do what it likes before, while and after the server works on them."""
+        self._plan(handler, times, match)
 
     def delay(self, seconds: float, *, times: float = 1, match: str = "") -> None:
         """Hold requests back before they are forwarded or meet another fault."""
-        self._plan(_Delay(seconds), times, match)
+        self._plan(seconds, times, match)
 
     def clear(self) -> None:
         """Forget the faults that are left."""
@@ -148,41 +144,35 @@ class FaultProxy:
         """Return what to answer, or None to hang up."""
         with self._lock:
             self._requests.append(request)
-            delay = self._take(request, _Delay)
-            fault = self._take(request, (_Reply, _Cut, _Rewrite))
-        if isinstance(delay, _Delay):
-            self._closing.wait(delay.seconds)
-        if self._closing.is_set() or fault == _Cut(after_forward=False):
+            delay = self._take(request, delays=True)
+            fault = self._take(request, delays=False)
+        if isinstance(delay, float | int):
+            self._closing.wait(delay)
+        if self._closing.is_set():
             return None
-        if isinstance(fault, _Reply):
-            return fault
-        try:
-            reply = self._forward(request, headers)
-        except (OSError, HTTPException):
-            # The server is gone: the client sees what it would have seen without the proxy.
-            return None
-        if isinstance(fault, _Rewrite):
-            return _rewritten(reply, fault.function)
-        return None if isinstance(fault, _Cut) else reply
+        if callable(fault):
+            return fault(request, lambda: self._forward(request, headers))
+        return self._forward(request, headers)
 
     def failed(self, error: Exception) -> None:
         """Keep an error of the proxy's own for the end of the block."""
         with self._lock:
             self._errors.append(error)
 
-    def _plan(self, fault: _Reply | _Cut | _Rewrite | _Delay, times: float, match: str) -> None:
+    def _plan(self, fault: Handler | float, times: float, match: str) -> None:
         with self._lock:
             self._planned.append(_Planned(fault, match, times))
 
-    def _take(self, request: Request, kinds: type | tuple[type, ...]) -> _Reply | _Cut | _Rewrite | _Delay | None:
+    def _take(self, request: Request, *, delays: bool) -> Handler | float | None:
         line = f"{request.method} {request.path}"
         for planned in self._planned:
-            if planned.left > 0 and planned.match in line and isinstance(planned.fault, kinds):
+            if planned.left > 0 and planned.match in line and callable(planned.fault) != delays:
                 planned.left -= 1
                 return planned.fault
         return None
 
-    def _forward(self, request: Request, headers: Headers) -> _Reply:
+    def _forward(self, request: Request, headers: Headers) -> _Reply | None:
+        """Return the reply, or None if the server is gone: the client then sees what it would without the proxy."""
         connection = HTTPConnection(*self._target)
         try:
             connection.putrequest(request.method, request.path, skip_host=True, skip_accept_encoding=True)
@@ -195,6 +185,8 @@ class FaultProxy:
             # What answers HEAD has no body, but the length that one would have.
             dropped = _HOP_BY_HOP if request.method == "HEAD" else _HOP_BY_HOP | _FRAMING
             return _Reply(reply.status, _without(reply.getheaders(), dropped), reply.read())
+        except (OSError, HTTPException):
+            return None
         finally:
             connection.close()
 
@@ -203,7 +195,13 @@ def _without(headers: Headers, names: set[str]) -> Headers:
     return [(name, value) for name, value in headers if name.lower() not in names]
 
 
-def _rewritten(reply: _Reply, function: Callable[[Any], Any]) -> _Reply:
+def _forgotten(forward: Callable[[], object]) -> None:
+    forward()
+
+
+def _rewritten(reply: _Reply | None, function: Callable[[Any], Any]) -> _Reply | None:
+    if reply is None:
+        return None
     zipped = ("content-encoding", "gzip") in [(name.lower(), value.lower()) for name, value in reply.headers]
     value = function(json.loads(gzip.decompress(reply.body) if zipped else reply.body))
     return _Reply(reply.status, _without(reply.headers, {"content-encoding"}), json.dumps(value).encode())

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoders.batching import MAX_TEXTS, batches
+from encoders.batching import MAX_TEXTS, batches, parts
 
 token_lists = st.lists(st.lists(st.integers(0, 30_000), min_size=1, max_size=40), max_size=40)
 
@@ -43,3 +43,31 @@ def test_full_batches_by_length_pad_no_more_than_in_the_order_given(lengths, mos
     padding = sum(int((1 - batch.mask).sum()) for batch in batches([[7] * n for n in lengths], most))
     as_given = [lengths[i : i + most] for i in range(0, len(lengths), most)]
     assert padding <= sum(max(group) * len(group) - sum(group) for group in as_given)
+
+
+texts_in_pieces = st.lists(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=3))
+
+
+def cut(texts, numbers):
+    """The tokens of some texts' pieces, and whose each piece is."""
+    owners = [number for number in numbers for _ in texts[number]]
+    return [piece for number in numbers for piece in texts[number]], np.array(owners, np.int64)
+
+
+@given(texts_in_pieces, st.integers(1, 9), st.data())
+def test_who_goes_on_after_some_parts_makes_the_batches_of_the_others(texts, least, data):
+    token_ids, owners = cut(texts, range(len(texts)))
+    made = list(parts(batches(token_ids), owners, least))
+    assert [batch.rows.tolist() for part in made for batch in part] == [b.rows.tolist() for b in batches(token_ids)]
+    assert all(sum(len(batch.rows) for batch in part) >= least for part in made[:-1])
+    kept = data.draw(st.integers(0, len(made)))
+    done = {owners[row] for part in made[:kept] for batch in part for row in batch.rows}
+    left, whose = cut(texts, [number for number in range(len(texts)) if number not in done])
+    again = list(parts(batches(left), whose, least))
+    assert [[b.ids.tolist() for b in part] for part in again] == [[b.ids.tolist() for b in p] for p in made[kept:]]
+
+
+def test_texts_of_one_piece_are_kept_every_few_batches():
+    owners = np.arange(512)
+    sizes = [sum(len(batch.rows) for batch in part) for part in parts(batches([[1]] * 512), owners)]
+    assert sizes == [64] * 8
