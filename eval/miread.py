@@ -24,7 +24,8 @@ from eval.measures.clusters import normalized_mutual_information, purity
 from eval.measures.f1 import macro_f1
 from eval.outcome import Outcome
 from eval.probes.softmax_regression import train_epochs
-from eval.statistics.bootstrap import bootstrap_interval, bootstrap_statistic
+from eval.statistics.bootstrap import bootstrap_statistic
+from eval.statistics.interval import mean_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,7 +131,7 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
     def f1(true: np.ndarray, given: np.ndarray) -> float:
         return fmean(macro_f1(true, column) for column in given.T)
 
-    cells = {"accuracy": bootstrap_interval(right), "F1 macro": bootstrap_statistic(f1, truth[tested], predicted)}
+    cells = {"accuracy": mean_interval(right), "F1 macro": bootstrap_statistic(f1, truth[tested], predicted)}
     counts = {"papers": len(truth), "papers_tested": int(tested.sum()), "classes": len(set(classes))}
     return Outcome(cells, counts=counts)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eval.reports.report import Row
-from eval.statistics.bootstrap import Interval
+from eval.statistics.interval import Interval
 
 
 @dataclass(frozen=True, slots=True)

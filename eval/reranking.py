@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from eval.measures.metrics import evaluate
 from eval.outcome import Outcome
-from eval.statistics.bootstrap import bootstrap_interval
+from eval.statistics.interval import mean_interval
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
 
@@ -82,7 +82,7 @@ def ranked_outcome(run: Run, qrels: Qrels, measures: Sequence[str], counts: Mapp
         raise InputError("No query has a vector: the embeddings belong to other papers, or nothing was judged.")
     scores = evaluate(run, qrels, measures)
     return Outcome(
-        {measure: bootstrap_interval(tuple(values.values())) for measure, values in scores.per_query.items()},
+        {measure: mean_interval(tuple(values.values())) for measure, values in scores.per_query.items()},
         scores.per_query,
         {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts},
     )

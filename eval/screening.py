@@ -16,7 +16,7 @@ from encoders.formats import Format
 from eval.embedder import Text
 from eval.files.archives import unpacked
 from eval.outcome import Outcome
-from eval.statistics.bootstrap import bootstrap_interval
+from eval.statistics.interval import UNIT, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,9 @@ LABELS = ("label_included", "labels", "included", "label")
 
 RECALLS = (10, 20, 50)
 """Percentages of papers read at which recall is measured."""
+
+SCALES = {"WSS@95": (-0.05, 0.95)}
+"""Of the measures that don't lie between 0 and 1."""
 
 Likeness = Literal["mean", "max"]
 """Cosine to the mean of the seeds' vectors of length one, or the largest cosine to any seed."""
@@ -157,7 +160,10 @@ def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, ra
         "reviews_with_too_few_included": len(data.reviews) - len(usable),
         **data.counts,
     }
-    cells = {measure: bootstrap_interval(tuple(values.values())) for measure, values in per_unit.items()}
+    cells = {
+        measure: mean_interval(tuple(values.values()), scale=SCALES.get(measure, UNIT))
+        for measure, values in per_unit.items()
+    }
     return Outcome(cells, per_unit, counts)
 
 

@@ -11,7 +11,7 @@ from eval.reports.groups import groups_of
 from eval.reports.per_query import query_tables, scatter_plot, shortened
 from eval.reports.plots import bars
 from eval.reports.report import Report, Row, Table
-from eval.statistics.bootstrap import Interval, bootstrap_interval
+from eval.statistics.interval import Interval, mean_interval
 
 if TYPE_CHECKING:
     from eval.reports.provenance import Provenance
@@ -36,7 +36,7 @@ def comparison_document(comparison: Comparison, provenance: Provenance, *, top: 
     Returns:
         The report.
     """
-    told = f"Means with {comparison.level:.0%} bootstrap intervals over queries."
+    told = f"Means with {comparison.level:.0%} confidence intervals over queries."
     plots = [Plot("Values", told, partial(bars, groups)) for groups in groups_of(_summary(comparison))]
     return Document(
         f"Comparison of {', '.join(comparison.values)}",
@@ -88,7 +88,7 @@ def differences_table(pairs: Sequence[Pair], level: float) -> Table:
     )
     header = ("measure", "pair", "difference", "effect", "p randomization (Holm)", "p bootstrap (Holm)", "+/-/=")
     notes = (
-        f"difference: of the means, with its {level:.0%} bootstrap interval over queries",
+        f"difference: of the means, with its {level:.0%} confidence interval over queries",
         "effect: the difference in standard deviations of the queries' differences",
         f"(Holm): corrected for all {len(pairs)} comparisons here; +/-/=: queries better, worse and the same",
     )
@@ -106,7 +106,7 @@ def _summary(comparison: Comparison) -> Report:
         Row(
             label,
             {
-                measure: bootstrap_interval(tuple(by_query.values()), level=comparison.level)
+                measure: mean_interval(tuple(by_query.values()), level=comparison.level)
                 for measure, by_query in values.items()
             },
         )

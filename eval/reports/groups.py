@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eval.reports.plots import Cell
-from eval.statistics.bootstrap import Interval
+from eval.statistics.interval import Interval
 
 if TYPE_CHECKING:
     from eval.reports.report import Report

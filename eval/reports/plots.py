@@ -8,7 +8,7 @@ from typing import Any
 
 from eval.reports.report import shown
 from eval.reports.svg import GREY, INK, LIGHT, drawn, label, style
-from eval.statistics.bootstrap import Interval
+from eval.statistics.interval import Interval
 from eval.statistics.pairs import SAME
 
 Cell = Interval | float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eval.statistics.bootstrap import Interval, bootstrap_interval
+from eval.statistics.interval import Interval, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +97,7 @@ class Report:
         rows = tuple((row.label, *(shown(row.cells.get(measure)) for measure in self.columns)) for row in self.rows)
         notes = []
         if any(isinstance(cell, Interval) for row in self.rows for cell in row.cells.values()):
-            notes.append(f"[low, high]: {self.level:.0%} bootstrap interval over {self.unit}")
+            notes.append(f"[low, high]: {self.level:.0%} confidence interval over {self.unit}")
         for row in self.rows:
             told = ", ".join(counted(count, name) for name, count in row.counts.items() if count)
             if told:
@@ -119,10 +119,7 @@ def report_of(scores: Mapping[str, Scores], *, heading: str = "mode", level: flo
     rows = tuple(
         Row(
             label,
-            {
-                measure: bootstrap_interval(tuple(values.values()), level=level)
-                for measure, values in one.per_query.items()
-            },
+            {measure: mean_interval(tuple(values.values()), level=level) for measure, values in one.per_query.items()},
             {
                 "queries": one.queries,
                 "queries_without_results": one.without_results,

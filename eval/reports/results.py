@@ -11,11 +11,13 @@ from eval.reports.document import Document, Plot
 from eval.reports.groups import by_row, groups_of
 from eval.reports.per_query import query_tables, scatter_plots
 from eval.reports.plots import Cell, bars, reliability, speed_and_quality
-from eval.statistics.bootstrap import Interval, interval_coverage
+from eval.statistics.bootstrap import interval_coverage
+from eval.statistics.interval import UNIT, Interval
 
 if TYPE_CHECKING:
     from eval.reports.provenance import Provenance
     from eval.reports.report import Report
+    from eval.statistics.interval import Scale
     from eval.statistics.pairs import Pair, Values
 
 FEWEST = 10
@@ -71,7 +73,7 @@ def results_document(
 def _bars(groups: Mapping[str, Mapping[str, Cell]], report: Report) -> Plot:
     known = [isinstance(cell, Interval) for one in groups.values() for cell in one.values()]
     where = "" if all(known) else ", where they are known,"
-    lines = f"; lines{where} are {report.level:.0%} bootstrap intervals" if any(known) else ""
+    lines = f"; lines{where} are {report.level:.0%} confidence intervals" if any(known) else ""
     return Plot("Values", f"The values of the table{lines}.", partial(bars, groups))
 
 
@@ -99,7 +101,11 @@ _HOW = (
 
 
 def _draw_reliability(values: Mapping[str, tuple[float, ...]]) -> str:
-    return reliability({label: interval_coverage(one) for label, one in values.items()})
+    return reliability({label: interval_coverage(one, scale=_scale(one)) for label, one in values.items()})
+
+
+def _scale(values: Sequence[float]) -> Scale | None:
+    return UNIT if min(values) >= 0 and max(values) <= 1 else None
 
 
 def _speed(report: Report, seconds: Mapping[str, float]) -> list[Plot]:

@@ -9,7 +9,7 @@ from eval.measures.metrics import evaluate
 from eval.outcome import Outcome
 from eval.reviewers.ranking import rank_reviewers
 from eval.reviewers.rules import Matching
-from eval.statistics.bootstrap import bootstrap_interval
+from eval.statistics.interval import mean_interval
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
 
@@ -58,7 +58,7 @@ def evaluate_reviewers(data: ReviewerSet, embedders: Sequence[Embedder], matchin
         "soft_submissions_left_out": len(data.soft.gains) - len(soft.gains),
         **data.counts,
     }
-    cells = {name: bootstrap_interval(tuple(of_each.values())) for name, of_each in values.items()}
+    cells = {name: mean_interval(tuple(of_each.values())) for name, of_each in values.items()}
     return Outcome(cells, values, counts)
 
 

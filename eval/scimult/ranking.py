@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora.errors import InputError
-from eval.statistics.bootstrap import bootstrap_interval
+from eval.statistics.interval import mean_interval
 
 if TYPE_CHECKING:
     from encoders.card import Similarity
     from eval.embedder import Vectors
-    from eval.statistics.bootstrap import Interval
+    from eval.statistics.interval import Interval
 
 BLOCK = 16 << 20
 """Scores made at a time: 64 MB of float32."""
@@ -116,8 +116,8 @@ def recall(ranking: Sequence[str], relevant: frozenset[str], cutoff: int) -> flo
 
 
 def interval_over(values: Sequence[float]) -> Interval:
-    """Return the mean with its bootstrap interval, of at least 1,000 resamples and 10,000 where that is quick."""
-    return bootstrap_interval(values, resamples=min(10_000, max(1_000, DRAWS // max(1, len(values)))))
+    """Return the mean with its interval, of at least 1,000 resamples and 10,000 where that is quick."""
+    return mean_interval(values, resamples=min(10_000, max(1_000, DRAWS // max(1, len(values)))))
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Literal
 from eval.reports.report import Report, Row
 from eval.scirepeval.protocols import TaskResult
 from eval.scirepeval.task_file import key_of
-from eval.statistics.bootstrap import Interval
+from eval.statistics.interval import Interval
 
 Group = Literal["In-Train", "Out-of-Train", "SciDocs"]
 

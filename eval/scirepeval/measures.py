@@ -1,4 +1,4 @@
-"""Measures of predictions and their intervals, by resampling the test items (Efron & Tibshirani 1993, section 13.3)."""
+"""Measures of predictions and their intervals, by resampling the test items."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from eval.statistics.bootstrap import Interval, bootstrap_statistic
+from eval.statistics.bootstrap import bootstrap_statistic, expanded_tail
+from eval.statistics.interval import Interval, mean_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,7 @@ def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray
 
     Raises:
         InputError: If a measure of class 1 is asked of other classes than 0 and 1.
+        UnavailableError: If scipy isn't installed.
     """
     import numpy as np
 
@@ -45,21 +47,20 @@ def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray
     pairs, counts = np.unique(np.column_stack((truth, predicted)), axis=0, return_counts=True)
     width = pairs.shape[1] // 2
     true, said = pairs[:, :width], pairs[:, width:]
-    right = (true == said).all(axis=1)
+    name, _, average = metric.partition("_")
+    if name == "accuracy":
+        right = np.repeat((true == said).all(axis=1), counts).astype(np.float64)
+        return mean_interval(right, level=level, resamples=RESAMPLES)
     if not several:
         classes = np.unique(pairs)
         true, said = true == classes, said == classes
-    name, _, average = metric.partition("_")
-    if name != "accuracy" and not average:
+    if not average:
         if several or not np.isin(classes, (0, 1)).all():
             raise InputError(f"{metric} is of two classes, 0 and 1; for these labels ask for {metric}_macro.")
         true, said = true[:, classes == 1], said[:, classes == 1]
     kinds = np.stack((true * said, said, true), axis=2).astype(np.float64)
 
     def measured(drawn: np.ndarray) -> np.ndarray:
-        if name == "accuracy":
-            share: np.ndarray = drawn @ right / drawn.sum(axis=1)
-            return share
         sums = np.tensordot(drawn, kinds, axes=1)
         return _averaged(name, average, sums, keep_absent=several)
 
@@ -72,7 +73,8 @@ def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray
             for start in range(0, RESAMPLES, rows)
         ]
     )
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    tail = expanded_tail(level, int(total))
+    low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(low), float(measured(counts[None, :])[0]), float(high))
 
 

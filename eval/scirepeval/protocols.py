@@ -20,7 +20,7 @@ from eval.scirepeval.few_shot import few_shot_samples
 from eval.scirepeval.labels import Labelled
 from eval.scirepeval.measures import classification_measure, regression_measure
 from eval.scirepeval.task_file import FewShot, Task, ranking_measure
-from eval.statistics.bootstrap import bootstrap_interval
+from eval.statistics.interval import mean_interval
 from eval.trec.judgments import Qrels
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
     for few_shot in task.few_shot:
         runs, stopped = _few_shot(task, few_shot, train, y_train, test, y_test, counts)
         per_unit |= runs
-        cells |= {metric: bootstrap_interval(tuple(values.values())) for metric, values in runs.items()}
+        # Runs scatter far less than their measure could: its scale would say nothing about them.
+        cells |= {metric: mean_interval(tuple(values.values()), scale=None) for metric, values in runs.items()}
         counts["probes_not_converged"] += stopped
     return TaskResult(task, Outcome(cells, per_unit, {**counts, **data.counts}), predicted.solver)
 
@@ -123,7 +124,7 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
     scores = evaluate(run, judged, [ranking_measure(metric) for metric in task.metrics])
     per_unit = dict(zip(task.metrics, scores.per_query.values(), strict=True))
     return Outcome(
-        {metric: bootstrap_interval(tuple(values.values())) for metric, values in per_unit.items()},
+        {metric: mean_interval(tuple(values.values())) for metric, values in per_unit.items()},
         per_unit,
         {
             "queries": scores.queries,

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from corpora.errors import InputError
-from eval.statistics.bootstrap import Interval, bootstrap_interval, paired_bootstrap_p
+from eval.statistics.bootstrap import paired_bootstrap_p
+from eval.statistics.interval import Interval, mean_interval
 from eval.statistics.significance import effect_size, holm, paired_differences, randomization_p
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Values = Mapping[str, Mapping[str, float]]
 """By measure, the value of each query; `Scores.per_query` and `Outcome.per_unit` are such."""
@@ -112,16 +118,28 @@ def compare_values(
     sides = [([change.baseline for change in changes], [change.run for change in changes]) for *_, changes in asked]
     randomized = [randomization_p(a, b, resamples=resamples, seed=seed) for a, b in sides]
     bootstrapped = [paired_bootstrap_p(a, b, resamples=resamples, seed=seed) for a, b in sides]
-    intervals = [
-        bootstrap_interval(paired_differences(b, a).tolist(), level=level, resamples=resamples, seed=seed)
-        for a, b in sides
-    ]
+    intervals = [_interval(paired_differences(b, a), level, resamples, seed) for a, b in sides]
     effects = [effect_size(a, b) for a, b in sides]
     tests = zip(intervals, effects, randomized, bootstrapped, holm(randomized), holm(bootstrapped), strict=True)
     return tuple(
         Pair(measure, baseline, run, tuple(sorted(changes, key=_largest_first)), *found)
         for (measure, baseline, run, changes), found in zip(asked, tests, strict=True)
     )
+
+
+def reach_of(differences: NDArray[np.float64]) -> float:
+    """Return how much one more query may differ: as much as any that was seen, either way.
+
+    Where no query differs, it may differ by 1, the whole scale of a measure. Such intervals are as wide as Student's,
+    but hold where few queries differ, too (benchmarks/coverage.py).
+    """
+    largest = float(np.abs(differences).max())
+    return largest if largest > SAME else 1.0
+
+
+def _interval(differences: NDArray[np.float64], level: float, resamples: int, seed: int) -> Interval:
+    reach = reach_of(differences)
+    return mean_interval(differences, scale=(-reach, reach), level=level, resamples=resamples, seed=seed)
 
 
 def _paired(a: Mapping[str, float], b: Mapping[str, float], baseline: str, run: str) -> tuple[Change, ...]:

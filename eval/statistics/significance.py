@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpora.errors import InputError
-from eval.statistics.bootstrap import CHUNK, ROUNDING
+from eval.statistics.bootstrap import ROUNDING
+from eval.statistics.interval import CHUNK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

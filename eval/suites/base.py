@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from eval.outcome import Outcome
 from eval.reports.provenance import data_hash
-from eval.statistics.bootstrap import Interval
+from eval.statistics.interval import Interval
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder

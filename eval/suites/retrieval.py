@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eval.outcome import Outcome
-from eval.statistics.bootstrap import bootstrap_interval
+from eval.statistics.interval import mean_interval
 from eval.suites.base import Bench, Entry
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
     data = BeirFolder(bench.data / folder)
     index = _indexed(bench, data)
     found = evaluate_queries(data.judged("test"), index, bench.encoder, Protocol((mode,)))[mode]
-    cells = {name: bootstrap_interval(tuple(values.values())) for name, values in found.scores.per_query.items()}
+    cells = {name: mean_interval(tuple(values.values())) for name, values in found.scores.per_query.items()}
     counts = {
         "queries": found.scores.queries,
         "papers": index.count(),

@@ -77,7 +77,7 @@ TIMES = "seconds of a page of ten hits, the median over some queries, one after 
 def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Index a collection (or bring its index up to date), run its judged queries and score them.
 
-    Measures are computed by trec_eval's code, with 95 % bootstrap intervals over queries.
+    Measures are computed by trec_eval's code, with 95 % confidence intervals over queries.
     """
     import orjson
     from rich.console import Console

@@ -43,7 +43,7 @@ def score(
     drop_same_id: bool,  # noqa: FBT001 - click passes flags so
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Measure TREC run files by trec_eval's code, with 95 % bootstrap intervals over queries.
+    """Measure TREC run files by trec_eval's code, with 95 % confidence intervals over queries.
 
     Every judged query counts, as 0 where a run found nothing for it; what was left out is counted and printed.
     """

@@ -55,8 +55,8 @@ def task(
 
     Files that the task file names under "embeddings" are loaded and saved; --embeddings goes before them.
 
-    Measures are printed from 0 to 1, with 95 % bootstrap intervals over queries or test papers (of few-shot means, over
-    runs), and under them the averages of the paper beside the published ones. The exit code is 1 if a task was not run.
+    Measures are printed from 0 to 1, with 95 % confidence intervals over queries or test papers (for few-shot means,
+    over runs). The averages of the paper follow, beside the published ones. The exit code is 1 if a task was not run.
     """
     from eval.scirepeval.protocols import TaskResult
     from eval.scirepeval.running import run_tasks

@@ -118,10 +118,10 @@ def _test_collection(options: Mapping[str, Any], settings: Any, split: str | Non
 
 def _report(columns: Mapping[str, Mapping[str, float]], measure: str) -> Report:
     from eval.reports.report import Report, Row
-    from eval.statistics.bootstrap import bootstrap_interval
+    from eval.statistics.interval import mean_interval
 
     rows = [
-        Row(label, {measure: bootstrap_interval(tuple(values.values()))}, {"queries": len(values)})
+        Row(label, {measure: mean_interval(tuple(values.values()))}, {"queries": len(values)})
         for label, values in columns.items()
     ]
     return Report("settings", tuple(rows))

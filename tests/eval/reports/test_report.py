@@ -6,7 +6,7 @@ from rich.console import Console
 
 from eval.measures.metrics import Scores
 from eval.reports.report import Report, Row, counted, print_report, report_of
-from eval.statistics.bootstrap import Interval, bootstrap_interval
+from eval.statistics.interval import Interval, mean_interval
 
 SCORES = {
     "lexical": Scores({"nDCG@10": {"a": 0.0, "b": 1.0, "c": 0.5}, "MAP": {"a": 0.2, "b": 0.2, "c": 0.2}}, unjudged=4),
@@ -21,12 +21,15 @@ def printed(report, *, terminal):
 
 
 def test_plain_table_is_aligned_and_tells_counts():
-    low, high = (getattr(bootstrap_interval([0.0, 1.0, 0.5]), end) for end in ("low", "high"))
+    cells = [
+        f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
+        for cell in map(mean_interval, ([0.0, 1.0, 0.5], [0.2] * 3, [0.5] * 3))
+    ]
     assert printed(report_of(SCORES), terminal=False).splitlines() == [
         "mode     nDCG@10               MAP",
-        f"lexical  0.500 [{low:.3f}, {high:.3f}]  0.200 [0.200, 0.200]",
-        "hybrid   0.500 [0.500, 0.500]  -",
-        "[low, high]: 95% bootstrap interval over queries",
+        f"lexical  {cells[0]}  {cells[1]}",
+        f"hybrid   {cells[2]}  -",
+        "[low, high]: 95% confidence interval over queries",
         "lexical: 3 queries, 4 queries unjudged",
         "hybrid: 3 queries, 1 query without results",
     ]
@@ -55,7 +58,7 @@ def test_plain_lines_are_never_wrapped_or_read_as_markup():
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_dict_is_json_in_full_precision(level):
     got = json.loads(json.dumps(report_of(SCORES, heading="run", level=level).as_dict()))
-    interval = bootstrap_interval([0.0, 1.0, 0.5], level=level)
+    interval = mean_interval([0.0, 1.0, 0.5], level=level)
     assert got["level"] == level
     assert [row["run"] for row in got["rows"]] == ["lexical", "hybrid"]
     assert Interval(**got["rows"][0]["measures"]["nDCG@10"]) == interval

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from eval.scimult.ranking import closeness, interval_over, recall, score_blocks, top
+from eval.statistics.interval import mean_interval
 
 SMALL = st.integers(-2, 2).map(float)  # few values, so that ties abound and products are exact
 
@@ -42,13 +43,16 @@ def test_top_is_the_sorted_beginning_with_ties_in_order(scores, depth):
     assert top(np.array(scores, np.float32), depth).tolist() == wanted
 
 
-def test_recall_and_intervals():
+def test_recall_and_intervals(monkeypatch):
     assert recall(["a", "b", "c"], frozenset("ac"), 2) == 0.5
     assert recall(["a"], frozenset("axy"), 20) == pytest.approx(1 / 3)
     assert recall((), frozenset("a"), 20) == 0
-    found = interval_over([0.0, 1.0] * 500_000)
-    assert found.mean == 0.5
-    assert found.low == pytest.approx(0.5 - 1.96 * 0.5 / 1000, abs=1e-4)
+    values = [0.0, 1.0] * 2_000
+    assert interval_over(values[:50]) == mean_interval(values[:50], resamples=10_000)
+    monkeypatch.setattr("eval.scimult.ranking.DRAWS", 5_000_000)
+    assert interval_over(values) == mean_interval(values, resamples=1_250), "many values are drawn less often"
+    monkeypatch.setattr("eval.scimult.ranking.DRAWS", 1)
+    assert interval_over(values) == mean_interval(values, resamples=1_000), "but often enough"
 
 
 def test_vectors_of_different_lengths_are_refused():

@@ -7,7 +7,7 @@ import pytest
 from eval.outcome import Outcome
 from eval.scirepeval.average import GROUPS, PUBLISHED, average, leaderboard, task_table
 from eval.scirepeval.protocols import TaskResult
-from eval.statistics.bootstrap import Interval
+from eval.statistics.interval import Interval
 from tests.eval.scirepeval.worlds import a_task
 
 

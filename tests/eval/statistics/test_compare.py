@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from eval.reports.comparison import comparison_tables
-from eval.statistics.bootstrap import bootstrap_interval, paired_bootstrap_p
+from eval.statistics.bootstrap import paired_bootstrap_p
 from eval.statistics.compare import compare_runs
+from eval.statistics.interval import mean_interval
 from eval.statistics.pairs import compare_values
 from eval.statistics.significance import holm, randomization_p
 from eval.trec.judgments import Qrels
@@ -93,9 +94,21 @@ def test_three_runs_and_two_measures_are_corrected_together():
         a, b = (list(values[name][pair.measure].values()) for name in (pair.baseline, pair.run))
         assert pair.p_randomization == randomization_p(a, b, resamples=500)
         assert pair.p_bootstrap == paired_bootstrap_p(a, b, resamples=500)
-        assert pair.difference == bootstrap_interval([y - x for x, y in zip(a, b, strict=True)], resamples=500)
+        differences = [y - x for x, y in zip(a, b, strict=True)]
+        reach = max(map(abs, differences))
+        assert pair.difference == mean_interval(differences, scale=(-reach, reach), resamples=500)
     assert [p.p_randomization_holm for p in pairs] == list(holm([p.p_randomization for p in pairs]))
     assert [p.p_bootstrap_holm for p in pairs] == list(holm([p.p_bootstrap for p in pairs]))
+
+
+def test_equal_runs_may_differ_on_the_next_query():
+    same = {"m": {str(query): 0.25 for query in range(10)}}
+    (pair,) = compare_values({"a": same, "b": same}, resamples=20_000)
+    # The weight of one query beside ten is beta(1, 10), whose quantile at .975 is .308.
+    assert (pair.difference.low, pair.difference.high) == pytest.approx((-0.308, 0.308), abs=0.01)
+    nearly = {"m": {query: value + 1e-12 for query, value in same["m"].items()}}
+    (pair,) = compare_values({"a": same, "b": nearly}, resamples=20_000)
+    assert pair.difference.high == pytest.approx(0.308, abs=0.01), "rounding is no difference"
 
 
 scores = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=8)
@@ -107,6 +120,7 @@ def test_swapping_the_runs_turns_the_signs_and_nothing_else(rows):
     a, b = ({"m": {str(i): row[side] for i, row in enumerate(rows)}} for side in (0, 1))
     (there,), (back,) = (compare_values(both, resamples=100) for both in ({"a": a, "b": b}, {"b": b, "a": a}))
     assert there.difference.mean == -back.difference.mean
+    assert (there.difference.low, there.difference.high) == pytest.approx((-back.difference.high, -back.difference.low))
     assert there.p_randomization == back.p_randomization
     assert 0 < there.p_randomization <= 1
     assert 0 < there.p_bootstrap <= 1

@@ -15,7 +15,7 @@ from encoders.encoder import load_encoder
 from encoders.formats import Format
 from eval.embedder import by_encoder
 from eval.outcome import Outcome
-from eval.statistics.bootstrap import Interval
+from eval.statistics.interval import Interval
 from eval.suites.base import WORDS, Bench, Entry, run_suite
 from eval.suites.labels import labelled_entries
 from eval.suites.registry import SUITES
