@@ -24,10 +24,10 @@ from encoders.tokenizer import load_tokenizer, well_formed
 MAX_TOKENS = 32
 """Of an instruction, special tokens included (the papers' code)."""
 
-_SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
+SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
 _TOPIC = "Find a pair of papers that one paper shares similar scientific topic classes with the other paper."
 
-_FACTORS = {Format.CLF: _TOPIC, Format.PRX: _SEMANTIC, Format.QRY: _SEMANTIC}
+_FACTORS = {Format.CLF: _TOPIC, Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
 """UniPR table 1. Both sides of a search read the same instruction, so papers read that of search, too; the third
 factor, citation, is proximity by another measure, and none was trained for regression."""
 

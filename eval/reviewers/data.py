@@ -26,6 +26,7 @@ class ReviewerSet:
         soft: Judgments that take the second best too.
         papers: Texts of submissions and of reviewers' papers; empty where the data set came without any.
         counts: What reading left out.
+        name: Of a data set in CoF's layout, such as `KDD`; its instructions are chosen by it.
     """
 
     profiles: Mapping[str, tuple[str, ...]]
@@ -33,6 +34,7 @@ class ReviewerSet:
     soft: Qrels
     papers: Mapping[str, Text] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    name: str = ""
 
     def texts(self) -> list[Text]:
         """Return what is to be embedded; texts are empty where the data set has none, for vectors found by id."""
@@ -98,6 +100,7 @@ def _read_cof(folder: Path, name: str) -> ReviewerSet:
         soft,
         papers,
         {"submissions_without_judgments": len(empty | empty_soft), "repeated_papers": repeated},
+        name,
     )
 
 

@@ -138,7 +138,7 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
     predictions: list[Expertise] = []
     for profiles in data.draws:
         predicted: dict[str, dict[str, float]] = {reviewer: {} for reviewer in data.expertise}
-        run = rank_reviewers([vectors], profiles, wanted, matching or openreview()).run
+        run = rank_reviewers({"proximity": vectors}, profiles, wanted, matching or openreview()).run
         for paper, ranking in run.rankings.items():
             for reviewer, score in ranking:
                 predicted[reviewer][paper] = score

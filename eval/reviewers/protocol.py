@@ -14,16 +14,17 @@ from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from encoders.formats import Format
-    from eval.embedder import Embedder, Vectors
+    from eval.embedder import Text, Vectors
     from eval.reviewers.data import ReviewerSet
 
 MEASURES = ("P@5", "P@10")
 
 
-def evaluate_reviewers(data: ReviewerSet, embedders: Sequence[Embedder], matching: Matching) -> Outcome:
+def evaluate_reviewers(
+    data: ReviewerSet, embedders: Mapping[str, Callable[[Sequence[Text]], Vectors]], matching: Matching
+) -> Outcome:
     """Rank each submission's judged reviewers, and measure P@5 and P@10, soft and hard.
 
     By SciRepEval's rules one run is made, of the reviewers judged for the submissions of the hard set, and measured on
@@ -31,16 +32,17 @@ def evaluate_reviewers(data: ReviewerSet, embedders: Sequence[Embedder], matchin
 
     Args:
         data: Submissions and reviewers.
-        embedders: One for each of the matching's factors, or one for all.
+        embedders: What makes the vectors of each of the matching's factors.
         matching: A paper's rules.
 
     Returns:
         Each measure with its interval over submissions.
 
     Raises:
-        InputError: If no submission or no reviewer's paper has a vector.
+        InputError: If no submission or no reviewer's paper has a vector, or the embedders are of other factors.
     """
-    vectors = _embedded(data, embedders, matching.factors)
+    texts = data.texts()
+    vectors = {factor: embed(texts) for factor, embed in embedders.items()}
     hard, soft, candidates = data.hard, data.soft, _both(data.hard, data.soft)
     if matching.candidates == "hard":
         candidates = {submission: set(judged) for submission, judged in hard.gains.items()}
@@ -75,17 +77,3 @@ def _only_judged(run: Run, qrels: Qrels) -> Run:
         for name, judged in qrels.gains.items()
     }
     return Run(run.tag, judged_only)
-
-
-def _embedded(data: ReviewerSet, embedders: Sequence[Embedder], factors: Mapping[str, Format]) -> list[Vectors]:
-    if len(embedders) not in {1, len(factors)}:
-        raise InputError(f"Give vectors of each factor ({', '.join(factors)}) or one kind for all of them.")
-    texts = data.texts()
-    made: dict[tuple[int, Format], Vectors] = {}
-    vectors = []
-    for number, task_format in enumerate(factors.values()):
-        which = number % len(embedders)
-        if (which, task_format) not in made:
-            made[which, task_format] = embedders[which](texts, task_format)
-        vectors.append(made[which, task_format])
-    return vectors

@@ -35,7 +35,7 @@ class Ranked:
 
 
 def rank_reviewers(
-    vectors: Sequence[Vectors],
+    vectors: Mapping[str, Vectors],
     profiles: Mapping[str, Sequence[str]],
     candidates: Mapping[str, Collection[str]],
     matching: Matching = _SCIREPEVAL,
@@ -46,7 +46,7 @@ def rank_reviewers(
     scores what the matching says), and for a submission without a vector nobody is; all are counted.
 
     Args:
-        vectors: Of submissions and reviewers' papers; one for each of the matching's factors, or one for all.
+        vectors: Of submissions and reviewers' papers, by factor of the matching.
         profiles: Reviewer to the ids of their papers.
         candidates: Submission to the reviewers to rank for it, the judged ones.
         matching: How; SciRepEval's if not given.
@@ -55,11 +55,11 @@ def rank_reviewers(
         The run, and what was left out.
 
     Raises:
-        InputError: If no reviewer's paper has a vector, or the number of vectors fits no factors.
+        InputError: If no reviewer's paper has a vector, or the vectors are of other factors.
     """
-    if len(vectors) not in {1, len(matching.factors)}:
-        raise InputError(f"Give vectors of each factor ({', '.join(matching.factors)}) or one kind for all of them.")
-    factors = list(vectors) * (len(matching.factors) // len(vectors))
+    if set(vectors) != set(matching.factors):
+        raise InputError(f"Give vectors of each factor: {', '.join(matching.factors)}.")
+    factors = [vectors[name] for name in matching.factors]
     wanted = dict.fromkeys(paper for papers in profiles.values() for paper in papers)
     known = [paper for paper in wanted if all(paper in factor.rows for factor in factors)]
     column = {paper: number for number, paper in enumerate(known)}
@@ -76,7 +76,8 @@ def rank_reviewers(
         rankings[submission] = []
         if all(submission in factor.rows for factor in factors):
             rows = (_space(factor, [submission], cosine=matching.cosine)[0] for factor in factors)
-            similarities = np.stack([space @ row for space, row in zip(spaces, rows, strict=True)])
+            named = zip(matching.factors, spaces, rows, strict=True)
+            similarities = {name: space @ row for name, space, row in named}
             rankings[submission] = _of_candidates(matching, matching.score(similarities, columns), judged)
     judged_anywhere = set().union(*candidates.values())
     counts = {

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from corpora.errors import InputError
-from encoders.formats import Format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,8 +18,11 @@ if TYPE_CHECKING:
 Profiles = Mapping[str, "NDArray[np.int64]"]
 """Reviewer to the columns of their papers, one or more."""
 
-Score = Callable[["NDArray[np.float64]", Profiles], Mapping[str, float]]
-"""Similarities (factors, papers) of one submission, and all reviewers' papers, to a score of each reviewer."""
+Similarities = Mapping[str, "NDArray[np.float64]"]
+"""Of one submission to all papers of reviewers, by factor."""
+
+Score = Callable[[Similarities, Profiles], Mapping[str, float]]
+"""Similarities, and which papers are whose, to a score of each reviewer."""
 
 TOP = 3
 """Papers of a reviewer that count in SciRepEval, CoF and UniPR."""
@@ -31,7 +33,7 @@ class Matching:
     """A paper's way to match reviewers.
 
     Attributes:
-        factors: Name of each factor of relevance, and the format of the vectors that stand for it.
+        factors: Names of the factors of relevance, each with vectors of its own.
         cosine: Whether similarity is the cosine and not the dot product.
         score: From similarities to scores.
         unmatched: Score of a judged reviewer whom `score` gives none; if None, such a reviewer isn't ranked.
@@ -39,11 +41,17 @@ class Matching:
             (SciRepEval's code), or each set's own.
     """
 
-    factors: Mapping[str, Format]
+    factors: tuple[str, ...]
     cosine: bool
     score: Score
     unmatched: float | None = None
     candidates: Literal["hard", "own"] = "own"
+
+    def only(self, factors: Collection[str]) -> Matching:
+        """Return the same way with fewer factors, or raise `InputError` if it doesn't know one, or none is left."""
+        if not factors or set(factors) - set(self.factors):
+            raise InputError(f"Give vectors of one or more of the factors {', '.join(self.factors)}.")
+        return replace(self, factors=tuple(factor for factor in self.factors if factor in factors))
 
 
 def mean_of_top(similarities: NDArray[np.float64]) -> float:
@@ -52,21 +60,23 @@ def mean_of_top(similarities: NDArray[np.float64]) -> float:
 
 
 def by_aggregate(
-    aggregate: Callable[[NDArray[np.float64]], float], similarities: NDArray[np.float64], profiles: Profiles
+    aggregate: Callable[[NDArray[np.float64]], float], similarities: Similarities, profiles: Profiles
 ) -> dict[str, float]:
-    """Score reviewers by one number taken over the similarities of all their papers, of the first factor alone."""
-    return {reviewer: aggregate(similarities[0, columns]) for reviewer, columns in profiles.items()}
+    """Score reviewers by one number taken over the similarities of all their papers, by the only factor."""
+    (similarity,) = similarities.values()
+    return {reviewer: aggregate(similarity[columns]) for reviewer, columns in profiles.items()}
 
 
-def chain_of_factors(similarities: NDArray[np.float64], profiles: Profiles) -> dict[str, float]:
+def chain_of_factors(similarities: Similarities, profiles: Profiles) -> dict[str, float]:
     """Score reviewers as the code of Chain-of-Factors does (Zhang et al., WWW 2025).
 
     Of all n papers of reviewers, the n // 50 of largest semantic similarity are kept, and of those the n // 100 of
     largest similarity by citation. A kept paper scores the sum of its three factors, a reviewer the sum of the three
-    best divided by three always: papers that lack or were not kept count 0.
+    best divided by three always: papers that lack or were not kept count 0. A factor that isn't given neither keeps
+    nor adds anything.
 
     Args:
-        similarities: Of semantic, topic and citation, in this order.
+        similarities: Of semantic, topic and citation, or of fewer.
         profiles: All reviewers.
 
     Returns:
@@ -75,30 +85,28 @@ def chain_of_factors(similarities: NDArray[np.float64], profiles: Profiles) -> d
     Raises:
         InputError: If there are so few papers that none would be kept.
     """
-    semantic, _, citation = similarities
-    count = len(semantic)
+    total = np.sum(list(similarities.values()), axis=0)
+    count = len(total)
     if count < 100:
         raise InputError(
             f"The chain of factors keeps a hundredth of the reviewers' papers, and of {count} that is none: "
             "use a larger data set or another protocol."
         )
-    first = np.argsort(-semantic, kind="stable")[: count // 50]
-    kept = first[np.argsort(-citation[first], kind="stable")][: count // 100]
-    total = np.full(count, -np.inf)
-    total[kept] = similarities[:, kept].sum(axis=0)
-    scores = {}
-    for reviewer, columns in profiles.items():
-        own = np.sort(total[np.unique(columns)])[-TOP:]
-        scores[reviewer] = float(own[np.isfinite(own)].sum()) / TOP
-    return scores
+    kept = np.arange(count)
+    for factor, part in (("semantic", 50), ("citation", 100)):
+        if factor in similarities:
+            kept = kept[np.argsort(-similarities[factor][kept], kind="stable")][: count // part]
+    own = {reviewer: total[np.intersect1d(columns, kept)] for reviewer, columns in profiles.items()}
+    return {reviewer: float(np.sort(best)[-TOP:].sum()) / TOP for reviewer, best in own.items()}
 
 
-def reciprocal_ranks(similarities: NDArray[np.float64], profiles: Profiles) -> dict[str, float]:
+def reciprocal_ranks(similarities: Similarities, profiles: Profiles) -> dict[str, float]:
     """Score reviewers by the sum of 1 / rank over factors (UniPR, section 3.3, equation 10).
 
     The rank is among all reviewers, by the mean of the top three of the factor; equal ones share the best rank.
     """
-    by_factor = np.array([[mean_of_top(row[columns]) for columns in profiles.values()] for row in similarities])
+    rows = similarities.values()
+    by_factor = np.array([[mean_of_top(row[columns]) for columns in profiles.values()] for row in rows])
     better = [np.searchsorted(np.sort(-row), -row, side="left") for row in by_factor]
     scores = (1 / (1 + np.array(better, dtype=np.float64))).sum(axis=0)
     return dict(zip(profiles, scores.tolist(), strict=True))
@@ -125,16 +133,13 @@ def openreview(aggregate: str = "max") -> Matching:
         score = lambda row: float(np.percentile(row, int(percentile[1])))  # noqa: E731
     else:
         raise InputError(f"There is no aggregate {aggregate!r}; give max, average or a percentile such as p75.")
-    return Matching({"proximity": Format.PRX}, cosine=True, score=partial(by_aggregate, score))
+    return Matching(("proximity",), cosine=True, score=partial(by_aggregate, score))
 
 
-_FACTORS = {"semantic": Format.PRX, "topic": Format.CLF, "citation": Format.PRX}
-"""Vectors of a topic are those for classification, as in UniPR's choice of baselines (section 4.1.2)."""
+_FACTORS = ("semantic", "topic", "citation")
 
 MATCHINGS: Mapping[str, Matching] = {
-    "scirepeval": Matching(
-        {"proximity": Format.PRX}, cosine=True, score=partial(by_aggregate, mean_of_top), candidates="hard"
-    ),
+    "scirepeval": Matching(("proximity",), cosine=True, score=partial(by_aggregate, mean_of_top), candidates="hard"),
     "cof": Matching(_FACTORS, cosine=False, score=chain_of_factors, unmatched=0.0),
     "unipr": Matching(_FACTORS, cosine=False, score=reciprocal_ranks),
     "openreview": openreview(),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from encoders.formats import Format
 from eval.outcome import Outcome
 from eval.reviewers import MATCHINGS
 from eval.reviewers.data import ReviewerSet
@@ -36,7 +37,8 @@ def evaluate_matching(task: Task, folder: Path | None, embed: Embedder, separato
         InputError: If a table is missing or damaged, or nothing in them has a vector.
         UnavailableError: If the hub is needed and isn't there.
     """
-    return evaluate_reviewers(read_matching(task, folder, separator), [embed], MATCHINGS["scirepeval"])
+    data = read_matching(task, folder, separator)
+    return evaluate_reviewers(data, {"proximity": lambda texts: embed(texts, Format.PRX)}, MATCHINGS["scirepeval"])
 
 
 def read_matching(task: Task, folder: Path | None, separator: str) -> ReviewerSet:

@@ -8,7 +8,8 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.commands.eval.sources import Source, output_options, show, vector_options, vector_source
+from ses.commands.eval.factors import Factor, find_factors
+from ses.commands.eval.sources import output_options, show, vector_options, vector_source
 
 PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
 
@@ -35,8 +36,16 @@ _aggregate = click.option(
     "--embeddings",
     multiple=True,
     metavar="[FACTOR=]FILE",
-    help="Take vectors from a file, by id, and use no model; cof and unipr take one file for all factors or three: "
-    "semantic=, topic= and citation=.",
+    help="Take vectors from a file, by id, and not from a model; for cof and unipr by factor: semantic=FILE, "
+    "topic=FILE and citation=FILE.",
+)
+@click.option(
+    "--factor",
+    "named",
+    multiple=True,
+    metavar="FACTOR[=FORMAT]",
+    help="Of cof and unipr: the format of the model's vectors that stands for a factor, such as topic=clf, or a factor "
+    "alone for UniPR's own instruction. Factors that aren't named are left out.",
 )
 @output_options
 def reviewers(
@@ -44,12 +53,16 @@ def reviewers(
     protocol: str,
     aggregate: str,
     embeddings: tuple[str, ...],
+    named: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Match papers with reviewers: P@5 and P@10 with soft and hard judgments.
 
     A reviewer's score is the mean of the three papers most like the submission (scirepeval), three such papers after
     a chain of factors (cof), reciprocal ranks by factor (unipr), or the likest paper (openreview).
+
+    cof and unipr compare papers by three factors: semantic, topic and citation. A checkpoint of UniPR has an
+    instruction for each. Of other models say what stands for which factor, with --factor or --embeddings.
     """
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers
@@ -61,9 +74,19 @@ def reviewers(
     read = read_reviewers(data)
     if not embeddings and not read.papers:
         raise InputError(f"{data} has no texts: put metadata.jsonl there, or name vectors with --embeddings.")
-    sources = _sources(embeddings, tuple(matching.factors), options)
-    outcome = evaluate_reviewers(read, [source.embed for source in sources], matching)
-    show({protocol: outcome}, sources, {"data": data, "protocol": protocol}, "protocol", options)
+    if len(matching.factors) == 1:
+        if named:
+            raise InputError("--factor is for --protocol cof and unipr: leave it out, or add one of those.")
+        source = vector_source({**options, "embeddings": embeddings})
+        factors = {matching.factors[0]: Factor(source, source.told)}
+        about: dict[str, Any] = {"data": data, "protocol": protocol}
+    else:
+        factors = find_factors(matching, read.name, embeddings, named, options)
+        about = {"data": data, "protocol": protocol, "factors": {name: one.told for name, one in factors.items()}}
+    embedders = {name: one.embed for name, one in factors.items()}
+    outcome = evaluate_reviewers(read, embedders, matching.only(factors))
+    fewer = "" if len(factors) == len(matching.factors) else f", only {' and '.join(factors)}"
+    show({f"{protocol}{fewer}": outcome}, [one.source for one in factors.values()], about, "protocol", options)
 
 
 @click.command("gold-standard")
@@ -90,15 +113,3 @@ def gold_standard(
     source = vector_source(options)
     outcomes = {source.name: evaluate_gold_standard(read, source.embed, matching)}
     show(outcomes, [source], {"data": data}, "vectors", options)
-
-
-def _sources(embeddings: tuple[str, ...], factors: tuple[str, ...], options: dict[str, Any]) -> list[Source]:
-    """Return what makes vectors, one for all factors or one each in their order."""
-    parts = [(text, *text.partition("=")[::2]) for text in embeddings]
-    plain = [text for text, factor, file in parts if factor not in factors or not file]
-    named = {factor: file for _, factor, file in parts if factor in factors and file}
-    if len(plain) + len(named) < len(parts) or len(plain) > 1 or (named and (plain or len(named) < len(factors))):
-        raise InputError(f"Give --embeddings once, or once for each factor: {', '.join(f'{f}=FILE' for f in factors)}.")
-    if named:
-        return [vector_source({**options, "embeddings": [named[factor]]}) for factor in factors]
-    return [vector_source({**options, "embeddings": plain})]

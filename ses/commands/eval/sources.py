@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ from ses.options import model_options
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard, Similarity
+    from encoders.model import Model
     from eval.embedder import Embedder, Text, Vectors
     from eval.outcome import Outcome
     from eval.reports.report import Report
@@ -90,12 +91,11 @@ def vector_source(options: Mapping[str, Any]) -> Source:
             nothing would come from.
         UnavailableError: If the model isn't there.
     """
-    from encoders.encoder import Encoder
     from encoders.registry import DEFAULT_MODEL, find_model
-    from eval.embedder import by_encoder, by_file, by_format
+    from eval.embedder import by_file, by_format
     from eval.reports.registry import check_report
     from ses.settings import load_settings
-    from ses.wiring import make_encoder, settings_of
+    from ses.wiring import settings_of
 
     if options.get("report_file"):
         check_report(options["report_file"])
@@ -107,8 +107,27 @@ def vector_source(options: Mapping[str, Any]) -> Source:
             raise InputError("With --embeddings FILE for all formats no model is needed: leave --model out.")
         default = embedders.pop(None)
         return Source(by_format({name: one for name, one in embedders.items() if name}, default), named)
+    made = model_source(find_model(load_settings(**settings_of(options)).model or DEFAULT_MODEL), options)
+    by_name = {name: one for name, one in embedders.items() if name}
+    return replace(made, embed=by_format(by_name, made.embed), files=named)
+
+
+def model_source(model: Model, options: Mapping[str, Any]) -> Source:
+    """Return a model as a source of vectors; it is loaded when the first are asked for.
+
+    Args:
+        model: The model.
+        options: Of the command, with those of models among them.
+
+    Returns:
+        The source.
+    """
+    from encoders.encoder import Encoder
+    from eval.embedder import by_encoder
+    from ses.settings import load_settings
+    from ses.wiring import make_encoder, settings_of
+
     settings = load_settings(**settings_of(options))
-    model = find_model(settings.model or DEFAULT_MODEL)
     encoder = functools.cache(functools.partial(make_encoder, settings, model))
 
     def encode(texts: Sequence[Text], task_format: Format) -> Vectors:
@@ -118,8 +137,7 @@ def vector_source(options: Mapping[str, Any]) -> Source:
         made = encoder()
         return made.runtime if isinstance(made, Encoder) else settings.runtime or ""
 
-    by_name = {name: one for name, one in embedders.items() if name}
-    return Source(by_format(by_name, encode), named, model.card, runtime)
+    return Source(encode, {}, model.card, runtime)
 
 
 def show(
@@ -134,14 +152,14 @@ def show(
     Args:
         outcomes: By the label of their rows.
         sources: Of the vectors.
-        about: What else to tell; values that are paths are of data.
+        about: What else to tell; values that are paths are of data, and `factors` has what stands for each of them.
         heading: What the labels are.
         options: Of the command, with those of `output_options` among them.
     """
     import orjson
     from rich.console import Console
 
-    from eval.reports.report import Report, print_report
+    from eval.reports.report import Report, print_line, print_report
 
     report = Report(heading, tuple(outcome.row(label) for label, outcome in outcomes.items()), unit="what was measured")
     if options["report_file"]:
@@ -151,7 +169,10 @@ def show(
         told = {**told_of(sources, about), **report.as_dict(), "per_unit": units}
         click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         return
-    print_report(report, Console())
+    console = Console()
+    print_report(report, console)
+    for name, told in about.get("factors", {}).items():
+        print_line(f"{name}: {_sentence(told)}", console)
 
 
 def told_of(sources: Sequence[Source], about: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,11 +194,21 @@ def write_table(
         data=dict.fromkeys([*data, *(path for source in sources for path in source.files.values())]),
         cards=[source.card for source in sources if source.card],
         runtime=", ".join(dict.fromkeys(filter(None, (source.runtime() for source in sources)))),
-        settings={name: str(value) for name, value in about.items() if value and not isinstance(value, Path)},
+        settings=_settings(about),
     )
     values = {label: outcome.per_unit for label, outcome in outcomes.items() if outcome.per_unit}
     title = f"{_command()} on {', '.join(path.name for path in data) or 'the hub'}"
     write_report(results_document(title, report, provenance, values=values), file)
+
+
+def _settings(about: Mapping[str, Any]) -> dict[str, str]:
+    factors = {f"factor {name}": _sentence(told) for name, told in about.get("factors", {}).items()}
+    rest = {name: value for name, value in about.items() if name != "factors"}
+    return {name: str(value) for name, value in rest.items() if value and not isinstance(value, Path)} | factors
+
+
+def _sentence(told: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in told.items())
 
 
 def _command() -> str:

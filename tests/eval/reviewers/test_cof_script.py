@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from encoders.formats import Format
 from eval.reviewers import MATCHINGS
 from eval.reviewers.data import read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers
@@ -47,9 +50,10 @@ def draw(folder):
 def test_soft_and_hard_are_as_the_script_measures_them(tmp_path):
     vectors = draw(tmp_path / "data")
     data = read_reviewers(tmp_path / "data")
-    outcome = evaluate_reviewers(data, [embedder(vectors[factor]) for factor in FACTORS], MATCHINGS["cof"])
+    embedders = {factor: partial(embedder(vectors[factor]), task_format=Format.PRX) for factor in FACTORS}
+    outcome = evaluate_reviewers(data, embedders, MATCHINGS["cof"])
     assert {name: cell.mean for name, cell in outcome.cells.items()} == pytest.approx(SCRIPT, abs=1e-6)
     assert outcome.counts["submissions_without_judgments"] == 1
     # SciRepEval's rules know the hard set's submissions only; here the soft set has no others.
-    outcome = evaluate_reviewers(data, [embedder(vectors["semantic"])], MATCHINGS["scirepeval"])
+    outcome = evaluate_reviewers(data, {"proximity": embedders["semantic"]}, MATCHINGS["scirepeval"])
     assert len(outcome.per_unit["soft P@5"]) == len(data.soft.gains)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -34,13 +35,13 @@ SPACE = vectors(s=[2, 0], a=[3, 0], b=[0, 5], c=[3, 4], d=[-1, 0])
 
 def test_scirepeval_means_the_three_nearest_or_fewer():
     profiles = {"four": ["a", "b", "c", "d"], "two": ["a", "c"], "one": ["b"], "none": [], "other": ["a"]}
-    ranked = rank_reviewers([SPACE], profiles, {"s": ["four", "two", "one", "none", "unknown"]})
+    ranked = rank_reviewers({"proximity": SPACE}, profiles, {"s": ["four", "two", "one", "none", "unknown"]})
     assert scores(ranked) == {"two": 0.8, "four": 1.6 / 3, "one": 0.0}
     assert ranked.counts["reviewers_without_papers"] == 2
 
 
 def test_what_has_no_vector_is_left_out_and_counted():
-    ranked = rank_reviewers([SPACE], {"r": ["a", "gone"], "q": ["lost"]}, {"s": ["r", "q"], "t": ["r"]})
+    ranked = rank_reviewers({"proximity": SPACE}, {"r": ["a", "gone"], "q": ["lost"]}, {"s": ["r", "q"], "t": ["r"]})
     assert scores(ranked) == {"r": 1.0}
     assert list(ranked.run.rankings["t"]) == []
     assert ranked.counts == {
@@ -51,13 +52,13 @@ def test_what_has_no_vector_is_left_out_and_counted():
         "reviewers_without_papers": 1,
     }
     with pytest.raises(InputError, match="No paper of any reviewer has a vector"):
-        rank_reviewers([SPACE], {"r": ["gone"]}, {"s": ["r"]})
+        rank_reviewers({"proximity": SPACE}, {"r": ["gone"]}, {"s": ["r"]})
 
 
 @pytest.mark.parametrize(("aggregate", "expected"), [("max", 1.0), ("average", 0.2), ("p50", 0.0), ("p75", 0.5)])
 def test_openreview_aggregates_all_papers(aggregate, expected):
     rows = vectors(s=[1, 0], a=[1, 0], b=[0, 1], c=[0, 1], d=[0.5, 0.75**0.5], e=[-0.5, 0.75**0.5])
-    ranked = rank_reviewers([rows], {"r": ["a", "b", "c", "d", "e"]}, {"s": ["r"]}, openreview(aggregate))
+    ranked = rank_reviewers({"proximity": rows}, {"r": ["a", "b", "c", "d", "e"]}, {"s": ["r"]}, openreview(aggregate))
     assert scores(ranked) == {"r": expected}
 
 
@@ -73,14 +74,19 @@ def test_cof_keeps_by_meaning_then_by_citation_and_divides_by_three():
     citation[[1, 3, 200]] = [7, 6, 99]
     topic[[0, 1, 3]] = [50, 1, 10]
     profiles = {"x": np.array([0, 1, 1]), "y": np.array([1, 3, 5]), "z": np.array([200])}
-    found = chain_of_factors(np.stack([semantic, topic, citation]), profiles)
-    assert found == pytest.approx({"x": 12 / 3, "y": (12 + 18) / 3, "z": 0})
+    factors = {"semantic": semantic, "topic": topic, "citation": citation}
+    assert chain_of_factors(factors, profiles) == pytest.approx({"x": 12 / 3, "y": (12 + 18) / 3, "z": 0})
+    # Without citation all five stay, and it adds nothing; without meaning the two of 250 most cited stay.
+    fewer = chain_of_factors({"semantic": semantic, "topic": topic}, profiles)
+    assert fewer == pytest.approx({"x": (55 + 5) / 3, "y": (5 + 12) / 3, "z": 0})
+    fewer = chain_of_factors({"topic": topic, "citation": citation}, profiles)
+    assert fewer == pytest.approx({"x": 8 / 3, "y": 8 / 3, "z": 99 / 3})
 
 
 @pytest.mark.parametrize("count", [1, 49, 99])
 def test_cof_says_that_so_few_papers_leave_none(count):
     with pytest.raises(InputError, match=f"of {count} that is none"):
-        chain_of_factors(np.ones((3, count)), {"r": np.array([0])})
+        chain_of_factors(dict.fromkeys(MATCHINGS["cof"].factors, np.ones(count)), {"r": np.array([0])})
 
 
 def test_cof_takes_dot_products_and_gives_unkept_reviewers_zero():
@@ -88,7 +94,8 @@ def test_cof_takes_dot_products_and_gives_unkept_reviewers_zero():
     matrix = rng.normal(size=(201, 4)).astype(np.float32)
     space = Vectors({str(n): n for n in range(201)}, matrix)
     profiles = {f"r{n}": [str(n)] for n in range(200)}
-    ranked = rank_reviewers([space], profiles, {"200": [*profiles, "unknown"]}, MATCHINGS["cof"])
+    factors = dict.fromkeys(MATCHINGS["cof"].factors, space)
+    ranked = rank_reviewers(factors, profiles, {"200": [*profiles, "unknown"]}, MATCHINGS["cof"])
     dots = matrix[:200].astype(float) @ matrix[200].astype(float)
     two_best = np.argsort(-dots)[:2]  # the first filter keeps 4, the second 2 of them, by the same vectors
     positive = {f"r{n}": pytest.approx(3 * dots[n] / 3, rel=1e-6) for n in two_best}
@@ -102,16 +109,28 @@ def test_unipr_adds_reciprocal_ranks_among_all_reviewers():
     # Means of the top three: semantic a 3, b 2, c 2; topic a 0, b 1, c 5; citation all the same.
     profiles = {"a": np.array([0, 1, 2, 3]), "b": np.array([4]), "c": np.array([5, 5])}
     rows = np.array([[4, 3, 2, -9, 2, 2], [0, 0, 0, -1, 1, 5], [1, 1, 1, 1, 1, 1]], float)
-    assert reciprocal_ranks(rows, profiles) == pytest.approx({"a": 1 + 1 / 3 + 1, "b": 1 / 2 + 1 / 2 + 1, "c": 2.5})
+    by_factor = dict(zip(MATCHINGS["unipr"].factors, rows, strict=True))
+    assert reciprocal_ranks(by_factor, profiles) == pytest.approx(
+        {"a": 1 + 1 / 3 + 1, "b": 1 / 2 + 1 / 2 + 1, "c": 2.5}
+    )
     space = vectors(s=[1], p=[3], q=[2], r=[1])
     # Unjudged reviewers take ranks too.
-    ranked = rank_reviewers([space], {"x": ["p"], "y": ["q"], "z": ["r"]}, {"s": ["z"]}, MATCHINGS["unipr"])
+    factors = dict.fromkeys(MATCHINGS["unipr"].factors, space)
+    ranked = rank_reviewers(factors, {"x": ["p"], "y": ["q"], "z": ["r"]}, {"s": ["z"]}, MATCHINGS["unipr"])
     assert scores(ranked) == {"z": 1.0}
 
 
-def test_factors_take_one_kind_of_vectors_or_one_each():
+@pytest.mark.parametrize("given", [[], ["semantic"], ["semantic", "topic", "citation", "proximity"]])
+def test_every_factor_has_vectors_of_its_own(given):
     with pytest.raises(InputError, match="semantic, topic, citation"):
-        rank_reviewers([SPACE, SPACE], {"r": ["a"]}, {"s": ["r"]}, MATCHINGS["unipr"])
+        rank_reviewers(dict.fromkeys(given, SPACE), {"r": ["a"]}, {"s": ["r"]}, MATCHINGS["unipr"])
+
+
+def test_fewer_factors_are_kept_in_their_order_and_others_refused():
+    assert MATCHINGS["cof"].only(["citation", "semantic"]).factors == ("semantic", "citation")
+    for wrong in ([], ["proximity"]):
+        with pytest.raises(InputError, match="one or more of the factors semantic, topic, citation"):
+            MATCHINGS["cof"].only(wrong)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=9))
@@ -140,6 +159,19 @@ def scirepeval(tmp_path):
     return folder
 
 
+@pytest.fixture
+def cof(tmp_path):
+    """A submission and two reviewers with a paper each, in CoF's layout."""
+    folder = tmp_path / "cof"
+    folder.mkdir()
+    papers = [{"paper": name, "title": name, "abstract": ""} for name in ("s", "p", "q")]
+    lines(folder / "KDD_papers_test.json", papers)
+    lines(folder / "KDD_reviewers_test.json", [{"reviewer": "x", "papers": ["p"]}, {"reviewer": "y", "papers": ["q"]}])
+    lines(folder / "KDD_queries_test_soft.json", [{"query_id": "s", "score": {"x": 1, "y": 0}}])
+    lines(folder / "KDD_queries_test_hard.json", [{"query_id": "s", "score": {"x": 1, "y": 0}}])
+    return folder
+
+
 def test_the_command_scores_scirepevals_files(scirepeval, tmp_path):
     run = CliRunner().invoke(
         eval_, ["reviewers", "--data", str(scirepeval), "--embeddings", str(tmp_path / "vectors.jsonl"), "--json"]
@@ -159,16 +191,12 @@ def test_a_file_of_vectors_and_a_model_are_not_taken_together(scirepeval):
         eval_, ["reviewers", "--data", str(scirepeval), "--embeddings", "v.jsonl", "--model", "minilm"]
     )
     assert isinstance(run.exception, InputError)
-    run = CliRunner().invoke(
-        eval_, ["reviewers", "--data", str(scirepeval), "--protocol", "cof", "--embeddings", "topic=v.jsonl"]
-    )
-    assert "semantic=FILE, topic=FILE, citation=FILE" in str(run.exception)
 
 
 def test_ties_at_the_cut_go_by_id_as_in_trec_eval(scirepeval):
     embedded = vectors(**{"7": [1, 0], **{f"p{n}": [1, 1] for n in range(1, 6)}})
     data = read_reviewers(scirepeval)
-    ranked = rank_reviewers([embedded], data.profiles, data.hard.gains)
+    ranked = rank_reviewers({"proximity": embedded}, data.profiles, data.hard.gains)
     assert [name for name, _ in ranked.run.rankings["7"]] == ["r5", "r4", "r3", "r2", "r1"]
 
 
@@ -178,25 +206,19 @@ def test_texts_are_asked_for_where_neither_they_nor_vectors_are_there(scirepeval
     assert "metadata.jsonl" in str(run.exception)
 
 
-def test_cofs_files_give_every_factor_its_vectors(tmp_path):
-    folder = tmp_path / "cof"
-    folder.mkdir()
-    papers = [{"paper": name, "title": name, "abstract": ""} for name in ("s", "p", "q")]
-    lines(folder / "KDD_papers_test.json", papers)
-    lines(folder / "KDD_reviewers_test.json", [{"reviewer": "x", "papers": ["p"]}, {"reviewer": "y", "papers": ["q"]}])
-    lines(folder / "KDD_queries_test_soft.json", [{"query_id": "s", "score": {"x": 1, "y": 0}}])
-    lines(folder / "KDD_queries_test_hard.json", [{"query_id": "s", "score": {"x": 1, "y": 0}}])
+def test_every_factor_is_asked_for_its_vectors(cof):
     asked = []
 
-    def embed(texts, task_format):
-        asked.append((sorted(text.title for text in texts), task_format.value))
+    def embed(factor, texts):
+        asked.append((factor, sorted(text.title for text in texts)))
         return vectors(s=[1, 0], p=[1, 0], q=[0, 1])
 
-    outcome = evaluate_reviewers(read_reviewers(folder), [embed], MATCHINGS["unipr"])
+    embedders = {factor: partial(embed, factor) for factor in MATCHINGS["unipr"].factors}
+    outcome = evaluate_reviewers(read_reviewers(cof), embedders, MATCHINGS["unipr"])
     assert outcome.cells["hard P@5"].mean == pytest.approx(0.2)
-    assert asked == [(["p", "q", "s"], "prx"), (["p", "q", "s"], "clf")]
+    assert asked == [(factor, ["p", "q", "s"]) for factor in ("semantic", "topic", "citation")]
     with pytest.raises(InputError, match="of 2 that is none"):
-        evaluate_reviewers(read_reviewers(folder), [embed], MATCHINGS["cof"])
+        evaluate_reviewers(read_reviewers(cof), embedders, MATCHINGS["cof"])
 
 
 @pytest.mark.parametrize(
