@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from corpora.errors import InputError
 from eval.embedder import Text, Vectors
 from eval.screening import (
+    LIKENESSES,
     Review,
     Reviews,
     average_precision,
@@ -106,6 +107,16 @@ def test_each_draw_ranks_all_but_its_seeds_and_reviews_count_alike():
     assert (outcome.counts["reviews_with_too_few_included"], outcome.counts["rows_left_out"]) == (1, 4)
 
 
+def test_a_ranker_worse_than_chance_has_intervals_too():
+    worst = [review(name, *[False] * 18, True, True) for name in ("a", "b", "c")]
+    # All others come before the included one: nothing is saved, which is worth -0.05.
+    found = screen(Reviews(tuple(worst)), lambda one, seeds, rest: -np.array(one.included, float)[list(rest)])
+    cell = found.cells["WSS@95"]
+    assert cell.mean == pytest.approx(-0.05)
+    # With three reviews, the weight of a fourth is beta(1, 3), whose quantile at .975 is .708; it may save .95.
+    assert (cell.low, cell.high) == pytest.approx((-0.05, -0.05 + 0.708), abs=0.01)
+
+
 def test_draws_are_a_reviews_own_and_ties_are_drawn():
     reviews = review("a", *[True] * 10, *[False] * 90), review("b", *[True] * 10, *[False] * 90)
 
@@ -189,7 +200,10 @@ def test_real_reviews(data_dir):
 
     few = Reviews(tuple(one for one in read.reviews if len(one.papers) < 400))
     outcomes = evaluate_screening(few, embed, draws=3)
-    assert all(0 < outcome.cells["AP"].mean < 1 for outcome in outcomes.values())
+    assert len(outcomes) == len(LIKENESSES)
+    # Papers of like words are found earlier than at random, where half of the work would save nothing.
+    assert all(0.05 < outcome.cells["AP"].mean < 0.95 for outcome in outcomes.values())
+    assert all(outcome.cells["WSS@95"].mean > 0.05 for outcome in outcomes.values())
 
 
 def test_compressed_files_are_read(files):

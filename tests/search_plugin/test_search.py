@@ -40,10 +40,12 @@ def test_hybrid_adds_up_its_legs(world):
 def test_each_mode_runs_only_its_legs(world):
     _, index, encoder = world
     lexical = search(index, SearchRequest("virus", mode="lexical"))
+    assert len(lexical.hits) == 10
     assert all(set(hit.legs) == {"lexical"} for hit in lexical.hits)
     assert all("virus" in f"{hit.paper.title} {hit.paper.abstract}" for hit in lexical.hits)
     assert all(hit.snippets for hit in lexical.hits)
     vector = search(index, SearchRequest("virus", mode="vector"), encoder)
+    assert len(vector.hits) == 10
     assert all(set(hit.legs) == {"prx"} for hit in vector.hits)
 
 
@@ -73,7 +75,7 @@ def test_facets_keep_the_name_the_user_gave(world):
     _, index, encoder = world
     page = search(index, SearchRequest("virus", facets=("journal", "year")), encoder)
     assert set(page.facets.counts) == {"journal", "year"}
-    assert sum(count for _, count in page.facets.counts["journal"]) <= page.facets.matches
+    assert 0 < sum(count for _, count in page.facets.counts["journal"]) <= page.facets.matches
     with pytest.raises(InputError, match=r"There is no field 'colour'.*those there are: author, authors"):
         search(index, SearchRequest("virus", facets=("colour",)), encoder)
 

@@ -177,6 +177,46 @@ def test_full_names_make_silver_truth(tmp_path):
     assert found.left_out == 2  # an initial, and one name alone
 
 
+def named(path, sizes):
+    """Papers of blocks `a NAME`, each of two authors with two papers or more, so many signatures in all."""
+    rows = []
+    for name, size in sizes.items():
+        authors = [f"Ada {name}"] * (size - 2) + [f"Ann {name}"] * 2
+        rows += [{"id": f"{name}{row}", "title": "t", "authors": [author]} for row, author in enumerate(authors)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_blocks_of_up_to_60_signatures_are_taken_the_largest_first(tmp_path):
+    path = named(tmp_path / "papers.jsonl", {"Li": 60, "Wu": 61, "Xu": 5, "Bo": 5, "Ng": 4})
+    sizes = {block: len(names) for block, names in read_named_papers(path).blocks.items()}
+    assert list(sizes.items()) == [("a li", 60), ("a bo", 5), ("a xu", 5), ("a ng", 4)]
+    assert list(read_named_papers(path, blocks=2).blocks) == ["a li", "a bo"]
+
+
+def test_blocks_need_two_authors_of_two_papers_each(tmp_path):
+    rows = [["Ada Li"], ["Ada Li"], ["Ann Li"], ["Bo Wu"], ["Bo Wu"], ["Bo Wu"], ["Cy Xu", "Cat Xu"]]
+    path = tmp_path / "papers.jsonl"
+    path.write_text(
+        "".join(json.dumps({"id": n, "title": "t", "authors": names}) + "\n" for n, names in enumerate(rows))
+    )
+    with pytest.raises(InputError, match="no two authors with two papers each"):
+        read_named_papers(path)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        # An author's papers are 1 - cos(4) = .002 apart and those of two authors .012: no wider steps part them.
+        {"a1": 0, "a2": 4, "b1": 13, "b2": 17, "c1": 0, "c2": 4, "d1": 13},
+        # An author's papers are 1 - cos(80) = .826 apart: no smaller threshold joins them.
+        {"a1": 0, "a2": 80, "b1": 180, "b2": 260, "c1": 0, "c2": 80, "d1": 220},
+    ],
+)
+def test_thresholds_go_from_0_to_1_by_hundredths(at):
+    assert evaluate_authors(DATA, angles(**at)).cells["B3 F1"].mean == 1
+
+
 def test_authors_that_are_no_names_are_refused(tmp_path):
     (tmp_path / "papers.jsonl").write_text('{"id": 1, "title": "x", "authors": [{"name": "Ada Li"}]}\n')
     with pytest.raises(InputError, match=r"line 1: .*a list of names"):

@@ -14,6 +14,8 @@ from encoders.formats import Format
 from encoders.layouts.factors import factor_models, instructions_for
 from encoders.registry import find_model
 from ses.commands.eval import eval_
+from ses.commands.eval.factors import Factor
+from ses.commands.eval.sources import Source
 from tests.encoders.checkpoints import make_unipr
 from tests.eval.vectors_by_hand import write_lines, write_vectors
 from tests.tiny import make_model
@@ -147,6 +149,12 @@ def test_formats_stand_for_the_factors_they_are_named_for(codes, data, tmp_path)
     assert f"citation: format prx, model {codes.resolve()}, fingerprint" in table.stdout
     three = ("--factor", "semantic=qry", "--factor", "topic=clf", "--factor", "citation=prx")
     assert told(invoke(data, "--model", codes, *three, "--json"))["rows"][0]["protocol"] == "unipr"
+
+
+@pytest.mark.parametrize("task_format", Format)
+def test_a_source_is_asked_for_the_format_that_was_named(task_format):
+    factor = Factor(Source(lambda texts, asked: (texts, asked), {}), {}, task_format)
+    assert factor.embed(["text"]) == (["text"], task_format)
 
 
 def test_fewer_instructions_and_files_beside_them(unipr, data, tmp_path):

@@ -56,6 +56,23 @@ def test_several_labels_are_measured_as_scikit_learn_does(metric, draw):
     assert ours.low < ours.mean < ours.high
 
 
+def test_a_resample_is_averaged_over_the_classes_that_it_has():
+    # All is right, and a third of the resamples lack class 1: averaged over both classes they would be at 0.5.
+    truth = np.array([0] * 30 + [1])
+    assert classification_measure("f1_macro", truth, truth).low == 1.0
+    # Of labels the rare one is averaged even where no paper of the resample has it.
+    labels = np.stack([np.ones(31, int), truth], axis=1)
+    assert classification_measure("f1_macro", labels, labels).low == 0.5
+
+
+@pytest.mark.parametrize("right", [0, 7, 10])
+def test_accuracy_has_the_interval_of_a_share(right):
+    stats = pytest.importorskip("scipy.stats")
+    ours = classification_measure("accuracy", np.ones(10, int), np.arange(10) < right)
+    want = stats.binomtest(right, 10).proportion_ci(method="exact")
+    assert (ours.low, ours.high) == pytest.approx((want.low, want.high), abs=0.03)
+
+
 def test_f1_by_hand_and_of_words():
     truth, predicted = np.array([1, 1, 1, 0, 0]), np.array([1, 1, 0, 1, 0])
     assert classification_measure("f1", truth, predicted).mean == pytest.approx(2 / 3)
