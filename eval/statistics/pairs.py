@@ -130,8 +130,8 @@ def compare_values(
 def reach_of(differences: NDArray[np.float64]) -> float:
     """Return how much one more query may differ: as much as any that was seen, either way.
 
-    Where no query differs, it may differ by 1, the whole scale of a measure. Such intervals are as wide as Student's,
-    but hold where few queries differ, too (benchmarks/coverage.py).
+    Where no query differs, it may differ by 1, the whole scale of a measure. Such intervals are about as wide as
+    Student's, but hold where few queries differ, too (benchmarks/coverage.py).
     """
     largest = float(np.abs(differences).max())
     return largest if largest > SAME else 1.0
