@@ -101,6 +101,13 @@ def test_three_runs_and_two_measures_are_corrected_together():
     assert [p.p_bootstrap_holm for p in pairs] == list(holm([p.p_bootstrap for p in pairs]))
 
 
+def test_a_run_that_was_better_on_every_query_may_be_worse_on_the_next():
+    a, b = ({"m": {str(query): value for query in range(3)}} for value in (0.25, 0.5))
+    (pair,) = compare_values({"a": a, "b": b}, resamples=20_000)
+    # The weight w of one query beside three is beta(1, 3), whose quantile at .975 is .708; it may differ by -.25.
+    assert (pair.difference.low, pair.difference.high) == pytest.approx((0.25 - 0.5 * 0.708, 0.25), abs=0.01)
+
+
 def test_equal_runs_may_differ_on_the_next_query():
     same = {"m": {str(query): 0.25 for query in range(10)}}
     (pair,) = compare_values({"a": same, "b": same}, resamples=20_000)
