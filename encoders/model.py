@@ -106,8 +106,13 @@ def _used(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> se
     return set(ops.used)
 
 
+def is_of_task_head(name: str) -> bool:
+    """Return whether a weight is one that checkpoints hold beside the encoder, and no vector depends on."""
+    return name.startswith(_OF_TASK_HEADS)
+
+
 def _ignored(names: Collection[str]) -> set[str]:
-    return {name for name in names if name.startswith(_OF_TASK_HEADS)}
+    return {name for name in names if is_of_task_head(name)}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.hub import fetch, is_hub_id
-from encoders.layouts.adapterhub import ADAPTER_FILES, compose
+from encoders.layouts.adapter_kinds import FILES
+from encoders.layouts.adapterhub import compose
 from encoders.layouts.registry import read_model
 from encoders.model import Model
 from encoders.weights import SAFETENSORS, TORCH, weights_file
@@ -110,7 +111,7 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
             f"not {known.sha256}; fetch it again."
         )
     if known.adapters:
-        folders = {task_format: fetch(hub_id, ADAPTER_FILES) for task_format, hub_id in known.adapters.items()}
+        folders = {task_format: fetch(hub_id, FILES) for task_format, hub_id in known.adapters.items()}
         model = compose(name, model, folders, {})
     return replace(model, card=replace(model.card, licence=known.licence))
 

@@ -23,7 +23,7 @@ _NESTED = ("model_dict", "state_dict")
 
 _ZIP = b"PK\x03\x04"
 _MOST_TO_FILE = 16
-"""Arrays may take this many times their file: half precision doubles, and one tensor may have several names."""
+"""Arrays may take this many times their file: half precision doubles, and one tensor of it may have several names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
         state = next((content[key] for key in _NESTED if isinstance(content.get(key), Mapping)), content)
         tensors = {str(name): tensor.detach() for name, tensor in state.items() if tensor.is_floating_point()}
         settings = dict(content.get("encoder_params", {}))
-        small = sum(tensor.numel() for tensor in tensors.values()) * 4 <= _MOST_TO_FILE * path.stat().st_size
+        # A prefix has one name in each layer: float32 of one place is one array, other kinds are copied for each name.
+        sizes: dict[Any, int] = {}
+        for name, tensor in tensors.items():
+            place = tensor.data_ptr() if tensor.dtype == torch.float32 else name
+            sizes[place] = max(sizes.get(place, 0), tensor.numel())
+        small = sum(sizes.values()) * 4 <= _MOST_TO_FILE * path.stat().st_size
         arrays = {name: tensor.float().numpy() for name, tensor in tensors.items()} if small else {}
     except Exception as error:
         raise InputError(

@@ -1,15 +1,18 @@
-"""Bottleneck adapters, one a head, after the feed-forward network (SciRepEval section 4.3; Pfeiffer et al. 2021).
+"""Adapters, one a head, each of a kind of its own: bottlenecks, LoRA and (IA)^3, prefixes.
 
-With h what the feed-forward network brings and x what came into it: n = LN(h + x), and the layer gives
-LN(Up(ReLU(Down(n))) + h + x). Layers that have no adapter are BERT's own.
+Bottlenecks come after the feed-forward network (SciRepEval section 4.3; Pfeiffer et al. 2021): with h what that brings
+and x what came into it, n = LN(h + x), and the layer gives LN(Up(ReLU(Down(n))) + h + x). The other kinds change how h
+and x are made (`encoders/ops/lora.py`, `prefix_tuning.py`). Layers that have no adapter are BERT's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from encoders.architectures.bert import Layer, Network, attended, feed_forward, finish, layer_name, run
+from encoders.architectures.bert import Layer, Network, feed_forward, finish, layer_name, run
+from encoders.architectures.prefix_tuning import attended_with_prefixes
 from encoders.ops.base import Ops, Tensor
+from encoders.ops.lora import LoraOps
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
@@ -18,27 +21,30 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
     def adapted(number: int, head: str, normal: Tensor) -> Tensor | None:
         return bottleneck(ops, network, number, head, normal)
 
-    return run(ops, network, ids, mask, heads, adapted_layer(ops, network, heads, adapted))
+    return run(ops, network, ids, mask, heads, adapted_layer(ops, network, heads, mask, adapted))
 
 
 def adapted_layer(
-    ops: Ops, network: Network, heads: Sequence[str], adapted: Callable[[int, str, Tensor], Tensor | None]
+    ops: Ops, network: Network, heads: Sequence[str], mask: Tensor, adapted: Callable[[int, str, Tensor], Tensor | None]
 ) -> Layer:
-    """Return a layer whose output gets something more for each head.
+    """Return a layer as the adapters of the heads change it, whose output gets something more for each head.
 
     Args:
         ops: The operators.
         network: The model's facts.
         heads: Whose copies of the texts come in, stacked.
+        mask: Of one copy: 1 for text, 0 for padding, (texts, tokens).
         adapted: From a layer's number, a head and n to what is added; None where nothing is.
 
     Returns:
         The layer.
     """
+    facts = network.options["adapters"]
+    changed = LoraOps(ops, network.width, {head: facts.get(head, {}).get("scaling", 1.0) for head in heads})
 
     def layer(number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
-        states = attended(ops, network, number, queries, keys, bias)
-        summed = ops.add(feed_forward(ops, number, states), states)
+        states = attended_with_prefixes(changed, network, heads, mask, number, queries, keys, bias)
+        summed = ops.add(feed_forward(changed, number, states), states)
         normal = ops.norm(summed, f"{layer_name(number)}.output.LayerNorm")
         parts = []
         for head, own, own_normal in zip(

@@ -81,7 +81,8 @@ def attention_names(name: str) -> tuple[str, str, str]:
 def attended(ops: Ops, network: Network, number: int, queries: Tensor, keys: Tensor, bias: Tensor | None) -> Tensor:
     """Return a layer's first half: self-attention, added to what came in, normalized."""
     name = f"{layer_name(number)}.attention"
-    context = ops.attention(queries, keys, attention_names(f"{name}.self"), network.attention_heads, bias)
+    projected = ops.project(queries, keys, attention_names(f"{name}.self"), network.attention_heads)
+    context = ops.attend(*projected, network.attention_heads, bias)
     return after_attention(ops, number, context, queries)
 
 
@@ -168,5 +169,5 @@ def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
 
 
 def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
-    vectors = ops.mean(states, mask) if network.pooling == "mean" else ops.vector(states)
+    vectors = ops.vector(ops.mean(states, mask) if network.pooling == "mean" else states)
     return ops.unit(vectors) if network.normalize else vectors

@@ -71,7 +71,8 @@ def _attended(
         return attended(ops, network, number, queries, keys, bias)
     name = f"{layer_name(number)}.attention"
     query, key, value = (f"{name}.self.moe_{part}.{expert}" for part in ("query", "key", "value"))
-    context = ops.attention(queries, keys, (query, key, value), network.attention_heads, bias)
+    projected = ops.project(queries, keys, (query, key, value), network.attention_heads)
+    context = ops.attend(*projected, network.attention_heads, bias)
     return after_attention(ops, number, context, queries, f"moe_dense.{expert}")
 
 

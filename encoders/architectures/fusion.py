@@ -27,4 +27,4 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
         scores = [ops.dot(query, ops.linear(states, f"{name}.key")) for states in brought]
         return ops.blend(scores, [ops.product(states, f"{name}.value") for states in brought])
 
-    return run(ops, network, ids, mask, heads, adapted_layer(ops, network, heads, fused))
+    return run(ops, network, ids, mask, heads, adapted_layer(ops, network, heads, mask, fused))

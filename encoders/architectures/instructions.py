@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from encoders.architectures.bert import (
+    Layer,
     Network,
     after_attention,
     attention_names,
@@ -27,39 +28,58 @@ from encoders.ops.base import Ops, Tensor
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
     """Return one vector a text for each head, which is the name of its instruction."""
-    plain, instructed_layers = plain_layer(ops, network), set(network.options["layers"])
-    instructions = {head: _states(ops, network, network.options["instructions"][head]) for head in heads}
+    return run(ops, network, ids, mask, heads, instructed_layer(ops, network, heads, ops))
+
+
+def instructed_layer(ops: Ops, network: Network, heads: Sequence[str], instructor: Ops) -> Layer:
+    """Return a layer whose texts attend to the instructions of their heads.
+
+    Args:
+        ops: The operators.
+        network: The model's facts.
+        heads: Whose copies of the texts come in, stacked.
+        instructor: The operators over the weights of the network that reads the instructions.
+
+    Returns:
+        The layer.
+    """
+    plain, layers = plain_layer(ops, network), set(network.options["layers"])
+    instructions = {head: _states(instructor, network, network.options["instructions"][head]) for head in heads}
 
     def layer(number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
-        if number not in instructed_layers:
+        if number not in layers:
             return plain(number, queries, keys, bias)
         own = by_head(ops, heads, queries, keys, bias)
-        contexts = [_context(ops, network, number, instructions[head][number], q, k, b) for head, q, k, b in own]
+        contexts = [_context(ops, network, number, head, instructions[head][number], q, k, b) for head, q, k, b in own]
         states = after_attention(ops, number, ops.stack(contexts), queries)
         return finish(ops, number, feed_forward(ops, number, states), states)
 
-    return run(ops, network, ids, mask, heads, layer)
+    return layer
 
 
 def _states(ops: Ops, network: Network, ids: Sequence[int]) -> list[Tensor]:
-    """Return an instruction's states (1, tokens, width) before each layer; nothing in it is padding."""
-    states, plain = embeddings(ops, network, ops.constant([list(ids)])), plain_layer(ops, network)
-    before = []
-    for number in range(network.layers):
-        before.append(states)
-        if number + 1 < network.layers:
-            states = plain(number, states, states, None)
-    return before
+    """Return an instruction's states (1, tokens, width) before each layer that needs them; none of it is padding."""
+    last = max(network.options["layers"], default=0)
+    states, plain = [embeddings(ops, network, ops.constant([list(ids)]))], plain_layer(ops, network)
+    for number in range(last):
+        states.append(plain(number, states[-1], states[-1], None))
+    return states
 
 
 def _context(
-    ops: Ops, network: Network, number: int, instruction: Tensor, queries: Tensor, keys: Tensor, bias: Tensor
+    ops: Ops, network: Network, number: int, head: str, instruction: Tensor, queries: Tensor, keys: Tensor, bias: Tensor
 ) -> Tensor:
     name = f"{layer_name(number)}.attention.self"
     names, heads = attention_names(name), network.attention_heads
     if ops.has(f"{name}.adaptor.weight"):
         instruction = ops.linear(instruction, f"{name}.adaptor")
-    if not ops.has(f"{name}.gate"):
-        return ops.attention(queries, keys, names, heads, bias, prefix=instruction)
-    context = ops.attention(queries, keys, names, heads, bias)
-    return ops.add(context, ops.gate(ops.attention(queries, instruction, names, heads, None), f"{name}.gate"))
+    query, key, value = ops.project(queries, keys, names, heads)
+    own_key, own_value = (ops.linear(instruction, one) for one in names[1:])
+    if ops.has(f"{name}.gate"):
+        gate = ops.activate(ops.weight(f"{name}.gate"), "tanh")
+        context = ops.attend(query, key, value, heads, bias)
+        return ops.add(context, ops.times(ops.attend(query, own_key, own_value, heads, None), gate))
+    key, value = (
+        ops.join([ops.expand(own, like=states), states]) for own, states in ((own_key, key), (own_value, value))
+    )
+    return ops.attend(query, key, value, heads, bias, before=len(network.options["instructions"][head]))

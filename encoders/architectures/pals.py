@@ -44,5 +44,6 @@ def _extra(ops: Ops, name: str, queries: Tensor, keys: Tensor, bias: Tensor) -> 
         return ops.linear(ops.activate(down, "gelu"), f"{name}.aug_dense2")
     # Where one token is all that is wanted, what it attends to is still every token.
     seen = down if queries is keys else ops.linear(keys, f"{name}.aug_dense")
-    mixed = ops.attention(down, seen, attention_names(f"{name}.attn"), ATTENTION_HEADS, bias)
+    projected = ops.project(down, seen, attention_names(f"{name}.attn"), ATTENTION_HEADS)
+    mixed = ops.attend(*projected, ATTENTION_HEADS, bias)
     return ops.activate(ops.linear(mixed, f"{name}.aug_dense2"), "gelu")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from encoders.architectures import adapters, experts, fusion, instructions, pals, plain, shared_codes
+from encoders.architectures import (
+    adapters,
+    experts,
+    fusion,
+    instruction_encoder,
+    instructions,
+    pals,
+    plain,
+    shared_codes,
+)
 from encoders.architectures.bert import Network
 from encoders.ops.base import Ops, Tensor
 
@@ -18,5 +27,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "pals": pals.vectors,
     "experts": experts.vectors,
     "instructions": instructions.vectors,
+    "instruction-encoder": instruction_encoder.vectors,
     "shared-codes": shared_codes.vectors,
 }

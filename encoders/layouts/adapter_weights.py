@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
+from encoders.model import Weights
 from encoders.weights import read_weights
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def prefix_of(layer: int, kind: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """An adapter or a fusion in a file.
+    """A bottleneck adapter or a fusion in a file.
 
     Attributes:
         file: Its weights.
@@ -66,8 +67,16 @@ class Module:
     needed: Collection[int]
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A weight that a file may hold: its name in the architecture, and its shape."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
 def read_module(module: Module, head: str, base: str) -> dict[str, np.ndarray]:
-    """Read the weights of an adapter or a fusion.
+    """Read the weights of a bottleneck adapter or a fusion.
 
     Args:
         module: Which.
@@ -80,31 +89,52 @@ def read_module(module: Module, head: str, base: str) -> dict[str, np.ndarray]:
     Raises:
         InputError: If weights are missing, unknown or of another shape.
     """
-    known = {
-        f"{prefix_of(layer, kind, module.name)}{part}": (layer, part)
-        for layer, parts in module.layers.items()
-        for kind in module.kinds
-        for part in parts
-    }
-    arrays = read_weights(module.file)
-    found = {known[key]: array for key, array in arrays.items() if key in known}
-    today = module.kinds[0]
-    needed = [(layer, part) for layer in module.needed for part in module.layers[layer]]
+    known: dict[str, Part] = {}
+    idle: list[str] = []
+    for layer, parts in module.layers.items():
+        for part, shape in parts.items():
+            own = Part(f"{prefix_of(layer, module.kinds[0], head)}{part}", shape)
+            known |= {f"{prefix_of(layer, kind, module.name)}{part}": own for kind in module.kinds}
+            if layer not in module.needed:
+                idle.append(own.name)
+    return renamed(module.file, read_weights(module.file), known, base, idle)
+
+
+def renamed(
+    file: Path, arrays: Weights, known: Mapping[str, Part], base: str, idle: Collection[str] = ()
+) -> dict[str, np.ndarray]:
+    """Return a file's weights under the names of the architecture, and see that they are all there and no more.
+
+    Args:
+        file: For messages.
+        arrays: What it holds.
+        known: What each name in the file is; of several names of one weight, the first is that of today.
+        base: Name of the network that they are for.
+        idle: Names in the architecture of those that may be missing, and are left out.
+
+    Returns:
+        Arrays by their names in the architecture, float32.
+
+    Raises:
+        InputError: If weights are missing, unknown or of another shape.
+    """
+    found = {known[key].name: array for key, array in arrays.items() if key in known}
+    today: dict[str, str] = {}
+    for key, part in known.items():
+        today.setdefault(part.name, key)
     told = {
-        "lacks": [
-            f"{prefix_of(layer, today, module.name)}{part}" for layer, part in needed if (layer, part) not in found
-        ],
+        "lacks": [key for name, key in today.items() if name not in found and name not in idle],
         "holds": [key for key in arrays if key not in known],
         "has in another shape": [
             f"{key} {arrays[key].shape}"
-            for key, (layer, part) in known.items()
-            if key in arrays and arrays[key].shape != module.layers[layer][part]
+            for key, part in known.items()
+            if key in arrays and arrays[key].shape != part.shape
         ],
     }
     if any(told.values()):
         faults = " and ".join(f"{verb} {_listed(names)}" for verb, names in told.items() if names)
-        raise InputError(f"{module.file} doesn't fit its configuration and {base}: it {faults}.")
-    return {f"{prefix_of(layer, today, head)}{part}": found[layer, part] for layer, part in needed}
+        raise InputError(f"{file} doesn't fit its configuration and {base}: it {faults}.")
+    return {name: found[name] for name in today if name not in idle}
 
 
 def _listed(names: Sequence[str]) -> str:

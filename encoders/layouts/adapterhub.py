@@ -19,15 +19,15 @@ from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.hub import fetch, is_hub_id
 from encoders.layouts import adapter_config, adapter_fusion
-from encoders.layouts.adapter_config import Adapter, read_adapter
+from encoders.layouts.adapter_config import Adapter
 from encoders.layouts.adapter_fusion import Fusion, read_fusion
-from encoders.layouts.adapter_weights import ADAPTERS, FUSIONS, Module, adapter_parts, fusion_parts, read_module
+from encoders.layouts.adapter_kinds import FILES, read_adapter
+from encoders.layouts.adapter_weights import FUSIONS, Module, fusion_parts, read_module
 from encoders.layouts.base import base_of
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.model import Find, Model, Weights
 from encoders.weights import sha256_of
 
-ADAPTER_FILES = (adapter_config.CONFIG, adapter_config.SAFETENSORS, adapter_config.TORCH)
 FUSION_FILES = (adapter_fusion.CONFIG, adapter_fusion.SAFETENSORS, adapter_fusion.TORCH)
 
 
@@ -60,7 +60,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
             f"{name} is an adapter, not a whole model: give --model specter2, or a folder whose {CARD_FILE} names a "
             "base and adapters (docs/encoders.md)."
         )
-    adapters = _folders(folder, name, "adapters", own.get("adapters"), ADAPTER_FILES)
+    adapters = _folders(folder, name, "adapters", own.get("adapters"), FILES)
     if "fusions" not in own and own["architecture"] == "fusion":
         raise InputError(f"{folder / CARD_FILE} asks for fusion and names no fusions.")
     fusions = _folders(folder, name, "fusions", own["fusions"], FUSION_FILES) if "fusions" in own else {}
@@ -86,9 +86,9 @@ def compose(name: str, base: Model, adapters: Mapping[Format, Path], fusions: Ma
     found = {head: read_adapter(adapters[Format(head)], base.card) for head in _distinct(adapter_heads)}
     fused = {head: read_fusion(fusions[Format(head)], base.card) for head in _distinct(fusion_heads)}
     for head, fusion in fused.items():
-        _check_fuses_all(fusions[Format(head)], fusion, found)
-    facts = {head: {"activation": one.activation, "scaling": one.scaling} for head, one in found.items()}
-    layers = {head: sorted(one.widths) for head, one in found.items()}
+        _check_fuses(fusions[Format(head)], fusion, found)
+    facts = {head: one.facts for head, one in found.items()}
+    layers = {head: sorted(one.layers) for head, one in found.items()}
     network = base.card.network
     digests = {
         "base": base.card.weights_sha256,
@@ -105,7 +105,7 @@ def compose(name: str, base: Model, adapters: Mapping[Format, Path], fusions: Ma
         heads=fusion_heads or adapter_heads,
         network=replace(
             network,
-            shared_layers=min((layer for one in found.values() for layer in one.widths), default=network.layers),
+            shared_layers=min((layer for one in found.values() for layer in one.layers), default=network.layers),
             options={"adapters": facts},
         ),
         weights_sha256=_digest(digests),
@@ -159,8 +159,11 @@ def _digest(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _check_fuses_all(folder: Path, fusion: Fusion, adapters: Mapping[str, Adapter]) -> None:
-    """See that a fusion is over all adapters; which is which makes no difference to its sum."""
+def _check_fuses(folder: Path, fusion: Fusion, adapters: Mapping[str, Adapter]) -> None:
+    """See that a fusion is over all adapters, which are bottlenecks; which is which makes no difference to its sum."""
+    for adapter in adapters.values():
+        if not adapter.fusible:
+            raise InputError(f"{folder} fuses {adapter.name}, and only bottleneck adapters can be fused; leave it out.")
     own_names = sorted(adapter.name for adapter in adapters.values())
     codes = sorted(Format(head).code for head in adapters)
     if sorted(fusion.adapters) not in (own_names, codes):
@@ -172,12 +175,10 @@ def _check_fuses_all(folder: Path, fusion: Fusion, adapters: Mapping[str, Adapte
 
 def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Fusion]) -> Weights:
     card, weights = base.card, dict(base.read())
-    width = card.network.width
     for head, adapter in adapters.items():
-        parts = {layer: adapter_parts(width, narrow) for layer, narrow in adapter.widths.items()}
-        weights |= read_module(Module(adapter.file, ADAPTERS, adapter.name, parts, parts), head, card.name)
-    used = {layer for adapter in adapters.values() for layer in adapter.widths}
-    everywhere = dict.fromkeys(range(card.network.layers), fusion_parts(width))
+        weights |= adapter.read(weights, head)
+    used = {layer for adapter in adapters.values() for layer in adapter.layers}
+    everywhere = dict.fromkeys(range(card.network.layers), fusion_parts(card.network.width))
     for head, fusion in fusions.items():
         # The library writes a fusion in every layer, also where no adapter is.
         weights |= read_module(Module(fusion.file, FUSIONS, fusion.name, everywhere, sorted(used)), head, card.name)

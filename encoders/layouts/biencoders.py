@@ -81,9 +81,11 @@ def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is ma
     instructed = _INSTRUCTIONS in models or (own.get("architecture") == "instructions" and "base" not in own)
     digest = sha256_of(file)
     members = {}
-    for model in _distinct(file, models):
+    for model in _distinct(models):
         # Two models of one file must not share a fingerprint.
         card = _card(source, name, hashlib.sha256(f"{digest} {model}".encode()).hexdigest(), instructed=instructed)
+        if _INSTRUCTIONS in models and not _same(models[_INSTRUCTIONS], models[model]):
+            card = replace(card, architecture="instruction-encoder")
         members[model] = Model(card, source.folder, functools.partial(_read, source, card, model))
     if len(members) == 1:
         return next(iter(members.values()))
@@ -108,11 +110,14 @@ def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> Model
 
 
 def _read(source: _Source, card: ModelCard, model: str) -> Weights:
-    weights = _models(source.path, read_checkpoint(source.path).arrays)[model]
+    models = _models(source.path, read_checkpoint(source.path).arrays)
+    weights: Weights = models[model]
     if card.architecture == "experts":
         return scimult.expert_weights(card, source.path, source.params, weights)
-    if card.architecture == "instructions":
-        return unipr.instruction_weights(card, source.path, source.params, weights)
+    if card.architecture in ("instructions", "instruction-encoder"):
+        weights = unipr.instruction_weights(card, source.path, source.params, weights)
+    if card.architecture == "instruction-encoder":
+        weights = {**weights, **unipr.instructor_weights(card, models[_INSTRUCTIONS])}
     return weights
 
 
@@ -131,16 +136,11 @@ def _models(path: Path, arrays: Weights) -> dict[str, dict[str, np.ndarray]]:
     return models
 
 
-def _distinct(path: Path, models: Mapping[str, Weights]) -> list[str]:
+def _distinct(models: Mapping[str, Weights]) -> list[str]:
     """Return which models are needed: that of papers, and that of queries if it is another."""
     needed = [model for model in (_PAPERS, _QUERIES) if model in models]
     if len(needed) > 1 and _same(models[_PAPERS], models[_QUERIES]):
-        needed = [_PAPERS]
-    if _INSTRUCTIONS in models and not all(_same(models[_INSTRUCTIONS], models[model]) for model in needed):
-        raise InputError(
-            f"{path} reads its instructions with a network of their own, which ses can't run; "
-            "it runs checkpoints that read instructions and papers with the same."
-        )
+        return [_PAPERS]
     return needed
 
 

@@ -31,6 +31,7 @@ COMPOSED = (
     "tasks",
     "experts",
     "instructions",
+    "instructor",
     "members",
     "combine",
 )

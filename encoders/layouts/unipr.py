@@ -1,24 +1,27 @@
-"""Instructions that papers attend to: UniPR's checkpoints, and SciMult-Instruction or any network its card says so of.
+"""Instructions that papers attend to: UniPR's and SciMult's checkpoints, or any network its card says so of.
 
 A folder's `ses_card.json` makes a plain network one, in the folder or named as its base:
 `{"architecture": "instructions", "instructions": {"prx": "Find ...", "qry": "Find ...", "clf": "Tag ..."}}`.
+With the architecture `instruction-encoder`, another network, named as `instructor`, reads the instructions.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
+from encoders.architectures.instruction_encoder import INSTRUCTOR
 from encoders.card import ModelCard
 from encoders.formats import Format
-from encoders.layouts.base import base_of
+from encoders.layouts.base import base_of, located
 from encoders.layouts.encoder_params import EncoderParams, special_layers
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.long_text import pieces
-from encoders.model import Find, Model, Weights
+from encoders.model import Find, Model, Weights, is_of_task_head
 from encoders.tokenizer import load_tokenizer, well_formed
 
 MAX_TOKENS = 32
@@ -34,7 +37,7 @@ factor, citation, is proximity by another measure, and none was trained for regr
 
 def recognizes(path: Path) -> bool:
     """Return whether a folder's own card makes it such a model."""
-    return path.is_dir() and read_own(path).get("architecture") == "instructions"
+    return path.is_dir() and read_own(path).get("architecture") in ("instructions", "instruction-encoder")
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
@@ -51,10 +54,19 @@ def read(folder: Path, name: str, find: Find) -> Model:
     Raises:
         InputError: If there is no such network, or the card gives no instructions.
     """
-    base = base_of(folder, find)
+    base, own = base_of(folder, find), read_own(folder)
     layers = range(base.card.network.layers)
     card = _instructed(replace(base.card, name=name), base.folder, folder, layers, {})
-    return Model(card, base.folder, base.read)
+    if own["architecture"] == "instructions":
+        if "instructor" in own:
+            raise InputError(f"{folder / CARD_FILE} names an instructor; its architecture must be instruction-encoder.")
+        return Model(card, base.folder, base.read)
+    instructor = _instructor(folder, find, base)
+    both = f"{base.card.weights_sha256} {instructor.card.weights_sha256}"
+    card = replace(
+        card, architecture="instruction-encoder", weights_sha256=hashlib.sha256(both.encode()).hexdigest(), licence=""
+    )
+    return Model(card, base.folder, lambda: {**base.read(), **instructor_weights(card, instructor.read())})
 
 
 def with_instructions(card: ModelCard, folder: Path, path: Path, params: EncoderParams) -> ModelCard:
@@ -106,6 +118,40 @@ def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weig
                 raise InputError(f"{path} holds {name}.gate of shape {gate.shape}, and there are {heads} heads.")
             given[f"{name}.gate"] = np.repeat(gate.ravel(), card.network.width // heads)
     return given
+
+
+def instructor_weights(card: ModelCard, weights: Weights) -> Weights:
+    """Return what a network of its own that reads the instructions needs, under the names of the architecture.
+
+    Args:
+        card: Of the model.
+        weights: All of that network's; states above the last layer that reads them are not used.
+
+    Returns:
+        The weights.
+    """
+    layers = range(max(card.network.options["layers"], default=0))
+    used = ("embeddings.", *(f"{layer_name(layer)}." for layer in layers))
+    return {
+        f"{INSTRUCTOR}{name}": array
+        for name, array in weights.items()
+        if name.startswith(used) and not is_of_task_head(name)
+    }
+
+
+def _instructor(folder: Path, find: Find, base: Model) -> Model:
+    """Return the network that a card names as its `instructor`; it must be as large as the base, with its words."""
+    path, name = folder / CARD_FILE, read_own(folder).get("instructor")
+    if not isinstance(name, str):
+        raise InputError(f"{path} must name the network that reads the instructions as its instructor.")
+    found = find(located(folder, name))
+    own, others = (replace(one.card.network, pooling="cls", normalize=False) for one in (base, found))
+    if found.card.architecture != "plain" or own != others:
+        raise InputError(f"{path} names {name} as its instructor; name a plain network of the base's family and size.")
+    words = [load_tokenizer(one.folder, one.card).get_vocab() for one in (base, found)]
+    if words[0] != words[1]:
+        raise InputError(f"{path} names {name} as its instructor, whose tokenizer has other words than the base's.")
+    return found
 
 
 def _instructed(

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 Tensor = Any
 """A library's own: the name of a value in an ONNX graph, or a torch tensor."""
 
-Activation = Literal["gelu", "relu", "silu", "tanh", "leaky_relu"]
+Activation = Literal["gelu", "relu", "silu", "tanh", "leaky_relu", "sigmoid"]
 
 MASKED = -1e9
 """Added to the attention logits of padding: its weight becomes exactly 0 in float32."""
@@ -57,30 +57,42 @@ class Ops(Protocol):
     def scale(self, hidden: Tensor, by: float) -> Tensor:
         """Multiply by a number."""
 
-    def gate(self, hidden: Tensor, name: str) -> Tensor:
-        """Multiply each column by the tanh of a weight (width,)."""
+    def times(self, first: Tensor, second: Tensor) -> Tensor:
+        """Multiply element by element; an axis of length 1 serves all."""
+
+    def weight(self, name: str) -> Tensor:
+        """Return a weight as it is."""
 
     def mask_bias(self, mask: Tensor) -> Tensor:
         """Return what attention adds to its logits so that padding gets no weight, (texts, 1, 1, tokens)."""
 
-    def attention(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        names: tuple[str, str, str],
-        heads: int,
-        bias: Tensor | None,
-        prefix: Tensor | None = None,
-    ) -> Tensor:
-        """Return multi-head attention without its output projection (Vaswani et al. 2017, section 3.2).
+    def project(
+        self, queries: Tensor, keys: Tensor, names: tuple[str, str, str], heads: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the queries, keys and values of multi-head attention (Vaswani et al. 2017, section 3.2).
 
         Args:
             queries: States that attend, (texts, some tokens, width).
-            keys: States attended to, (texts, tokens, width), or (1, tokens, width) for all texts.
+            keys: States attended to, (texts, tokens, width).
             names: Of the weights that make queries, keys and values.
+            heads: How many share the queries' columns.
+
+        Returns:
+            Queries, divided by the root of a head's width, keys and values, each (texts, tokens, width).
+        """
+
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, heads: int, bias: Tensor | None, before: int = 0
+    ) -> Tensor:
+        """Return multi-head attention without its output projection.
+
+        Args:
+            query: From `project`, (texts, some tokens, width).
+            key: (texts, tokens, width), or (1, tokens, width) for all texts.
+            value: As the keys.
             heads: How many.
             bias: From `mask_bias`, over the keys; None if none is padding.
-            prefix: States (1, tokens, width) attended to before the keys, by every text.
+            before: How many keys stand before those that the bias is over; none of them is padding.
 
         Returns:
             What each query found, (texts, some tokens, width of the values).
@@ -114,7 +126,7 @@ class Ops(Protocol):
         """Return the states (texts, 1, width) of one token as (texts, width)."""
 
     def mean(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Return the mean over the tokens of a text, (texts, width)."""
+        """Return the mean over the tokens of a text, (texts, 1, width)."""
 
     def unit(self, vectors: Tensor) -> Tensor:
         """Scale vectors to unit length."""

@@ -29,14 +29,13 @@ class NamesOps:
     def norm(self, hidden: None, name: str) -> None:
         self._use(f"{name}.weight", f"{name}.bias")
 
-    def gate(self, hidden: None, name: str) -> None:
+    def weight(self, name: str) -> None:
         self._use(name)
 
-    def attention(
-        self, queries: None, keys: None, names: Sequence[str], heads: int, bias: None, prefix: None = None
-    ) -> None:
+    def project(self, queries: None, keys: None, names: Sequence[str], heads: int) -> tuple[None, None, None]:
         for name in names:
             self.linear(None, name)
+        return None, None, None
 
     def split(self, stacked: None, parts: int) -> list[None]:
         return [None] * parts

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 _LAST = 2**63 - 1  # what a slice takes for the end
 
-_ACTIVATIONS: Mapping[Activation, str] = {"gelu": "Gelu", "relu": "Relu", "tanh": "Tanh", "leaky_relu": "LeakyRelu"}
+_ACTIVATIONS: Mapping[Activation, str] = {
+    "gelu": "Gelu",
+    "relu": "Relu",
+    "tanh": "Tanh",
+    "leaky_relu": "LeakyRelu",
+    "sigmoid": "Sigmoid",
+}
 
 
 class OnnxOps:
@@ -76,27 +82,22 @@ class OnnxOps:
     def scale(self, hidden: str, by: float) -> str:
         return self._op("Mul", hidden, self._float(by))
 
-    def gate(self, hidden: str, name: str) -> str:
-        return self._op("Mul", hidden, self._op("Tanh", self._store(name, self._given[name])))
+    def times(self, first: str, second: str) -> str:
+        return self._op("Mul", first, second)
+
+    def weight(self, name: str) -> str:
+        return self._store(name, self._given[name])
 
     def mask_bias(self, mask: str) -> str:
         kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(1, 2)), to=1)
         return self._op("Mul", self._op("Sub", self._float(1.0), kept), self._float(MASKED))
 
-    def attention(
-        self,
-        queries: str,
-        keys: str,
-        names: tuple[str, str, str],
-        heads: int,
-        bias: str | None,
-        prefix: str | None = None,
-    ) -> str:
+    def project(self, queries: str, keys: str, names: tuple[str, str, str], heads: int) -> tuple[str, str, str]:
         query_name, key_name, value_name = names
         width = len(self._given[f"{query_name}.weight"])
         if width % heads:
             raise ValueError(f"{width} values for {heads} heads")
-        # The queries take the 1/sqrt(d) of the attention with them.
+        # The weights of the queries take the 1/sqrt(d) of the attention with them.
         factor = (width // heads) ** -0.5
         if queries is keys:
             # One product for all three.
@@ -104,19 +105,21 @@ class OnnxOps:
         else:
             query = self._linear(queries, [query_name], factor)
             key, value = self._parts(self._linear(keys, [key_name, value_name], 1.0), 2)
-        if prefix is not None:
-            prefixes = self._parts(self._linear(prefix, [key_name, value_name], 1.0), 2)
-            key, value = (self._joined(*pair) for pair in zip(prefixes, (key, value), strict=True))
-            bias = None if bias is None else self._wider(bias, prefix)
-        shape = self._ints(0, 0, heads, width // heads)
+        return query, key, value
+
+    def attend(self, query: str, key: str, value: str, heads: int, bias: str | None, before: int = 0) -> str:
+        # Of a reshape, 0 keeps an axis and -1 takes what is left.
+        shape = self._ints(0, 0, heads, -1)
         query = self._op("Transpose", self._op("Reshape", query, shape), perm=[0, 2, 1, 3])
         key = self._op("Transpose", self._op("Reshape", key, shape), perm=[0, 2, 3, 1])
         value = self._op("Transpose", self._op("Reshape", value, shape), perm=[0, 2, 1, 3])
         logits = self._op("MatMul", query, key)
         if bias is not None:
+            if before:
+                bias = self._op("Pad", bias, self._ints(0, 0, 0, before, 0, 0, 0, 0), mode="constant")
             logits = self._op("Add", logits, bias)
         mixed = self._op("MatMul", self._op("Softmax", logits, axis=-1), value)
-        return self._op("Reshape", self._op("Transpose", mixed, perm=[0, 2, 1, 3]), self._ints(0, 0, width))
+        return self._op("Reshape", self._op("Transpose", mixed, perm=[0, 2, 1, 3]), self._ints(0, 0, -1))
 
     def dot(self, first: str, second: str) -> str:
         return self._op("ReduceSum", self._op("Mul", first, second), self._ints(-1), keepdims=1)
@@ -153,8 +156,8 @@ class OnnxOps:
 
     def mean(self, hidden: str, mask: str) -> str:
         kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(2)), to=1)
-        total = self._op("ReduceSum", self._op("Mul", hidden, kept), self._ints(1), keepdims=0)
-        return self._op("Div", total, self._op("ReduceSum", kept, self._ints(1), keepdims=0))
+        total = self._op("ReduceSum", self._op("Mul", hidden, kept), self._ints(1), keepdims=1)
+        return self._op("Div", total, self._op("ReduceSum", kept, self._ints(1), keepdims=1))
 
     def unit(self, vectors: str) -> str:
         length = self._op("ReduceL2", vectors, self._ints(1), keepdims=1)
@@ -179,16 +182,6 @@ class OnnxOps:
 
     def _parts(self, joined: str, count: int) -> list[str]:
         return self._ops("Split", joined, outputs=count, axis=-1, num_outputs=count)
-
-    def _joined(self, prefix: str, states: str) -> str:
-        """Return a prefix's states, the same for all texts, before those of each text."""
-        return self._op("Concat", self.expand(prefix, like=states), states, axis=1)
-
-    def _wider(self, bias: str, prefix: str) -> str:
-        """Return a bias with zeros for a prefix before it."""
-        count = self._op("Slice", self._op("Shape", prefix), self._ints(1), self._ints(2))
-        padding = self._op("Concat", self._ints(0, 0, 0), count, self._ints(0, 0, 0, 0), axis=0)
-        return self._op("Pad", bias, padding, mode="constant")
 
     def _weighted(self, weights: str, values: Sequence[str]) -> str:
         shares = self._parts(weights, len(values)) if len(values) > 1 else [weights]

@@ -73,38 +73,34 @@ class TorchOps:
     def scale(self, hidden: Any, by: float) -> Any:
         return hidden * by
 
-    def gate(self, hidden: Any, name: str) -> Any:
-        return hidden * self._weights[name].tanh()
+    def times(self, first: Any, second: Any) -> Any:
+        # A mean is float32 whatever the states are.
+        return (first * second).to(first.dtype)
+
+    def weight(self, name: str) -> Any:
+        return self._weights[name]
 
     def mask_bias(self, mask: Any) -> Any:
         kind = next(iter(self._weights.values())).dtype
         return (1 - mask[:, None, None, :].to(kind)) * MASKED
 
-    def attention(
-        self,
-        queries: Any,
-        keys: Any,
-        names: tuple[str, str, str],
-        heads: int,
-        bias: Any | None,
-        prefix: Any | None = None,
-    ) -> Any:
-        torch = self._torch
+    def project(self, queries: Any, keys: Any, names: tuple[str, str, str], heads: int) -> tuple[Any, Any, Any]:
         query, key, value = (
             self.linear(states, name) for states, name in zip((queries, keys, keys), names, strict=True)
         )
-        if prefix is not None:
-            key, value = (
-                torch.cat([self.linear(prefix, name).expand(len(states), -1, -1), states], dim=1)
-                for name, states in zip(names[1:], (key, value), strict=True)
-            )
-            bias = None if bias is None else self._functional.pad(bias, (prefix.shape[1], 0))
+        return query * (query.shape[-1] // heads) ** -0.5, key, value
+
+    def attend(self, query: Any, key: Any, value: Any, heads: int, bias: Any | None, before: int = 0) -> Any:
+        if bias is not None and before:
+            bias = self._functional.pad(bias, (before, 0))
         # Keys of one text serve all of them.
         query, key, value = (
-            states.expand(len(queries), -1, -1).unflatten(-1, (heads, -1)).transpose(1, 2)
+            states.expand(len(query), -1, -1).unflatten(-1, (heads, -1)).transpose(1, 2)
             for states in (query, key, value)
         )
-        mixed = self._functional.scaled_dot_product_attention(query, key, value, bias, dropout_p=self._dropout)
+        mixed = self._functional.scaled_dot_product_attention(
+            query, key, value, bias, dropout_p=self._dropout, scale=1.0
+        )
         return mixed.transpose(1, 2).flatten(2)
 
     def dot(self, first: Any, second: Any) -> Any:
@@ -139,7 +135,7 @@ class TorchOps:
 
     def mean(self, hidden: Any, mask: Any) -> Any:
         kept = mask[:, :, None].float()
-        return (hidden * kept).sum(dim=1) / kept.sum(dim=1)
+        return (hidden * kept).sum(dim=1, keepdim=True) / kept.sum(dim=1, keepdim=True)
 
     def unit(self, vectors: Any) -> Any:
         return self._functional.normalize(vectors, dim=1, eps=1e-12)

@@ -4,7 +4,7 @@ Every `make_` function writes one and returns its path; the `_state` functions g
 without torch. All weights are drawn wide enough that each one changes the vectors.
 """
 
-from tests.encoders.checkpoints.adapterhub import make_adapter, make_fusion
+from tests.encoders.checkpoints.adapterhub import make_adapter, make_fusion, make_lora, make_peft, make_prefix
 from tests.encoders.checkpoints.biencoders import (
     biencoder_params,
     make_scimult,
@@ -20,8 +20,11 @@ __all__ = [
     "biencoder_params",
     "make_adapter",
     "make_fusion",
+    "make_lora",
     "make_miread",
     "make_pals",
+    "make_peft",
+    "make_prefix",
     "make_scimult",
     "make_scirepeval_tree",
     "make_sentence_transformers",

@@ -43,7 +43,7 @@ REFUSED = {
     "inv_adapter": "nice",
     "scaling": "learned",
     "non_linearity": "gelu_new",
-    "architecture": "lora",
+    "architecture": "union",
 }
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
-from encoders.layouts.adapter_config import ACTIVATIONS, bottleneck_width
+from encoders.layouts.adapter_bottleneck import bottleneck_width
+from encoders.layouts.adapter_config import ACTIVATIONS
 from encoders.layouts.write_adapters import _factor, write_adapter, write_fusion
 from encoders.model import read_checked
 from encoders.registry import find_model
