@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import sys
 import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -35,7 +36,8 @@ class Lane:
 
 
 def _installed(*modules: str) -> Callable[[], bool]:
-    return lambda: all(find_spec(module) for module in modules)
+    # One that is imported may have no spec, such as adapters, which replaces itself.
+    return lambda: all(module in sys.modules or find_spec(module) for module in modules)
 
 
 def _cuda() -> bool:
@@ -85,7 +87,8 @@ LANES = {
         "pip install 'ses[optimum]' in an environment of its own, without the extra train",
     ),
     "adapters": Lane(
-        _installed("adapters", "torch"), "pip install adapters in an environment of its own, beside transformers 4"
+        _installed("adapters", "peft", "torch"),
+        "pip install adapters peft in an environment of its own, beside transformers 4",
     ),
     "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install 'ses[gpu]'"),
     "mteb": Lane(_installed("mteb"), "pip install 'ses[mteb]'"),

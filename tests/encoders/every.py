@@ -31,6 +31,26 @@ def _adapters(folder: Path) -> Path:
     return _card(folder / "whole", architecture="adapters", base="../base", adapters={f: f"../{f}" for f in Format})
 
 
+def _adapters_of_every_kind(folder: Path) -> Path:
+    base = make_model(folder / "base", layers=3)
+    config = json.loads((base / "config.json").read_text())
+    everywhere = {"attn_matrices": ["q", "k", "v"], "intermediate_lora": True, "output_lora": True, "leave_out": [0]}
+    ia3 = checkpoints.adapterhub.IA3 | {"leave_out": [0]}
+    checkpoints.make_lora(folder / "clf", config, "a", seed=1, **everywhere)
+    checkpoints.make_lora(folder / "rgn", config, "b", seed=2, **ia3)
+    checkpoints.make_adapter(folder / "prx", config, "c", seed=3, safetensors=True, leave_out=(0,))
+    checkpoints.make_prefix(folder / "qry", config, "d", seed=4, use_gating=True, leave_out=[0])
+    return _card(folder / "whole", architecture="adapters", base="../base", adapters={f: f"../{f}" for f in Format})
+
+
+def _instruction_encoder(folder: Path) -> Path:
+    make_model(folder / "base", layers=3)
+    make_model(folder / "reader", layers=3, seed=1)
+    told = {Format.PRX: "find a cell study", Format.QRY: "find a cell study", Format.CLF: "protein"}
+    own = {"base": "../base", "instructor": "../reader", "instructions": told}
+    return _card(folder / "whole", architecture="instruction-encoder", **own)
+
+
 def _shared_codes(folder: Path) -> Path:
     draw = np.random.default_rng(3)
     make_model(folder, layers=3)
@@ -55,6 +75,8 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "plain": lambda folder: make_model(folder, architecture="roberta"),
     "codes": lambda folder: make_model(folder, codes=True),
     "adapters": _adapters,
+    "adapters of every kind": _adapters_of_every_kind,
+    "instruction encoder": _instruction_encoder,
     "shared-codes": _shared_codes,
     "ensemble": _composed("ensemble"),
     "routes": _composed("routes"),
@@ -70,6 +92,9 @@ TORCH_MAKERS: dict[str, Callable[[Path], Path]] = {
         folder / "m.ckpt", seed=1, moe_type="mod2:fwd", infer=True
     ),
     "instructions": lambda folder: checkpoints.make_unipr(folder / "m.ckpt", seed=1),
+    "instructions with an encoder": lambda folder: checkpoints.make_unipr(
+        folder / "m.ckpt", seed=1, shared=False, proj_adaptor=True
+    ),
     "gated instructions": lambda folder: checkpoints.make_unipr(folder / "m.ckpt", seed=1, use_attn_gate=True),
     "miread": lambda folder: checkpoints.make_miread(folder, seed=1),
 }

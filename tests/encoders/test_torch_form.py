@@ -12,15 +12,21 @@ from encoders.model import read_checked
 from encoders.ops.module import as_module, freeze
 from encoders.registry import find_model
 from encoders.tokenizer import load_tokenizer
+from tests.encoders.every import MAKERS
 from tests.encoders.runtimes.kinds import KINDS, PADDED_TOGETHER, adapters, make_all
 from tests.tiny import make_model
 
 pytestmark = pytest.mark.torch
 
 
+ALSO = ("adapters of every kind", "instruction encoder")
+EVERY = (*KINDS, *ALSO)
+
+
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    return make_all(tmp_path_factory.mktemp("models"))
+    folder = tmp_path_factory.mktemp("models")
+    return make_all(folder) | {kind: find_model(str(MAKERS[kind](folder / kind))) for kind in ALSO}
 
 
 def weights_of(model):
@@ -59,7 +65,7 @@ def step(module, model, optimizer):
     return loss.item()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY)
 def test_it_is_the_network_that_inference_runs(kind, models, tmp_path):
     model = models[kind]
     ids, mask = batch_of(model)
@@ -71,7 +77,7 @@ def test_it_is_the_network_that_inference_runs(kind, models, tmp_path):
         np.testing.assert_allclose(found.detach().numpy(), expected[task_format], atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY)
 def test_it_learns(kind, models):
     import torch
 
@@ -145,6 +151,26 @@ def test_only_what_is_not_frozen_gets_gradients(tmp_path):
     for name, parameter in module.named_parameters():
         assert (parameter.grad is None) == (name in frozen), name
         assert torch.equal(parameter, before[name]) == (name in frozen), name
+
+
+@pytest.mark.parametrize("kind", ALSO)
+def test_all_that_a_kind_adds_gets_gradients(kind, models):
+    """Of LoRA, scales, prefixes, gates and the instructions' encoder; the rest may be frozen."""
+    model = models[kind]
+    module = module_of(model)
+    added = ("loras", "prefix_tuning", "adapters", "instructor")
+    names = [name for name in module.state_dict() if not set(added) & set(name.split("."))]
+    freeze(module, *names)
+    sum(vectors.square().sum() for vectors in module(*batch_of(model), heads_of(model))).backward()
+    without = {name for name, parameter in module.named_parameters() if parameter.grad is None}
+    assert without == set(names)
+    # Words and positions that no text or instruction has get none, and biases of keys change no softmax.
+    still = [
+        name
+        for name, parameter in module.named_parameters()
+        if parameter.grad is not None and not parameter.grad.any() and not name.endswith("key.bias")
+    ]
+    assert not still
 
 
 def test_a_prefix_is_whole_parts_of_names(tmp_path):

@@ -96,7 +96,9 @@ def make_unipr(
     )
     paper = instruct = unipr_state(base, params, seed=seed + 1)
     if not shared:
-        instruct = unipr_state(base_files(path.parent, seed + 2, layers), params, seed=seed + 3)
+        # It reads alone, and so has neither gates nor adaptors.
+        alone = params | {"use_attn_gate": False, "proj_adaptor": False}
+        instruct = unipr_state(base_files(path.parent, seed + 2, layers), alone, seed=seed + 3)
     _save(path, {"question_model": paper, "ctx_model": paper, "instruct_model": instruct}, params, {})
     return path
 

@@ -1,4 +1,4 @@
-"""LoRA, (IA)^3 and prefixes against AdapterHub's own library: it writes the files, and its vectors are the right ones."""
+"""LoRA, (IA)^3 and prefixes against AdapterHub's library and PEFT, which write the files and give the right vectors."""
 
 from __future__ import annotations
 
@@ -59,9 +59,42 @@ def test_the_vectors_are_those_of_the_library(config, family, tmp_path):
     vectors = encoder_of(ours, tmp_path).encode_formats(TEXTS, [Format.PRX, Format.QRY])
     for task_format, name in ((Format.PRX, "mine"), (Format.QRY, "other")):
         model.set_active_adapters(name)
-        with torch.inference_mode():
-            rows = [
-                model.eval()(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids))).last_hidden_state[0, 0]
-                for ids in ids_of(ours)
-            ]
-        np.testing.assert_allclose(vectors[task_format], torch.stack(rows).numpy(), atol=1e-5)
+        np.testing.assert_allclose(vectors[task_format], vectors_of(model, ids_of(ours)), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"r": 4, "lora_alpha": 16},
+        {"r": 3, "target_modules": "all-linear", "use_rslora": True},
+        {"r": 3, "target_modules": ["dense"], "layers_to_transform": [1, 2]},
+    ],
+    ids=str,
+)
+def test_the_vectors_are_those_of_peft(options, tmp_path):
+    import peft
+    import torch
+    from transformers import AutoModel
+
+    base = make_model(tmp_path / "base", layers=3)
+    model = peft.get_peft_model(AutoModel.from_pretrained(base), peft.LoraConfig(**options))
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_" in name:
+                parameter.normal_(std=0.2)
+    model.save_pretrained(tmp_path / "a")
+    ours = model_with(tmp_path / "m", base, prx=tmp_path / "a")
+    vectors = encoder_of(ours, tmp_path).encode(TEXTS)
+    np.testing.assert_allclose(vectors, vectors_of(model, ids_of(ours)), atol=1e-5)
+
+
+def vectors_of(model, texts):
+    import torch
+
+    with torch.inference_mode():
+        rows = [
+            model.eval()(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids))).last_hidden_state[0, 0]
+            for ids in texts
+        ]
+    return torch.stack(rows).numpy()

@@ -20,25 +20,31 @@ from tests.tiny import make_model
 SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
 TOPIC = "Find a pair of papers that one paper shares similar scientific topic classes with the other paper."
 FACTORS = {Format.CLF: TOPIC, Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
+INSTRUCT = "instruct_model.encoder."
 OWN = {"prx": "find a cell study", "clf": "protein " * 50, "rgn": "", "qry": "find a cell study"}
 PLAIN = {"instruct_type": "all", "proj_adaptor": False, "use_attn_gate": False, "mean_pool": False}
 
 
-def check(name, model, params, instructions, tmp_path):
+def check(name, model, params, instructions, tmp_path, instructor=None):
     encoder = load_encoder(str(name), cache_dir=tmp_path / "cache", precision="fp32")
     assert set(encoder.card.formats) == set(instructions)
 
     def formula(task_format, ids):
         read = encoder.tokenizer.encode(instructions[task_format]).ids
-        return instructed_vector(model, model, params, read if len(read) <= 32 else [*read[:31], read[-1]], ids)
+        read = read if len(read) <= 32 else [*read[:31], read[-1]]
+        return instructed_vector(model, instructor or model, params, read, ids)
 
     check_vectors(encoder, formula)
     return encoder.card
 
 
 def check_file(path, instructions, tmp_path, name=None):
-    model = Oracle(path.parent, under(read_weights(path), CONTEXT))
-    return check(name or path, model, PLAIN | read_params(path), instructions, tmp_path)
+    weights = read_weights(path)
+    model, instructor = (
+        Oracle(path.parent, under(weights, part)) if any(key.startswith(part) for key in weights) else None
+        for part in (CONTEXT, INSTRUCT)
+    )
+    return check(name or path, model, PLAIN | read_params(path), instructions, tmp_path, instructor)
 
 
 @pytest.mark.torch
@@ -183,7 +189,66 @@ def test_checkpoints_that_would_be_misread_are_refused(edit, changes, told, tmp_
 
 
 @pytest.mark.torch
-def test_a_network_for_instructions_alone_is_refused(tmp_path):
+@pytest.mark.parametrize("which", ["all", "mod3", "embed", "le7mod3"])
+@pytest.mark.parametrize("options", [{}, {"use_attn_gate": True, "proj_adaptor": True, "mean_pool": True}], ids=str)
+def test_another_network_may_read_the_instructions(which, options, tmp_path):
+    path = make_unipr(tmp_path / "m" / "m.ckpt", seed=6, shared=False, instruct_type=which, **options)
+    card = check_file(path, FACTORS, tmp_path)
+    assert card.architecture == "instruction-encoder"
+    assert card.network.shared_layers == min(INSTRUCTED_LAYERS[which])
+
+
+@pytest.mark.torch
+def test_queries_and_papers_may_have_a_network_each_beside_that_of_instructions(tmp_path):
     path = make_unipr(tmp_path / "m" / "m.ckpt", seed=6, shared=False, layers=2)
-    with pytest.raises(InputError, match="reads its instructions with a network of their own, which ses can't run"):
-        find_model(str(path))
+    weights = read_weights(path)
+    changed = {name: 2 * array if name.startswith("question_model") else array for name, array in weights.items()}
+    save(path, changed, read_params(path))
+    encoder = load_encoder(str(path), cache_dir=tmp_path / "cache", precision="fp32")
+    assert encoder.card.architecture == "routes"
+    instructor = Oracle(path.parent, under(changed, INSTRUCT))
+    for task_format, part in ((Format.QRY, "question_model.encoder."), (Format.PRX, CONTEXT)):
+        member = encoder.members[task_format]
+        assert member.card.architecture == "instruction-encoder"
+        ids, read = (member.tokenizer.encode(text).ids for text in ("virus lung", SEMANTIC))
+        model = Oracle(path.parent, under(changed, part))
+        expected = instructed_vector(model, instructor, PLAIN | read_params(path), read, ids)
+        np.testing.assert_allclose(encoder.encode(["virus lung"], task_format)[0], expected, rtol=0, atol=1e-4)
+
+
+def instructed_by(tmp_path, **own):
+    """A folder of a base, and another whose network reads the instructions."""
+    make_model(tmp_path / "reader", seed=2)
+    make_model(tmp_path / "base")
+    card = {"architecture": "instruction-encoder", "base": "../base", "instructor": "../reader"}
+    write_card(tmp_path / "m" / "x", **card | {"instructions": {"prx": "find a cell", "clf": "drug"}} | own)
+    return tmp_path / "m"
+
+
+def test_a_card_names_the_network_that_reads_instructions(tmp_path):
+    folder = instructed_by(tmp_path)
+    texts = {Format.PRX: "find a cell", Format.CLF: "drug"}
+    models = Oracle(tmp_path / "base"), Oracle(tmp_path / "reader")
+    card = check(folder, models[0], PLAIN, texts, tmp_path, models[1])
+    assert card.architecture == "instruction-encoder"
+    instructed_by(tmp_path, instructor="../base")
+    assert find_model(str(folder)).card.fingerprint != card.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ({"instructor": None}, "must name the network that reads the instructions as its instructor"),
+        ({"instructor": "../deep"}, "name a plain network of the base's family and size"),
+        ({"instructor": "../roberta"}, "name a plain network of the base's family and size"),
+        ({"instructor": "../words"}, "whose tokenizer has other words than the base's"),
+        ({"architecture": "instructions"}, "names an instructor; its architecture must be instruction-encoder"),
+    ],
+)
+def test_readers_that_do_not_go_with_the_base_are_refused(own, told, tmp_path):
+    make_model(tmp_path / "deep", layers=3)
+    make_model(tmp_path / "roberta", architecture="roberta")
+    words = make_model(tmp_path / "words") / "tokenizer.json"
+    words.write_text(words.read_text().replace('"virus"', '"viruses"'))
+    with pytest.raises(InputError, match=told):
+        find_model(str(instructed_by(tmp_path, **own)))
