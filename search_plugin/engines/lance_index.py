@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from search_plugin.plan import Plan
 
 PARTITIONED_FROM = 5_000
-"""From so many papers on, vectors are kept in partitions (IVF) of some 8,000 without loss. The nearest are searched,
-which up to 160,000 papers are all of them: exact, and faster than LanceDB's plain scan. HNSW is no faster at such
-sizes, slower to build, and not exact (docs/benchmarks.md)."""
+"""From this many papers on, vectors are kept in partitions (IVF) without loss. A search looks into 20 of them, so it
+is exact up to 160,000 papers. It is faster than LanceDB's plain scan; HNSW is no faster at such sizes, slower to build
+and not exact (docs/benchmarks.md)."""
+
+PARTITION = 8_192
+"""Vectors in a partition, about; LanceDB's own choice is half of that."""
 
 _ENGLISH = {"language": "English", "stem": True, "remove_stop_words": True}
 
@@ -98,7 +101,10 @@ class LanceIndex:
         rows = self._table.count_rows()
         wanted = {"id": BTree(), "text": FTS(**_ENGLISH), "title": FTS(**_ENGLISH)} if rows else {}
         if rows >= PARTITIONED_FROM:
-            wanted |= {vector.name: IvfFlat(distance_type=vector.similarity) for vector in self.schema.vectors}
+            wanted |= {
+                vector.name: IvfFlat(distance_type=vector.similarity, target_partition_size=PARTITION)
+                for vector in self.schema.vectors
+            }
         built = {config.columns[0]: config for config in self._table.list_indices()}
         missing = {column: config for column, config in wanted.items() if column not in built}
         if missing or any(config.num_unindexed_rows for config in built.values()):
