@@ -80,10 +80,11 @@ def _show_bulk(
     work: Mapping[str, Callable[[list[str]], np.ndarray]], texts: list[str], vectors: Mapping[str, np.ndarray]
 ) -> None:
     taken = interleaved({name: functools.partial(encode, texts) for name, encode in work.items()}, ROUNDS)
-    print(f"{len(texts)} abstracts of SciFact at {TOKENS} tokens, median of {ROUNDS} rounds, ratios to {BASE}")
+    peers = [name for name in (BASE, PEER) if name in taken]
+    print(f"{len(texts)} abstracts of SciFact at {TOKENS} tokens, median of {ROUNDS} rounds, to {' and '.join(peers)}")
     for name, value in taken.items():
         cosine = (vectors[name] * vectors["onnx fp32"]).sum(axis=1)
-        rate = f"{len(texts) / value:6.1f} papers/s {taken[BASE] / value:5.2f}x"
+        rate = f"{len(texts) / value:6.1f} papers/s " + " ".join(f"{taken[peer] / value:5.2f}x" for peer in peers)
         print(f"  {name:24} {rate}  cosine to onnx fp32: mean {cosine.mean():.4f}, min {cosine.min():.4f}")
 
 

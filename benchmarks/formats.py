@@ -52,9 +52,8 @@ def main() -> None:
             print(f"{runtime} {precision}: {count} texts of {TOKENS} tokens, median of {ROUNDS} rounds")
             for name, seconds in taken.items():
                 one = taken.get(name.replace("4 formats", "1 format"), seconds)
-                base = taken[
-                    "plain, first token, 1 format" if "token" in name or "codes" in name else "plain, 1 format"
-                ]
+                like = "plain, first token" if name.startswith(("adapters", "shared")) and "token" in name else "plain"
+                base = taken[f"{like}, 1 format"]
                 print(f"  {name:55} {seconds / base:5.2f} x plain  {seconds / one:5.2f} x one format")
 
 

@@ -1,24 +1,23 @@
 """Searches over 33,000 papers, engine by engine: each leg alone, both in one request, and whole pages.
 
 Real PubMed papers with random vectors (see `benchmarks.common.random_documents`), and SciFact's claims as queries,
-whose vectors are made beforehand: what encoding adds is told once. Needs SES_TEST_DATA.
+whose vectors are made beforehand; last, one client's pages with their encoding. Needs SES_TEST_DATA.
 Run: python -m benchmarks.searching [PAPERS] [ENGINE ...], such as http://HOST:9200; without any, the embedded one.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
 from benchmarks.common import data_dir, percentile, random_index
-from encoders.encoder import load_encoder
+from encoders.encoder import Encoder, load_encoder
 from encoders.formats import Format
 from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.base import Index
@@ -28,6 +27,7 @@ from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
 QUERIES = 200
+TURN = 50  # calls of one kind in a row
 CLIENTS = (1, 4, 8)
 WINDOW = 100
 
@@ -50,8 +50,7 @@ def main() -> None:
         queries = [json.loads(line)["text"] for line in islice(file, QUERIES)]
     with tempfile.TemporaryDirectory() as folder:
         encoder = load_encoder(DEFAULT_MODEL, cache_dir=Path(folder))
-        encoding = timed([lambda query=query: encoder.encode([query], Format.QRY) for query in queries], 1)
-        print(f"{count:,} papers, {len(queries)} queries; encoding a query alone: {told(encoding)}")
+        print(f"{count:,} papers, {len(queries)} queries")
         remembered = Remembered(encoder, queries)
         for url in sys.argv[2:] or [f"lance:{folder}/indexes"]:
             engine = connect(url)
@@ -62,6 +61,7 @@ def main() -> None:
             print(url if url.startswith("lance") else engine.cluster.product.name)
             for clients in CLIENTS:
                 measure(index, queries, remembered, clients)
+            whole_page(index, queries, encoder)
             engine.drop("papers")
 
 
@@ -83,24 +83,43 @@ def measure(index: Index, queries: Sequence[str], encoder: Remembered, clients: 
             for name, requests in pages.items()
         },
     }
-    taken = {name: timed(calls, clients) for name, calls in work.items()}
+    taken = timed(work, clients)
     slower = [max(percentile(taken[leg], share) for leg in ("lexical leg", "vector leg")) for share in (0.5, 0.99)]
     for name, times in taken.items():
         ratios = [percentile(times, share) / alone for share, alone in zip((0.5, 0.99), slower, strict=True)]
         print(f"  {clients} clients, {name:24} {told(times)}  {ratios[0]:5.2f}x, {ratios[1]:5.2f}x the slower leg")
 
 
-def timed(calls: Sequence[Callable[[], object]], clients: int) -> list[float]:
-    """Return the milliseconds of each call, made by some clients at once, after a few that don't count."""
+def whole_page(index: Index, queries: Sequence[str], encoder: Encoder) -> None:
+    """Print what a page costs with its query's encoding, against the encoding alone."""
+    work = {
+        "encoding": [lambda query=query: encoder.encode([query], Format.QRY) for query in queries],
+        "page": [lambda query=query: search(index, SearchRequest(query), encoder) for query in queries],
+    }
+    middle = {name: percentile(times, 0.5) for name, times in timed(work, 1).items()}
+    ratio = middle["page"] / middle["encoding"]
+    print(f"  encoding a query {middle['encoding']:.1f} ms, a page with it {middle['page']:.1f} ms: {ratio:.1f}x")
+
+
+def timed(work: Mapping[str, Sequence[Callable[[], object]]], clients: int) -> dict[str, list[float]]:
+    """Return the milliseconds of each call, by name: made by some clients at once, after a few that don't count.
+
+    The kinds of calls take turns, so that whatever else the machine does is spread over all of them.
+    """
 
     def one(call: Callable[[], object]) -> float:
         begun = time.perf_counter()
         call()
         return (time.perf_counter() - begun) * 1000
 
+    taken: dict[str, list[float]] = {name: [] for name in work}
     with ThreadPoolExecutor(clients) as pool:
-        list(pool.map(one, itertools.islice(itertools.cycle(calls), 50)))
-        return list(pool.map(one, calls))
+        for calls in work.values():
+            list(pool.map(one, calls[:TURN]))
+        for start in range(0, QUERIES, TURN):
+            for name, calls in work.items():
+                taken[name] += pool.map(one, calls[start : start + TURN])
+    return taken
 
 
 def told(times: Sequence[float]) -> str:
