@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
 
 TITLE_BOOST = 0.3
-"""Of the title's own BM25, added to that of title and abstract together: the best measured (docs/benchmarks.md)."""
+"""Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""
 
 LEXICAL = "lexical"
 """Name of the BM25 leg; the vector legs carry the name of their vector field."""

@@ -1,7 +1,6 @@
 """The operators as nodes of an ONNX graph, written with the `onnx` library alone.
 
-Plain operators of opset 20: they quantize better than onnxruntime's fused ones, and run as fast
-(benchmarks/encoding.py).
+Plain operators of opset 20, so that every runtime reads the graph; onnxruntime fuses them itself when it loads it.
 """
 
 from __future__ import annotations

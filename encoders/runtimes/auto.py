@@ -1,8 +1,8 @@
 """Whatever is fastest on this machine: every runtime that is installed is tried once, and the winners are kept.
 
-What wins on one CPU loses on another (docs/benchmarks.md), and for single queries often something else wins than for
-batches, so there is a winner for each. All that are at least as precise as asked take part. A text's vector may so
-come from another runtime as a query than as one of many, each within its own precision's distance of fp32.
+Which runtime is fastest depends on the CPU, and can differ between single queries and batches (docs/benchmarks.md,
+Encoding), so there is a winner for each. All that are at least as precise as asked take part. So a query's vector may
+come from another runtime than the same text's in a batch, each within its own precision's distance of fp32.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Qrels:
 
     def __post_init__(self) -> None:
         for name in self.gains.keys() | self.documents:
-            # Most ids are seen to be sound at a glance; a closer look takes ten times as long.
+            # Most ids are seen to be sound at a glance; a closer look takes far longer.
             if not name.isascii() or not name or "\0" in name:
                 require_id(name)
         for query, judged in self.gains.items():
@@ -114,7 +114,7 @@ def write_trec_qrels(qrels: Qrels, path: Path) -> None:
 
 def _parse(line: bytes, path: Path, number: int, *, beir: bool) -> tuple[str, str, str, int]:
     if not beir and len(fields := line.split()) == 4 and fields[3].isdigit() and len(fields[3]) < 7:
-        # Nearly every line of a large file; what follows would find the same, in twice the time.
+        # Nearly every line of a large file; what follows would find the same, but slower.
         with suppress(UnicodeDecodeError):
             return fields[0].decode(), fields[1].decode(), fields[2].decode(), int(fields[3])
     if beir:

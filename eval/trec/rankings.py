@@ -50,7 +50,7 @@ def trec_order(query: str, ranking: Ranking) -> Ranking:
 
 
 class Rankings(Mapping[str, Ranking]):
-    """The rankings of a run file, each made when it is asked for: 10 million lines take some 200 MB, not 2 GB.
+    """The rankings of a run file, each made when it is asked for: until then a line takes 12 bytes, and no objects.
 
     Args:
         queries: Ids, by code.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
 
 BATCH_BYTES = 8 << 20
-"""Of a bulk request: larger ones gain nothing here and wait longer in the cluster's memory (docs/benchmarks.md)."""
+"""Of a bulk request. Clusters refuse more than 100 MB by default, and hold each request in memory until it is done."""
 
 WORKERS = 2
 """Requests under way at once: the next is made while the last is worked on."""
@@ -34,7 +34,8 @@ def write(cluster: Cluster, alias: str, batches: Iterable[Batch], *, loading: bo
         alias: Of the index. By its own name, an index that somebody deleted would be made anew by the next document.
         batches: Rendered as they are taken.
         loading: Whether nobody searches yet. Every request then makes a part of the index of its own: a graph's cost
-            grows faster than its size, so many small ones to be merged in the background are loaded twice as quickly.
+            grows faster than its size, so many small ones, merged in the background at the end, are made sooner
+            (docs/benchmarks.md, Loading a cluster).
 
     Returns:
         The documents that the cluster would not take.
