@@ -1,4 +1,4 @@
-"""OpenVINO: the fastest for batches on a CPU with VNNI (docs/benchmarks.md, Encoding). NNCF calibrates int8 ranges once.
+"""OpenVINO: the fastest for batches on a CPU with VNNI (docs/benchmarks.md, Encoding). NNCF calibrates int8 once.
 
 bf16 is computed as such only where the CPU has it (AVX512-BF16, AMX); elsewhere OpenVINO runs it in fp32.
 """
