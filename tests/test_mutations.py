@@ -142,4 +142,6 @@ def test_every_mutation_of_this_project_can_be_tried():
     for one in read_mutations(ROOT / "tests" / "mutations"):
         assert one.broken(ROOT), one
         assert one.lane is None or one.lane in LANES, one
-        assert all((ROOT / name.split("::")[0]).exists() for name in one.tests), one
+        named = [name.split("::")[0] for name in one.tests if name.startswith("tests/")]
+        assert named, one
+        assert all((ROOT / name).exists() for name in named), one
