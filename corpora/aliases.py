@@ -29,6 +29,7 @@ SINGLE: dict[str, tuple[str, ...]] = {
     "types": ("types", "publicationtypes", "publicationtype", "documenttype", "typeofreference", "type"),
     "language": ("language", "lang", "languages"),
     "url": ("url", "link", "s2url"),
+    "retracted": ("retracted", "isretracted"),
 }
 """Attributes of which the first name that is filled wins."""
 

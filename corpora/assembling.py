@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, SINGLE, normal_name
-from corpora.cleaning import identifiers_of, text_of, texts_of, url_of, year_of
-from corpora.paper import Accepted, Paper, Record, Rejected
+from corpora.cleaning import flag_of, identifiers_of, text_of, texts_of, url_of, year_of
+from corpora.paper import Accepted, Paper, Rejected
+
+RETRACTED_TYPE = "retracted publication"
+"""The publication type, in lower case, that PubMed and those who take its types give to a retracted paper."""
 
 LONGEST_ID_BYTES = 512
 LONGEST_TITLE = 10_000
@@ -18,7 +21,7 @@ but a file gone wrong, and it's rejected rather than cut."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]) -> Record:
+def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]) -> Accepted | Rejected:
     """Make a paper of a record whose keys are among those in `corpora.aliases`.
 
     Args:
@@ -27,7 +30,8 @@ def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]
         columns: Attribute or kind of identifier to the key that holds it, instead of the aliases.
 
     Returns:
-        The paper, or why there is none: no id or title, an id that can't be a key, or a text no paper has.
+        The paper, or why there is none: no id or title, an id that can't be a key, a text no paper has, or a mark of
+        retraction that says neither yes nor no.
     """
     values = {normal_name(key): value for key, value in record.items() if value not in (None, "")}
     external: dict[str, object] = {}
@@ -55,6 +59,9 @@ def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]
         for name in identifiers_of(kind, value)
     )
     raw_id = first_of("id")
+    types = texts_of(first_of("types"))
+    mark = next(all_of("retracted", SINGLE["retracted"], values), None)
+    retracted = flag_of(mark)
     paper = Paper(
         id=raw_id.strip() if isinstance(raw_id, str) else text_of(raw_id),
         title=text_of(first_of("title")),
@@ -62,17 +69,21 @@ def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]
         authors=texts_of(first_of("authors")),
         year=year_of(first_of("year")),
         venue=text_of(first_of("venue")),
-        types=texts_of(first_of("types")),
+        types=types,
         language=text_of(first_of("language")),
         fields=collected("fields"),
         identifiers=tuple(dict.fromkeys((*collected("identifiers"), *named))),
         references=collected("references"),
         url=url_of(first_of("url")),
+        retracted=bool(retracted) or RETRACTED_TYPE in map(str.lower, types),
     )
+    if retracted is None:
+        shown = text_of(mark)[:40] or "something else"
+        return Rejected(line, f"Whether the paper is retracted should be true or false, not {shown}.", paper.id)
     return validate(line, paper)
 
 
-def validate(line: int, paper: Paper) -> Record:
+def validate(line: int, paper: Paper) -> Accepted | Rejected:
     """Accept a paper that an index can hold, reject any other.
 
     Args:

@@ -17,6 +17,9 @@ _LONGEST_LITERAL = 1 << 20
 _NAME_KEYS = ("name", "display_name", "category", "paperId", "corpusId", "corpusid", "id", "text", "term", "label")
 """Where an object keeps what it is called, the first that is filled winning."""
 
+_YES = ("true", "t", "yes", "y", "1", "retracted")
+_NO = ("", "false", "f", "no", "n", "0", "none", "null", "nan", "not retracted")
+
 _PREFIXES = {
     "doi": re.compile(r"(https?://(dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE),
     "pmid": re.compile(r"(https?://\S*/(?=\d)|pmid:?\s*)", re.IGNORECASE),
@@ -71,6 +74,12 @@ def texts_of(value: object) -> tuple[str, ...]:
         The strings that aren't empty.
     """
     return tuple(dict.fromkeys(filter(None, _parts(value))))
+
+
+def flag_of(value: object) -> bool | None:
+    """Return whether a value says yes (true, "True", 1, "yes") or no ("", 0, None and their like), None for neither."""
+    text = str(value).lower() if isinstance(value, bool) else text_of(value).lower()
+    return True if text in _YES else False if text in _NO else None
 
 
 def url_of(value: object) -> str:

@@ -25,6 +25,8 @@ class Paper:
         identifiers: Other names of the same paper as `kind:value`, such as `doi:10.1000/182`.
         references: Identifiers of the papers this one cites.
         url: Where to read it.
+        retracted: Whether the corpus says that the paper was retracted.
+        origins: Names of the corpora that hold the paper; a reader leaves them out, an index records them.
     """
 
     id: str
@@ -39,10 +41,15 @@ class Paper:
     identifiers: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     url: str = ""
+    retracted: bool = False
+    origins: tuple[str, ...] = ()
 
     def content_hash(self) -> str:
-        """Return 32 hex digits that change whenever any attribute does, the same on every machine."""
-        return hashlib.blake2b(orjson.dumps(asdict(self)), digest_size=16).hexdigest()
+        """Return 32 hex digits that change whenever any attribute but `origins` does, the same on every machine."""
+        # Who holds a paper is none of its content. And a paper that is not retracted keeps the hash that it had before
+        # papers had this mark, so that no index has to be made anew for it.
+        content = {name: value for name, value in asdict(self).items() if name != "origins" and value is not False}
+        return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +80,17 @@ class Rejected:
     id: str = ""
 
 
-Record = Accepted | Rejected
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A record that says that the corpus no longer holds a paper.
+
+    Attributes:
+        line: Line of the file (1-based) on which the identifier stands.
+        id: The paper's identifier.
+    """
+
+    line: int
+    id: str
+
+
+Record = Accepted | Rejected | Deleted

@@ -5,8 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from corpora.errors import InputError
+from corpora.opening import COMPRESSED_SUFFIXES
 from corpora.paper import Accepted, Record
+
+if TYPE_CHECKING:
+    from corpora.registry import Corpus
+
+LONGEST_ORIGIN = 200
+"""In characters."""
 
 
 def first_accepted(records: Iterator[Record], limit: int | None) -> Iterator[Record]:
@@ -25,3 +34,34 @@ def source_of(corpus: str, path: Path, limit: int | None) -> str:
     marks = [f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files if file.exists()]
     digest = hashlib.blake2b("\n".join(marks).encode(errors="replace"), digest_size=8).hexdigest()
     return f"{corpus} {path} {limit or 'all'} {digest}"
+
+
+def origin_of(corpus: Corpus, path: Path) -> str:
+    """Return the name by which an index remembers where its papers come from, the same on every machine.
+
+    Args:
+        corpus: Which one is read.
+        path: Where it is read from, absolute.
+
+    Returns:
+        The corpus's name; of a form that many corpora come in, also the name of the file and its folder, or of the
+        folder that is read: `jsonl:library/papers.jsonl`, packed or not.
+    """
+    if not corpus.is_form:
+        return corpus.name
+    name = path.name
+    for suffix in filter(None, COMPRESSED_SUFFIXES):
+        name = name.removesuffix(suffix)
+    place = name if path.is_dir() else "/".join(filter(None, (path.parent.name, name)))
+    # A file's name may be bytes that aren't text.
+    return f"{corpus.name}:{place}".encode(errors="replace").decode()[:LONGEST_ORIGIN]
+
+
+def check_origin(name: str) -> str:
+    """Return a name that the user gives to an origin, or raise `InputError` if it can't be one."""
+    name = name.strip()
+    if not (name.isprintable() and 0 < len(name) <= LONGEST_ORIGIN):
+        raise InputError(
+            f"An origin can't be named {name[:40]!r}; give --origin up to {LONGEST_ORIGIN} visible characters."
+        )
+    return name

@@ -27,6 +27,7 @@ class Corpus:
         read: Its reader; errors in the path or the columns are raised when the first record is asked for.
         locate: How to find it without a path, or None where a path must be given.
         takes_columns: Whether the reader heeds a mapping of columns.
+        is_form: Whether it is a form that many corpora come in, which only their files tell apart.
     """
 
     name: str
@@ -34,15 +35,18 @@ class Corpus:
     read: Reader
     locate: Locator | None = None
     takes_columns: bool = False
+    is_form: bool = False
 
 
 _ALL = (
     Corpus("cord19", "CORD-19's metadata.csv, the final release unless --path names one", cord19.read, cord19.locate),
     Corpus("pubmed", "PubMed/MEDLINE XML, a file or a folder of them", pubmed.read),
     Corpus("pubmed-sample", "20,787 recent PubMed papers", pubmed.read, pubmed_sample.locate),
-    Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", beir.read),
-    Corpus("jsonl", "JSON papers of Semantic Scholar, SciRepEval or your own", jsonl.read, takes_columns=True),
-    Corpus("csv", "Any CSV or TSV table with a header", delimited.read, takes_columns=True),
+    Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", beir.read, is_form=True),
+    Corpus(
+        "jsonl", "JSON papers of Semantic Scholar, SciRepEval or your own", jsonl.read, takes_columns=True, is_form=True
+    ),
+    Corpus("csv", "Any CSV or TSV table with a header", delimited.read, takes_columns=True, is_form=True),
 )
 
 CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in _ALL}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from corpora.paper import Accepted, Paper, Record, Rejected
 from encoders.formats import Format
 from indexer.blocks import prefetch
 from indexer.dead_letter import DeadLetter
+from indexer.pruning import UNOWNED, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey
 from search_plugin.engines.base import Document
@@ -40,7 +41,8 @@ class IndexJob:
         state_dir: For the list of rejected records and the survey's notes.
         formats: Task formats to store a vector for.
         fresh: Build a new version beside the one there is, and swap at the end.
-        prune: Delete papers that the corpus no longer holds; nothing is deleted otherwise.
+        prune: Delete papers that the corpus no longer holds; papers of other corpora stay.
+        origin: The corpus's name in the index, the index's own name if empty; the same from run to run.
         quantization: How a new index keeps vectors, whole if None; one that is there keeps its own.
         bm25: How a new index scores words, the default if None; one that is there keeps its own.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
@@ -57,6 +59,7 @@ class IndexJob:
     formats: tuple[Format, ...] = (Format.PRX,)
     fresh: bool = False
     prune: bool = False
+    origin: str = ""
     quantization: Quantization | None = None
     bm25: Bm25 | None = None
     block: int = 512
@@ -83,34 +86,44 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     begun = time.perf_counter()
     progress = progress or Silent()
     stopwatch = _Stopwatch()
+    origin = job.origin or job.index
     list_of_rejected = job.state_dir / "rejected" / f"{job.index}.jsonl"
     # The list is touched under the lock only: a run that is refused must not delete that of the run in progress.
     with (
         engine.lock(job.index),
-        open_survey(job.state_dir) as survey,
+        open_survey(job.state_dir, origin) as survey,
         closing(DeadLetter(list_of_rejected)) as dead,
     ):
         index, published = _target(job, engine)
         progress.stage("reading", None)
         survey.read(job.records(), dead.add, progress)
-        survey.compare(index.hashes)
+        survey.compare(index.hashes, index.origins)
         _write(job, index, survey, dead, progress, stopwatch)
         progress.stage("finishing", None)
-        deleted = _prune(index, survey) if job.prune else 0
+        for claimed in survey.claims():
+            index.relabel(claimed)
+        withdrawn = release(index, origin, withdrawn_ids(index, origin, survey))
+        pruned = release(index, origin, gone_ids(index, origin, survey) if job.prune else [])
         index.finish()
+        unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
         counts = survey.counts()
         papers = _checked(index, counts, dead, published=published)
         if not published:
             engine.publish(index)
     return IndexReport(
         index=job.index,
+        origin=origin,
         generation=index.generation,
         model=job.card.name,
         new=counts["new"],
         updated=counts["updated"],
         unchanged=counts["unchanged"],
         duplicates=counts["duplicates"],
-        deleted=deleted,
+        deletions=counts.get("deleted", 0),
+        deleted_by_corpus=withdrawn.deleted,
+        deleted=pruned.deleted,
+        kept=withdrawn.kept + pruned.kept,
+        unowned=unowned,
         rejected=dead.count,
         dead_letter=dead.path if dead.count else None,
         papers=papers,
@@ -142,15 +155,6 @@ def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
             f"with --fresh to have {job.bm25}."
         )
     return index, True
-
-
-def _prune(index: Index, survey: Survey) -> int:
-    deleted = 0
-    # Found out first: an engine may not like to list what is being deleted.
-    for ids in list(survey.gone(index.ids())):
-        index.delete(ids)
-        deleted += len(ids)
-    return deleted
 
 
 def _checked(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, published: bool) -> int:
@@ -194,8 +198,8 @@ def _write(
         progress.advance(len(bulk) - len(refused), len(refused))
 
 
-def _blocks(records: Iterable[Record], work: Iterator[int], size: int) -> Iterator[list[Paper]]:
-    """Yield the papers to do, block by block; `work` gives their ordinals in ascending order."""
+def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]]], size: int) -> Iterator[list[Paper]]:
+    """Yield the papers to do, block by block; `work` gives their ordinals in ascending order, and their origins."""
     block: list[Paper] = []
     number, wanted = 0, next(work, None)
     papers = (record.paper for record in records if isinstance(record, Accepted))
@@ -206,8 +210,8 @@ def _blocks(records: Iterable[Record], work: Iterator[int], size: int) -> Iterat
             if block:
                 yield block
             block, number = [], ordinal // size
-        if ordinal == wanted:
-            block.append(paper)
+        if ordinal == wanted[0]:
+            block.append(replace(paper, origins=wanted[1]))
             wanted = next(work, None)
     if block:
         yield block

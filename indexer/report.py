@@ -29,17 +29,24 @@ class Silent:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """Counts of one run; `new + updated + unchanged + duplicates + rejected` is the number of records read.
+    """Counts of one run.
+
+    `new + updated + unchanged + duplicates + deletions + rejected` is the number of records read.
 
     Attributes:
         index: Its name.
+        origin: The corpus's name in it.
         generation: The version that is searched now.
         model: Made the vectors.
         new: Papers the index did not hold.
         updated: Papers whose content changed.
         unchanged: Papers left as they were.
         duplicates: Records with the id of a later one, which won.
-        deleted: Papers deleted because the corpus no longer holds them.
+        deletions: Records that say that a paper is deleted, whether the index held it or not.
+        deleted_by_corpus: Papers deleted because such a record says so.
+        deleted: Papers deleted by pruning, because the corpus no longer holds them.
+        kept: Papers that either would have deleted, and that stay because another corpus holds them.
+        unowned: When pruning, papers that have no origin, which are left alone.
         rejected: Records that could not become papers, or that the engine refused.
         dead_letter: File that lists the rejected, where there are any.
         papers: What the index holds now.
@@ -48,13 +55,18 @@ class IndexReport:
     """
 
     index: str
+    origin: str
     generation: int
     model: str
     new: int
     updated: int
     unchanged: int
     duplicates: int
+    deletions: int
+    deleted_by_corpus: int
     deleted: int
+    kept: int
+    unowned: int
     rejected: int
     dead_letter: Path | None
     papers: int

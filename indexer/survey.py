@@ -7,71 +7,129 @@ It keeps its notes in a temporary SQLite file: memory does not grow with the cor
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
+from typing import cast
 
 from corpora.errors import UnavailableError
-from corpora.paper import Accepted, Record, Rejected
+from corpora.paper import Accepted, Deleted, Record, Rejected
 from indexer.report import Progress
 
 _CHUNK = 1_000
+_CLAIMED_AT_ONCE = 50_000
 
 
 class Survey:
-    """Notes on the accepted papers of a corpus, by ordinal: the position among the accepted, from 0."""
+    """Notes on the accepted papers of a corpus, by ordinal: the position among the accepted, from 0.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    A paper's `work` is new, updated, unchanged, claimed (unchanged, but the index does not have it from this corpus
+    yet), deleted (by a record of the corpus) or refused (by the engine).
+
+    Args:
+        connection: Of an empty database.
+        origin: The corpus's name in the index.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, origin: str) -> None:
         self._connection = connection
+        self._origin = origin
         connection.execute(
             "CREATE TABLE papers "
-            "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT) WITHOUT ROWID"
+            "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT, origins TEXT) WITHOUT ROWID"
         )
         # A record that can't be read this time is still in the corpus.
         connection.execute("CREATE TABLE unreadable (id TEXT PRIMARY KEY) WITHOUT ROWID")
-        self.accepted = 0
+        self.accepted = self.deletions = 0
 
     def read(self, records: Iterable[Record], reject: Callable[[Rejected], None], progress: Progress) -> None:
-        """Note every paper of a corpus, a later one over an earlier one of the same id, and hand on the rejected."""
-        insert = "INSERT OR REPLACE INTO papers VALUES (?, ?, ?, ?, 'new')"
+        """Note every record of a corpus, a later one over an earlier one of the same id, and hand on the rejected."""
         iterator = iter(records)
         while chunk := list(islice(iterator, _CHUNK)):
-            accepted = [record for record in chunk if isinstance(record, Accepted)]
-            rows = (
-                (record.paper.id, self.accepted + i, record.line, record.paper.content_hash())
-                for i, record in enumerate(accepted)
-            )
-            self._connection.executemany(insert, rows)
-            for record in chunk:
-                if isinstance(record, Rejected):
-                    reject(record)
-                    self._connection.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", [record.id])
-            self.accepted += len(accepted)
-            progress.advance(len(accepted), len(chunk) - len(accepted))
+            rejected = 0
+            for kind, run in groupby(chunk, type):
+                if kind is Accepted:
+                    self._accept(cast("Iterator[Accepted]", run))
+                    continue
+                for record in run:
+                    if isinstance(record, Rejected):
+                        reject(record)
+                        rejected += 1
+                    self._note(record)
+            progress.advance(len(chunk) - rejected, rejected)
 
-    def compare(self, hashes: Callable[[Sequence[str]], Mapping[str, str]]) -> None:
-        """Mark each paper as new, updated or unchanged, given a look-up of the index's content hashes by id."""
-        page = "SELECT id, hash FROM papers WHERE id > ? ORDER BY id LIMIT ?"
+    def _accept(self, records: Iterable[Accepted]) -> None:
+        origins = json.dumps([self._origin])
+        rows = [
+            (record.paper.id, self.accepted + i, record.line, record.paper.content_hash(), "new", origins)
+            for i, record in enumerate(records)
+        ]
+        self._connection.executemany("INSERT OR REPLACE INTO papers VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self.accepted += len(rows)
+
+    def _note(self, record: Record) -> None:
+        if isinstance(record, Rejected):
+            # It says more of the paper than an earlier deletion: that the corpus has it.
+            self._connection.execute("DELETE FROM papers WHERE id = ? AND work = 'deleted'", [record.id])
+            self._connection.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", [record.id])
+        elif isinstance(record, Deleted):
+            row = (record.id, record.line)
+            self._connection.execute("INSERT OR REPLACE INTO papers VALUES (?, NULL, ?, NULL, 'deleted', NULL)", row)
+            self._connection.execute("DELETE FROM unreadable WHERE id = ?", [record.id])
+            self.deletions += 1
+
+    def compare(
+        self,
+        hashes: Callable[[Sequence[str]], Mapping[str, str]],
+        origins: Callable[[Sequence[str]], Mapping[str, Sequence[str]]],
+    ) -> None:
+        """Mark each paper as new, updated, unchanged or claimed, by what the index has of it.
+
+        Args:
+            hashes: Looks up the index's content hashes by id.
+            origins: Looks up the index's origins by id.
+        """
+        page = "SELECT id, hash FROM papers WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?"
         last = ""
         while rows := self._connection.execute(page, [last, _CHUNK]).fetchall():
             there = hashes([id_ for id_, _ in rows])
-            known = [("unchanged" if there[id_] == hash_ else "updated", id_) for id_, hash_ in rows if id_ in there]
-            self._connection.executemany("UPDATE papers SET work = ? WHERE id = ?", known)
+            held = origins([id_ for id_, _ in rows if id_ in there])
+            known = []
+            for id_, hash_ in rows:
+                if id_ in there:
+                    unchanged = "unchanged" if self._origin in held[id_] else "claimed"
+                    everyones = json.dumps(sorted({*held[id_], self._origin}))
+                    known.append((unchanged if there[id_] == hash_ else "updated", everyones, id_))
+            self._connection.executemany("UPDATE papers SET work = ?, origins = ? WHERE id = ?", known)
             last = rows[-1][0]
 
     def counts(self) -> dict[str, int]:
-        """Return how many papers are new, updated, unchanged, and records are duplicates."""
+        """Return how many papers are new, updated, unchanged (claimed or not), and records are duplicates."""
         counts = dict(self._connection.execute("SELECT work, count(*) FROM papers GROUP BY work"))
         papers = sum(counts.values())
-        return {"new": 0, "updated": 0, "unchanged": 0, **counts, "duplicates": self.accepted - papers}
+        counts["unchanged"] = counts.get("unchanged", 0) + counts.pop("claimed", 0)
+        return {"new": 0, "updated": 0, **counts, "duplicates": self.accepted + self.deletions - papers}
 
-    def work(self) -> Iterator[int]:
-        """Yield the ordinals of new and updated papers, in order."""
-        rows = self._connection.execute("SELECT ordinal FROM papers WHERE work != 'unchanged' ORDER BY ordinal")
-        return (ordinal for (ordinal,) in rows)
+    def work(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Yield the ordinals of new and updated papers, in order, each with the origins to write."""
+        doing = "SELECT ordinal, origins FROM papers WHERE work IN ('new', 'updated') ORDER BY ordinal"
+        return ((ordinal, tuple(json.loads(origins))) for ordinal, origins in self._connection.execute(doing))
+
+    def claims(self) -> Iterator[dict[str, list[str]]]:
+        """Yield, many at a time, the origins by id of unchanged papers that the index did not have from this corpus."""
+        rows = self._connection.execute("SELECT id, origins FROM papers WHERE work = 'claimed'")
+        while chunk := rows.fetchmany(_CLAIMED_AT_ONCE):
+            yield {id_: json.loads(origins) for id_, origins in chunk}
+
+    def deleted(self) -> Iterator[list[str]]:
+        """Yield, some at a time, the ids of papers that the corpus says are deleted."""
+        rows = self._connection.execute("SELECT id FROM papers WHERE work = 'deleted'")
+        while chunk := rows.fetchmany(_CHUNK):
+            yield [id_ for (id_,) in chunk]
 
     def gone(self, ids: Iterable[str]) -> Iterator[list[str]]:
         """Yield, some at a time, those ids that the corpus does not hold."""
@@ -90,11 +148,12 @@ class Survey:
 
 
 @contextmanager
-def open_survey(folder: Path) -> Iterator[Survey]:
+def open_survey(folder: Path, origin: str) -> Iterator[Survey]:
     """Give a survey whose notes lie in a folder and are gone afterwards.
 
     Args:
-        folder: Where there is room for some 150 bytes a paper.
+        folder: Where there is room for some 180 bytes a paper.
+        origin: The corpus's name in the index.
 
     Yields:
         An empty survey; it may be used by one thread at a time.
@@ -111,7 +170,7 @@ def open_survey(folder: Path) -> Iterator[Survey]:
         ) from error
     with scratch as inside, closing(_connect(Path(inside) / "papers.sqlite")) as connection:
         try:
-            yield Survey(connection)
+            yield Survey(connection, origin)
         except sqlite3.Error as error:
             raise UnavailableError(
                 f"The survey's notes in {folder} can't be kept ({error}); "

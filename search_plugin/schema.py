@@ -8,8 +8,8 @@ from typing import Literal
 
 from corpora.errors import InputError
 
-FieldKind = Literal["number", "keyword", "keywords"]
-"""One number, one exact string, or a list of exact strings."""
+FieldKind = Literal["number", "keyword", "keywords", "flag"]
+"""One number, one exact string, a list of exact strings, or true where something is so and missing where it is not."""
 
 FIELDS: dict[str, FieldKind] = {
     "id": "keyword",
@@ -21,11 +21,23 @@ FIELDS: dict[str, FieldKind] = {
     "fields": "keywords",
     "identifiers": "keywords",
     "references": "keywords",
+    "retracted": "flag",
+    "origins": "keywords",
 }
 """The fields filters and facets may name; all are attributes of `Paper`."""
 
-ALIASES = {"journal": "venue", "author": "authors", "type": "types", "field": "fields"}
+ALIASES = {
+    "journal": "venue",
+    "author": "authors",
+    "type": "types",
+    "field": "fields",
+    "origin": "origins",
+    "corpus": "origins",
+}
 """What users also call those fields."""
+
+LATER_FIELDS = ("retracted", "origins")
+"""Fields that indexes of earlier versions lack: there no paper has a value, until something is written."""
 
 
 def resolve_field(name: str) -> str:

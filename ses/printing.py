@@ -40,7 +40,8 @@ def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
 def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
     paper = hit.paper
     title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), Text(paper.title))
-    console.print(Text(f"{hit.rank:3}. ", style="bold"), title, sep="")
+    mark = Text("[retracted] ", style="bold red") if paper.retracted else Text()
+    console.print(Text(f"{hit.rank:3}. ", style="bold"), mark, title, sep="")
     authors = ", ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
     facts = [str(paper.year) if paper.year else "", paper.venue, authors, paper.id]
     console.print(Text("     " + " · ".join(fact for fact in facts if fact), style="dim"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.assembling import assemble
 from corpora.errors import InputError, UnavailableError
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
-from corpora.paper import Record, Rejected
+from corpora.paper import Deleted, Record, Rejected
 from corpora.sniffing import refuse_other, remedy_for_folder
 from corpora.xml_records import XmlRecord, read_records
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 URL = "https://pubmed.ncbi.nlm.nih.gov/{}/"
 
+_COMMENTS = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections"
 _TAGS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _PMID = re.compile(rb"<PMID\b[^>]*>\s*(\d+)\s*</PMID>")
 _ENCODING = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([A-Za-z][\w.-]*)[\"']")
@@ -40,7 +41,7 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: A
         columns: Not heeded, the layout is fixed.
 
     Yields:
-        A record per article; books, deleted citations and articles without title, or that are broken, are rejected.
+        A record per article and per deleted citation; books are rejected, and articles that are broken or untitled.
 
     Raises:
         InputError: If there is no PubMed XML.
@@ -101,7 +102,7 @@ def _read_file(path: Path, parse: ParseArticle) -> Iterator[Record]:
                 yield from _not_articles(record)
 
 
-def _not_articles(record: XmlRecord) -> Iterator[Rejected]:
+def _not_articles(record: XmlRecord) -> Iterator[Rejected | Deleted]:
     if record.tag == "PubmedBookArticle":
         yield Rejected(record.line, "It is a book or a chapter, not an article.", _pmid_of(record))
         return
@@ -109,7 +110,7 @@ def _not_articles(record: XmlRecord) -> Iterator[Rejected]:
     for pmid in _PMID.finditer(record.body):
         line += record.body.count(b"\n", counted, pmid.start())
         counted = pmid.start()
-        yield Rejected(line, "PubMed has deleted this citation.", pmid.group(1).decode())
+        yield Deleted(line, pmid.group(1).decode())
 
 
 def _pmid_of(record: XmlRecord) -> str:
@@ -176,6 +177,8 @@ def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
         "pmc": [info["pmc"], *names.get("pmc", [])],
         "references": info["references"],
         "url": URL.format(pmid),
+        # The notice of a retraction says RetractionOf, and its type is "Retraction of Publication".
+        "retracted": article.find(f"{_COMMENTS}[@RefType='RetractionIn']") is not None,
     }
 
 

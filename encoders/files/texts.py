@@ -12,7 +12,7 @@ from corpora.cleaning import text_of
 from corpora.json_lines import JsonObject
 from corpora.lines import Line, bounded_lines
 from corpora.opening import open_binary
-from corpora.paper import Rejected
+from corpora.paper import Deleted, Rejected
 from corpora.readers.jsonl import read_objects
 from corpora.sniffing import refuse_folder, refuse_other
 from encoders.formats import Format
@@ -48,10 +48,15 @@ class Text:
 
 
 def papers_as_texts(records: Iterable[Record]) -> Iterator[Text | Rejected]:
-    """Yield the papers of a corpus as texts; what the corpus rejects stays rejected."""
+    """Yield the papers of a corpus as texts; what the corpus rejects stays rejected.
+
+    A deletion is rejected too: what came before it is encoded by then.
+    """
     for record in records:
         if isinstance(record, Rejected):
             yield record
+        elif isinstance(record, Deleted):
+            yield Rejected(record.line, "The corpus has deleted this paper.", record.id)
         else:
             yield Text(record.line, record.paper.id, record.paper.title, record.paper.abstract)
 

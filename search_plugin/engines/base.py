@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from search_plugin.engines.diagnosis import Diagnosis
+    from search_plugin.filters.tree import Filter
     from search_plugin.plan import Plan
     from search_plugin.schema import Bm25
 
@@ -71,8 +72,14 @@ class Index(Protocol):
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
 
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of all papers, in any order."""
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of all papers, or of those that pass a filter, in any order."""
+
+    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the origins of those ids that are there."""
+
+    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
+        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return each leg's papers, best first, ties by id."""

@@ -15,14 +15,16 @@ from search_plugin.engines import background
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.lance_errors import explained, told
 from search_plugin.engines.lance_legs import matches, search_legs, take
+from search_plugin.engines.lance_rows import add_later_columns, arrow_type, paper_of, to_arrow
 from search_plugin.filters.sql import to_sql
 from search_plugin.page import Facets
-from search_plugin.schema import FIELDS, Bm25, IndexSchema
+from search_plugin.schema import Bm25, IndexSchema
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from search_plugin.filters.tree import Filter
     from search_plugin.legs import Scored
     from search_plugin.plan import Plan
 
@@ -36,18 +38,7 @@ PARTITION = 8_192
 
 _ENGLISH = {"language": "English", "stem": True, "remove_stop_words": True}
 
-_LISTS = ("authors", "types", "fields", "identifiers", "references")
 _KEPT_VERSIONS = timedelta(hours=1)  # a search that began before an update still reads the files it began with
-
-
-def create_table(database: Any, name: str, schema: IndexSchema, facts: bytes) -> None:
-    """Create an empty table for a generation; `facts` are stored with it."""
-    import pyarrow as pa
-
-    columns = [pa.field(field.name, _arrow_type(field.name)) for field in fields(Paper)]
-    columns += [pa.field("text", pa.string()), pa.field("content_hash", pa.string())]
-    columns += [pa.field(vector.name, pa.list_(pa.float32(), vector.dimension)) for vector in schema.vectors]
-    database.create_table(name, schema=pa.schema(columns, metadata={b"ses": facts}))
 
 
 def check_bm25(bm25: Bm25) -> None:
@@ -81,7 +72,8 @@ class LanceIndex:
         """Write documents in one commit: after a crash all of them are there or none."""
         self._written()
         if documents:
-            rows = _to_arrow(documents, self.schema, self._table.schema)
+            add_later_columns(self._table)
+            rows = to_arrow(documents, self.schema, self._table.schema)
             self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
         return []
 
@@ -91,6 +83,17 @@ class LanceIndex:
         self._written()
         if ids:
             self._table.delete(_among(ids))
+
+    @told
+    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
+        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
+        import pyarrow as pa
+
+        self._written()
+        if origins:
+            add_later_columns(self._table)
+            rows = pa.table({"id": list(origins), "origins": pa.array(list(origins.values()), arrow_type("origins"))})
+            self._table.merge_insert("id").when_matched_update_all().execute(rows)
 
     @told
     def finish(self) -> None:
@@ -121,8 +124,14 @@ class LanceIndex:
     @told
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return those papers that are there."""
-        rows = self._select(ids, [field.name for field in fields(Paper)]).to_pylist()
-        return {row["id"]: _paper(row) for row in rows}
+        rows = self._select(ids, self._present(field.name for field in fields(Paper))).to_pylist()
+        return {row["id"]: paper_of(row) for row in rows}
+
+    @told
+    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the origins of those ids that are there."""
+        rows = self._select(ids, self._present(["id", "origins"])).to_pylist()
+        return {row["id"]: tuple(row.get("origins") or ()) for row in rows}
 
     @told
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
@@ -136,10 +145,12 @@ class LanceIndex:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
         return int(self._table.count_rows(f"{self.schema.vector(field).name} IS NOT NULL" if field else None))
 
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of all papers, in any order."""
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of all papers, or of those that pass a filter, in any order."""
         with explained(self.root):
-            for batch in self._table.search().select(["id"]).to_batches():
+            query = self._table.search().select(["id"])
+            query = query.where(to_sql(where, self._table.schema.names)) if where else query
+            for batch in query.to_batches():
                 yield from batch["id"].to_pylist()
 
     @told
@@ -159,11 +170,11 @@ class LanceIndex:
         """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
         import pyarrow as pa
 
-        columns = list(dict.fromkeys(["id", *names]))
+        columns = self._present(dict.fromkeys(["id", *names]))
         rows = self._select(list(found), columns)
         counted = f"the {plan.window} nearest papers"
         if plan.words:
-            condition = to_sql(plan.filter) if plan.filter else None
+            condition = to_sql(plan.filter, self._table.schema.names) if plan.filter else None
             matching = background.run(
                 matches(self._searched(), plan.words, "text", self.count(), condition, columns)
             ).select(columns)
@@ -171,7 +182,12 @@ class LanceIndex:
             extra = rows.filter(pa.array([id_ not in seen for id_ in rows["id"].to_pylist()], pa.bool_()))
             rows = pa.concat_tables([matching, extra.cast(matching.schema)])
             counted = "papers that hold a word of the query" + (f", and {counted}" if plan.vectors else "")
-        return Facets(len(rows), counted, {name: _counts(rows[name], size) for name in names})
+        counts = {name: _counts(rows[name], size) if name in columns else () for name in names}
+        return Facets(len(rows), counted, counts)
+
+    def _present(self, names: Iterable[str]) -> list[str]:
+        there = self._table.schema.names
+        return [name for name in names if name in there]
 
     def _searched(self) -> Any:
         """LanceDB's asynchronous table, whose legs run at once."""
@@ -199,39 +215,9 @@ async def _open(root: Path, name: str) -> Any:
     return await (await lancedb.connect_async(root)).open_table(name)
 
 
-def _arrow_type(name: str) -> Any:
-    import pyarrow as pa
-
-    kind = FIELDS.get(name)
-    return pa.int32() if kind == "number" else pa.list_(pa.string()) if kind == "keywords" else pa.string()
-
-
 def _among(ids: Sequence[str]) -> str:
     quoted = ", ".join("'" + id_.replace("'", "''") + "'" for id_ in ids)
     return f"id IN ({quoted})"
-
-
-def _to_arrow(documents: Sequence[Document], schema: IndexSchema, arrow_schema: Any) -> Any:
-    import numpy as np
-    import pyarrow as pa
-
-    papers = [document.paper for document in documents]
-    columns: dict[str, Any] = {field.name: [getattr(paper, field.name) for paper in papers] for field in fields(Paper)}
-    columns["text"] = [f"{paper.title}\n{paper.abstract}" for paper in papers]
-    columns["content_hash"] = [document.content_hash for document in documents]
-    for vector in schema.vectors:
-        stacked = np.stack([document.vectors[vector.name] for document in documents]).astype(np.float32)
-        if stacked.shape[1] != vector.dimension:
-            raise InputError(
-                f"The model gives vectors of {stacked.shape[1]} numbers and the index holds {vector.dimension}: "
-                "index again with --fresh."
-            )
-        columns[vector.name] = pa.FixedSizeListArray.from_arrays(pa.array(stacked.ravel()), vector.dimension)
-    return pa.table([pa.array(columns[f.name], f.type) for f in arrow_schema], schema=arrow_schema)
-
-
-def _paper(row: Mapping[str, Any]) -> Paper:
-    return Paper(**{**row, **{name: tuple(row[name] or ()) for name in _LISTS}})
 
 
 def _counts(column: Any, size: int) -> tuple[tuple[str | int, int], ...]:
@@ -239,6 +225,8 @@ def _counts(column: Any, size: int) -> tuple[tuple[str | int, int], ...]:
     import pyarrow.compute as pc
 
     column = column.combine_chunks()
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.string())
     if pa.types.is_list(column.type):
         # A paper counts once for a value, however often it names it.
         pairs = pa.table({"row": pc.list_parent_indices(column), "value": pc.list_flatten(column)})

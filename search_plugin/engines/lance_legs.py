@@ -40,7 +40,7 @@ async def search_legs(table: Any, schema: IndexSchema, plan: Plan) -> tuple[dict
     Raises:
         InputError: If a vector has another length than the index's.
     """
-    condition = to_sql(plan.filter) if plan.filter else None
+    condition = to_sql(plan.filter, (await table.schema()).names) if plan.filter else None
     legs = {clause.field: _nearest(table, schema, clause, plan, condition) for clause in plan.vectors}
     if plan.words:
         legs = {LEXICAL: _lexical(table, plan, condition), **legs}

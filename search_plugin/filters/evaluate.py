@@ -49,6 +49,6 @@ def matches(where: Filter, paper: Paper) -> bool:
 
 def _held(paper: Paper, field: str) -> tuple[Value, ...]:
     held: str | int | tuple[str, ...] | None = getattr(paper, field)
-    if held is None or held == "":
+    if held is None or held == "" or held is False:
         return ()
     return held if isinstance(held, tuple) else (held,)

@@ -134,16 +134,21 @@ class _Builder(Transformer[Token, _Parsed]):
         name, sign, given = children
         field = _field(name)
         if sign not in ("=", "!=") and FIELDS[field] != "number":
-            raise _error(_position(sign), f"expected = or != for {field}, which is text, but found {sign}")
+            kind = "true or false" if FIELDS[field] == "flag" else "text"
+            raise _error(_position(sign), f"expected = or != for {field}, which is {kind}, but found {sign}")
         value = _value(field, given)
         if sign == "!=":
-            return _Parsed(Not(Compare(field, "=", value)), 0)
-        return _Parsed(Compare(field, cast("Operator", str(sign)), value), 0)
+            return _Parsed(Not(_equals(field, value)), 0)
+        return _Parsed(_equals(field, value) if sign == "=" else Compare(field, cast("Operator", str(sign)), value), 0)
 
     def one_of(self, children: Sequence[Token | _Given]) -> _Parsed:
         name, *values = children
         field = _field(cast("Token", name))
-        return _Parsed(OneOf(field, tuple(_value(field, cast("_Given", value)) for value in values)), 0)
+        given = tuple(_value(field, cast("_Given", value)) for value in values)
+        if False in given and FIELDS[field] == "flag":
+            parts = tuple(_equals(field, value) for value in dict.fromkeys(given))
+            return _Parsed(Or(parts) if len(parts) > 1 else parts[0], 0)
+        return _Parsed(OneOf(field, given), 0)
 
     def exists(self, children: tuple[Token]) -> _Parsed:
         return _Parsed(Exists(_field(children[0])), 0)
@@ -165,11 +170,19 @@ def _field(name: Token) -> str:
     return resolve_field(str(name)[:60])
 
 
+def _equals(field: str, value: Value) -> Filter:
+    return Not(Compare(field, "=", value=True)) if value is False else Compare(field, "=", value)
+
+
 def _value(field: str, given: _Given) -> Value:
     if not given.text:
         raise _error(
             given.position, f"expected a value but found empty quotes (papers without one: not {field} exists)"
         )
+    if FIELDS[field] == "flag":
+        if given.text.lower() not in ("true", "false"):
+            raise _error(given.position, f"expected true or false for {field} but found {_short(given.text)}")
+        return given.text.lower() == "true"
     if FIELDS[field] != "number":
         return given.text
     if not _NUMBER.fullmatch(given.text):

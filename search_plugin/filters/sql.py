@@ -13,7 +13,7 @@ from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf,
 from search_plugin.schema import FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 
 class _Clause(NamedTuple):
@@ -22,26 +22,29 @@ class _Clause(NamedTuple):
     depth: int
 
 
-def to_sql(where: Filter) -> str:
+def to_sql(where: Filter, columns: Collection[str] = FIELDS) -> str:
     """Render a filter as a `where` clause.
 
     Args:
         where: The filter.
+        columns: Those the table has; of a field without one, no paper has a value.
 
     Returns:
         SQL that is true for the papers the filter passes, over columns named as the schema's fields.
     """
-    return _clause(where, negated=False).sql
+    return _clause(where, columns, negated=False).sql
 
 
-def _clause(where: Filter, *, negated: bool) -> _Clause:
+def _clause(where: Filter, columns: Collection[str], *, negated: bool) -> _Clause:
     match where:
         case Not(part):
-            return _clause(part, negated=not negated)
+            return _clause(part, columns, negated=not negated)
         case And(parts):
-            return _join("OR" if negated else "AND", [_clause(part, negated=negated) for part in parts])
+            return _join("OR" if negated else "AND", [_clause(part, columns, negated=negated) for part in parts])
         case Or(parts):
-            return _join("AND" if negated else "OR", [_clause(part, negated=negated) for part in parts])
+            return _join("AND" if negated else "OR", [_clause(part, columns, negated=negated) for part in parts])
+        case _ if where.field not in columns:
+            return _Clause(str(negated).lower(), "", 0)
         case _:
             sql = _test(where)
             return _Clause(f"(NOT {sql} OR {_column(where)} IS NULL)" if negated else sql, "", 0)
@@ -60,6 +63,7 @@ def _test(test: Test) -> str:
         case Exists():
             return {
                 "number": f"{column} IS NOT NULL",
+                "flag": f"{column} IS NOT NULL",
                 "keyword": f"{column} <> ''",
                 "keywords": f"array_length({column}) > 0",
             }[kind]
@@ -82,7 +86,7 @@ def _column(test: Test) -> str:
 
 def _literal(value: Value) -> str:
     if isinstance(value, int):
-        return str(value)
+        return str(value).lower()
     # DataFusion knows no escapes inside quotes: backslashes, newlines and NUL stand for themselves.
     doubled = value.replace("'", "''")
     return f"'{doubled}'"

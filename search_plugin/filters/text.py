@@ -38,6 +38,6 @@ def _operand(where: Filter) -> str:
 
 def _value(value: Value) -> str:
     if isinstance(value, int):
-        return str(value)
+        return str(value).lower()
     escaped = re.sub(r'(["\\])', r"\\\1", value)
     return f'"{escaped}"'

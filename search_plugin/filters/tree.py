@@ -1,7 +1,8 @@
 """What a filter is: a small tree that every engine renders in its own terms.
 
 Logic is two-valued. A comparison with a missing value (None, an empty string, an empty list) is false, so its negation
-is true; a comparison on a list is true when any element matches. `evaluate.matches` is the reference.
+is true; a comparison on a list is true when any element matches. A flag that is not set is a missing value, so its only
+value is True, and "= false" is the negation of that. `evaluate.matches` is the reference.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ Operator = Literal["=", "<", "<=", ">", ">="]
 """All but `=` are for number fields; `!=` is the negation of `=`."""
 
 Value = str | int
-"""A whole number for number fields, a string for all others."""
+"""A whole number for number fields, True for flags, a string for all others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,14 @@ if TYPE_CHECKING:
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Index the first N papers only.")
 @click.option("--fresh", is_flag=True, help="Build a new version beside the one there is, and swap at the end.")
-@click.option("--prune", is_flag=True, help="Delete papers that the corpus no longer holds.")
+@click.option(
+    "--prune", is_flag=True, help="Delete papers that the corpus no longer holds; those of other corpora stay."
+)
+@click.option(
+    "--origin",
+    metavar="NAME",
+    help="The corpus's name in the index, for --prune and --filter [default: the corpus, for forms with the file].",
+)
 @click.option(
     "--quantization",
     type=click.Choice(get_args(Quantization)),
@@ -61,8 +68,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     """Index a corpus, or bring its index up to date.
 
     Papers that have not changed are skipped. A run that was stopped, even by kill -9, goes on where it was when the
-    same command is given again. Records that can't be indexed are listed in a file, with line and reason, and the exit
-    code is 1.
+    same command is given again. A record that says a paper is deleted deletes it. Records that can't be indexed are
+    listed in a file, with line and reason, and the exit code is 1.
     """
     from search_plugin.engines.registry import connect
     from ses.settings import load_settings
@@ -88,7 +95,7 @@ def _roll_back(engine: Engine, name: str | None) -> Index:
 
 
 def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> IndexReport:
-    from corpora.reading import first_accepted, source_of
+    from corpora.reading import check_origin, first_accepted, origin_of, source_of
     from corpora.registry import get_corpus
     from encoders.registry import DEFAULT_MODEL, find_model
     from indexer.pipeline import IndexJob, index_corpus
@@ -104,6 +111,7 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
     columns = parse_columns(corpus, options["columns"])
     path = options["path"] or located(corpus, settings)
     name = check_index_name(options["name"] or corpus.name)
+    origin = origin_of(corpus, path.resolve()) if options["origin"] is None else check_origin(options["origin"])
     # An index is kept up to date by the model that made it.
     kept = name in engine.names() and not options["fresh"]
     model = find_model(settings.model or (engine.open(name).schema.model if kept else DEFAULT_MODEL))
@@ -121,6 +129,7 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
         formats=formats,
         fresh=options["fresh"],
         prune=options["prune"],
+        origin=origin,
         quantization=options["quantization"],
         bm25=bm25,
     )
@@ -131,10 +140,18 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
 def _summary(report: IndexReport) -> str:
     parts = [
         f"Index {report.index}, version {report.generation}: {report.papers:,} papers",
-        f"{report.new:,} new, {report.updated:,} updated, {report.unchanged:,} unchanged, "
-        f"{report.duplicates:,} duplicates, {report.deleted:,} deleted, {report.rejected:,} rejected",
+        f"From {report.origin}: {report.new:,} new, {report.updated:,} updated, {report.unchanged:,} unchanged, "
+        f"{report.duplicates:,} duplicates, {report.deleted_by_corpus:,} deleted by the corpus, "
+        f"{report.deleted:,} deleted by pruning, {report.rejected:,} rejected",
         f"{report.seconds:.1f} s, of them {report.encoding_seconds:.1f} s encoding by {report.model}",
     ]
+    if report.kept:
+        parts.append(f"{report.kept:,} papers that this corpus no longer holds stay: another corpus holds them.")
+    if report.unowned:
+        parts.append(
+            f"{report.unowned:,} papers were not pruned, since an earlier version of ses did not record their origin; "
+            "index each corpus of this index again to record it, or build with --fresh."
+        )
     if report.dead_letter:
         parts.append(f"The rejected records, with line and reason: {report.dead_letter}")
     return "\n".join(parts)

@@ -62,6 +62,7 @@ def test_names_are_found_in_any_spelling_and_columns_override_them():
         ({"id": "a\ud800", "title": "a"}, "Unicode"),
         ({"id": "é" * 257, "title": "a"}, "512 bytes"),
         ({"id": "1", "abstract": "b"}, "has no title"),
+        ({"id": "1", "title": "a", "retracted": "2019-05-01"}, "retracted should be true or false, not 2019-05-01"),
         ({"id": "1", "title": " \x00 "}, "neither title nor abstract"),
         ({"id": "1", "title": "a" * (LONGEST_TITLE + 1)}, "title is longer than 10,000"),
         ({"id": "1", "title": "a", "abstract": "b" * (LONGEST_ABSTRACT + 1)}, "abstract is longer"),
@@ -72,6 +73,27 @@ def test_rejections_say_why(record, reason):
     assert isinstance(result, Rejected)
     assert result.line == 3
     assert reason in result.reason
+
+
+@pytest.mark.parametrize(
+    ("record", "retracted"),
+    [
+        *(({"retracted": value}, True) for value in (True, 1, "1", "TRUE", " yes ", "Y", 1.0)),
+        *(({"retracted": value}, False) for value in (False, 0, "0", "False", "no", "", None, float("nan"), "none")),
+        ({"is_retracted": True}, True),
+        ({"is_retracted": False, "retracted": ""}, False),
+        ({"publicationTypes": ["Journal Article", "Retracted publication"]}, True),
+        ({"publicationTypes": ["Retraction of Publication"], "title": "Retraction: A"}, False),
+        ({"title": "RETRACTED: A"}, False),
+    ],
+)
+def test_a_mark_of_retraction_is_read(record, retracted):
+    assert paper_of({"id": "1", "title": "a", **record}).retracted is retracted
+
+
+def test_a_mark_of_retraction_is_found_in_a_column_that_is_mapped():
+    record = {"id": "1", "title": "a", "Status": "retracted", "retracted": "no"}
+    assert paper_of(record, {"retracted": "Status"}).retracted
 
 
 def test_limits_themselves_are_accepted():

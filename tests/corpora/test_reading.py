@@ -1,7 +1,12 @@
 import os
+from pathlib import Path
 
+import pytest
+
+from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
-from corpora.reading import first_accepted, source_of
+from corpora.reading import check_origin, first_accepted, origin_of, source_of
+from corpora.registry import get_corpus
 
 
 def test_a_limit_counts_the_accepted_and_reads_no_further():
@@ -24,3 +29,30 @@ def test_a_source_changes_with_corpus_path_limit_and_content(tmp_path):
     os.utime(other, (1, 1))
     sources += [source_of("jsonl", first.parent, None), source_of("jsonl", tmp_path / "none", None)]
     assert len(set(sources)) == len(sources)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "path", "origin"),
+    [
+        ("cord19", "/data/2022-06-02/metadata.csv", "cord19"),
+        ("pubmed", "/data/update/pubmed24n1220.xml.gz", "pubmed"),
+        ("pubmed-sample", "/site-packages/pubmed21n1298.xml.gz", "pubmed-sample"),
+        ("jsonl", "/data/library/papers.jsonl", "jsonl:library/papers.jsonl"),
+        ("jsonl", "/data/library/papers.jsonl.gz", "jsonl:library/papers.jsonl"),
+        ("csv", "/papers.csv", "csv:papers.csv"),
+    ],
+)
+def test_an_origin_is_the_corpus_and_of_a_form_the_file(corpus, path, origin):
+    assert origin_of(get_corpus(corpus), Path(path)) == origin
+
+
+def test_the_origin_of_a_folder_is_its_name(tmp_path):
+    (tmp_path / "scifact").mkdir()
+    assert origin_of(get_corpus("beir"), tmp_path / "scifact") == "beir:scifact"
+
+
+def test_an_origin_may_be_named_in_visible_characters():
+    assert check_origin(" Our library ") == "Our library"
+    for name in ("", "  ", "a\nb", "x" * 201):
+        with pytest.raises(InputError, match="give --origin up to 200 visible characters"):
+            check_origin(name)

@@ -26,6 +26,7 @@ def _papers():
             year=chance.choice([None, *YEARS]),
             venue=chance.choice(["", *WORDS]),
             language=chance.choice(["", *WORDS]),
+            retracted=chance.random() < 0.2,
             **{name: several() for name in lists},
         )
         for number in range(300)

@@ -30,6 +30,7 @@ WORDS = [
     "(a, b)",
     "%_`",
 ]
+RETRACTED = Compare("retracted", "=", value=True)
 YEARS = [-1, 0, 1999, 2000, 2001]
 
 
@@ -44,6 +45,7 @@ tests = (
     | st.builds(Compare, text_fields, st.just("="), words)
     | st.builds(OneOf, text_fields, st.lists(words, min_size=1, max_size=3).map(tuple))
     | st.builds(OneOf, fields_of("number"), st.lists(st.sampled_from(YEARS), min_size=1, max_size=3).map(tuple))
+    | st.builds(Compare, fields_of("flag"), st.just("="), st.just(value=True))
     | st.builds(Exists, st.sampled_from(list(FIELDS)))
 )
 
@@ -74,6 +76,13 @@ filters = st.recursive(tests, branches, max_leaves=8)
         ),
         ("not(year<1 or author exists)", Not(Or((Compare("year", "<", 1), Exists("authors"))))),
         ("venue\u3000=\u3000医学", Compare("venue", "=", "医学")),
+        ("retracted = TRUE", RETRACTED),
+        ("retracted=false", Not(RETRACTED)),
+        ("retracted != 'false'", Not(Not(RETRACTED))),
+        ("retracted in (true)", OneOf("retracted", (True,))),
+        ("retracted in (false, False)", Not(RETRACTED)),
+        ("retracted in (true, false)", Or((RETRACTED, Not(RETRACTED)))),
+        ("corpus=jsonl:library/papers.jsonl", Compare("origins", "=", "jsonl:library/papers.jsonl")),
     ],
 )
 def test_reads_the_grammar(text, expected):
@@ -98,6 +107,8 @@ def test_reads_the_grammar(text, expected):
         ('venue="abc', 7, "expected a second quote to close the one here"),
         ("year > 20x", 8, "expected a whole number of at most 9 digits for year but found '20x'"),
         ("year=2000000000", 6, "expected a whole number of at most 9 digits for year but found '2000000000'"),
+        ("retracted=maybe", 11, "expected true or false for retracted but found 'maybe'"),
+        ("retracted<true", 10, "expected = or != for retracted, which is true or false, but found <"),
         ("journal >= x", 9, "expected = or != for venue, which is text, but found >="),
         ('venue = ""', 9, "expected a value but found empty quotes (papers without one: not venue exists)"),
     ],
@@ -151,10 +162,13 @@ def test_filters_are_joined_by_and():
 
 def test_missing_values_fail_comparisons_and_pass_their_negation():
     bare = Paper(id="1", title="t")
-    full = Paper(id="2", title="t", year=0, venue="V", authors=("A", "B"))
-    for where in ["year<9", "venue=V", "author=B", "year in (0,1)", "venue exists", "year exists", "author exists"]:
+    full = Paper(id="2", title="t", year=0, venue="V", authors=("A", "B"), retracted=True)
+    asked = ["year<9", "venue=V", "author=B", "year in (0,1)", "venue exists", "year exists", "author exists"]
+    for where in [*asked, "retracted=true", "retracted exists"]:
         assert not matches(parse_filter(where), bare), where
         assert matches(parse_filter(f"not {where}"), bare), where
         assert matches(parse_filter(where), full), where
     assert not matches(parse_filter("author != B"), full)
     assert not matches(Compare("venue", "=", ""), bare)
+    assert matches(parse_filter("retracted=false"), bare)
+    assert not matches(parse_filter("retracted=false"), full)

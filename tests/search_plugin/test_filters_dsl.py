@@ -150,13 +150,17 @@ class Server:
         return json.loads(response.data)
 
     def fill(self):
-        types = {name: {"type": "integer" if kind == "number" else "keyword"} for name, kind in FIELDS.items()}
+        kinds = {"number": "integer", "flag": "boolean"}
+        types = {name: {"type": kinds.get(kind, "keyword")} for name, kind in FIELDS.items()}
         mappings = {"dynamic": "strict", "properties": types}
         self.ask("PUT", body=json.dumps({"settings": {"number_of_replicas": 0}, "mappings": mappings}))
         lines = []
         for paper in PAPERS:
             row = {name: value for name, value in asdict(paper).items() if name in FIELDS}
-            lines += [{"index": {}}, {name: value for name, value in row.items() if value not in (None, "", ())}]
+            lines += [
+                {"index": {}},
+                {name: value for name, value in row.items() if value not in (None, "", ()) and value is not False},
+            ]
         reply = self.ask("POST", "/_bulk?refresh=true", "".join(json.dumps(line) + "\n" for line in lines))
         assert not reply["errors"]
 

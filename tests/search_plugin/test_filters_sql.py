@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import lancedb
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from lancedb.index import Bitmap, BTree, LabelList
 
+from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.sql import to_sql
 from search_plugin.filters.tree import Not
@@ -17,13 +18,14 @@ from search_plugin.schema import FIELDS
 from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected
 from tests.search_plugin.test_filters import filters
 
-TYPES = {"number": pa.int32(), "keyword": pa.string(), "keywords": pa.list_(pa.string())}
+TYPES = {"number": pa.int32(), "keyword": pa.string(), "keywords": pa.list_(pa.string()), "flag": pa.bool_()}
 
 
 def rows(missing):
     """The papers as rows, with empty strings and lists as they are or as NULL."""
     for paper in PAPERS:
         row = {name: value for name, value in asdict(paper).items() if name in FIELDS}
+        row["retracted"] = row["retracted"] or None
         yield {name: None if missing == "null" and value in ("", ()) else value for name, value in row.items()}
 
 
@@ -69,3 +71,22 @@ def test_positive_tests_stay_bare_for_lances_indexes():
         "`venue` = 'it''s' AND `year` >= 2000 AND array_has(`types`, 'a')"
         " AND (NOT array_has(`authors`, 'b') OR `authors` IS NULL)"
     )
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """The papers in a table that lacks some fields, such as one of an earlier version."""
+    lacking = ("retracted", "origins", "venue")
+    schema = pa.schema([(name, TYPES[kind]) for name, kind in FIELDS.items() if name not in lacking])
+    kept = [{name: value for name, value in row.items() if name not in lacking} for row in rows("empty")]
+    return lancedb.connect(tmp_path_factory.mktemp("narrow")).create_table(
+        "p", pa.Table.from_pylist(kept, schema=schema)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(where=filters)
+def test_a_field_without_a_column_is_missing_in_every_paper(narrow, where):
+    hits = narrow.search().where(to_sql(where, narrow.schema.names)).select(["id"]).limit(len(PAPERS)).to_arrow()
+    bare = [replace(paper, retracted=False, origins=(), venue="") for paper in PAPERS]
+    assert set(hits["id"].to_pylist()) == {paper.id for paper in bare if matches(where, paper)}

@@ -16,7 +16,7 @@ from search_plugin.schema import FIELDS, FieldKind, IndexSchema
 
 PAPER_FIELDS = tuple(field.name for field in fields(Paper))
 _MAX_ID_BYTES = 512
-_TYPES: dict[FieldKind, type] = {"number": int, "keyword": str, "keywords": list}
+_TYPES: dict[FieldKind, type] = {"number": int, "keyword": str, "keywords": list, "flag": bool}
 
 
 class Batch(NamedTuple):
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
     Attributes:
         ids: Of the papers, in order.
-        lines: Two for each paper that is written, one for each that is deleted.
+        lines: Two for each paper that is written or relabelled, one for each that is deleted.
     """
 
     ids: tuple[str, ...]
@@ -77,6 +77,14 @@ def deletions(ids: Sequence[str]) -> Batch:
     return Batch(tuple(ids), tuple(orjson.dumps({"delete": {"_id": document_id(id_)}}) for id_ in ids))
 
 
+def relabelings(origins: Mapping[str, Sequence[str]]) -> Batch:
+    """Render new origins of papers, by id, beside which nothing of them changes."""
+    lines: list[bytes] = []
+    for id_, names in origins.items():
+        lines += (orjson.dumps({"update": {"_id": document_id(id_)}}), orjson.dumps({"doc": {"origins": list(names)}}))
+    return Batch(tuple(origins), tuple(lines))
+
+
 def paper_of(source: Mapping[str, Any]) -> Paper:
     """Return the paper that a document holds, or raise `UnavailableError` if ses did not write it."""
     # What was missing was left out of the document.
@@ -110,7 +118,7 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
 
     # Left out where missing, so that `exists` means the same in every engine.
     held = ((name, getattr(document.paper, name)) for name in PAPER_FIELDS)
-    kept: dict[str, Any] = {name: value for name, value in held if value not in ("", (), None)}
+    kept: dict[str, Any] = {name: value for name, value in held if value not in ("", (), None) and value is not False}
     for field in schema.vectors:
         vector = np.ascontiguousarray(document.vectors[field.name], dtype=np.float32)
         if vector.shape != (field.dimension,):

@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.dialect import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex, physical_name
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, schema_of
+from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, later_properties, schema_of
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.registry import check_index_name
@@ -170,7 +170,8 @@ class ClusterEngine:
         schema = schema_of(generation.mappings, f"The{told[3:]}")
         check_unchanged(generation.mappings, generation.settings, schema, self.dialect, told)
         lease = self._leases.get(generation.name)
-        return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
+        lacking = later_properties(generation.mappings)
+        return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease, lacking)
 
     def _generations(self, name: str) -> list[_Generation]:
         """Return the generations of an index, or of all by `*`."""

@@ -37,8 +37,14 @@ def facets_body(plan: Plan, found: Iterable[str], fields: Sequence[str], size: i
 
 def read_facets(reply: Mapping[str, Any], plan: Plan, fields: Sequence[str], size: int) -> Facets:
     """Return the counts that a cluster gave."""
+
+    def buckets(name: str) -> Sequence[Mapping[str, Any]]:
+        found: Sequence[Mapping[str, Any]] = reply["aggregations"][name]["buckets"]
+        return found
+
     counts = {
-        name: tuple((b["key"], b["doc_count"]) for b in reply["aggregations"][name]["buckets"] if b["key"] != "")[:size]
+        # Of a flag the key is 1, and "true" stands beside it.
+        name: tuple((b.get("key_as_string", b["key"]), b["doc_count"]) for b in buckets(name) if b["key"] != "")[:size]
         for name in fields
     }
     nearest = f"the {plan.window} nearest papers"

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.cluster import bulk
-from search_plugin.engines.cluster.documents import PAPER_FIELDS, batches, deletions, foreign, id_of, paper_of
-from search_plugin.engines.cluster.errors import ClusterError, cause, failure, short
+from search_plugin.engines.cluster.documents import (
+    PAPER_FIELDS,
+    batches,
+    deletions,
+    foreign,
+    id_of,
+    paper_of,
+    relabelings,
+)
+from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, similarity_of
-from search_plugin.engines.cluster.queries import ID_COLUMN, leg_bodies, multi_search, scored
+from search_plugin.engines.cluster.queries import ID_COLUMN, condition, leg_bodies, multi_search, scored
+from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.page import Facets
 from search_plugin.schema import Bm25, IndexSchema
@@ -24,6 +36,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster, Patience
+    from search_plugin.filters.tree import Filter
     from search_plugin.legs import Scored
     from search_plugin.plan import Plan
 
@@ -43,10 +56,18 @@ class ClusterIndex:
         generation: Which version of it.
         schema: What it holds.
         lease: The right to write, where somebody holds it.
+        lacking: Mappings of fields that an earlier version of ses made it without; they are added before a write.
     """
 
     def __init__(
-        self, cluster: Cluster, dialect: Dialect, name: str, generation: int, schema: IndexSchema, lease: Lease | None
+        self,
+        cluster: Cluster,
+        dialect: Dialect,
+        name: str,
+        generation: int,
+        schema: IndexSchema,
+        lease: Lease | None,
+        lacking: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.cluster = cluster
         self.dialect = dialect
@@ -55,6 +76,7 @@ class ClusterIndex:
         self.schema = schema
         self.physical = physical_name(name, generation)
         self._lease = lease
+        self._lacking = lacking
         # Only what goes by an alias can be kept from making an index anew that somebody has deleted.
         self._alias = f"{self.physical}.writing"
         self._writable = False
@@ -77,6 +99,15 @@ class ClusterIndex:
             if refused:
                 raise ClusterError(f"{len(refused):,} papers can't be deleted: {refused[0].reason}.")
 
+    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
+        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
+        if origins:
+            self._written()
+        for start in range(0, len(origins), _PAGE):
+            page = dict(islice(origins.items(), start, start + _PAGE))
+            if refused := bulk.write(self.cluster, self._alias, [relabelings(page)]):
+                raise ClusterError(f"{len(refused):,} papers can't be given another origin: {refused[0].reason}.")
+
     def finish(self) -> None:
         """Merge what was loaded, make it searchable, and let the cluster copy it; of a live index, show the changes."""
         if self._is_loading():
@@ -98,6 +129,11 @@ class ClusterIndex:
         found = (paper_of(hit["_source"]) for hit in self._among(ids, {"_source": list(PAPER_FIELDS)}))
         return {paper.id: paper for paper in found}
 
+    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the origins of those ids that are there."""
+        columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", "origins"]}
+        return {id_of(hit): tuple(hit["fields"].get("origins", ())) for hit in self._among(ids, columns)}
+
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
         import numpy as np
@@ -114,12 +150,13 @@ class ClusterIndex:
         query = {"exists": {"field": self.schema.vector(field).name}} if field else {"match_all": {}}
         return int(self._ask("_count", {"query": query})["count"])
 
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of all papers, in any order."""
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of all papers, or of those that pass a filter, in any order."""
+        query = {"bool": {"filter": [condition(where) or {"match_all": {}}]}}
+        body: dict[str, Any] = {"query": query, "size": _PAGE, "sort": [{"id": "asc"}], **ID_COLUMN}
         after: list[Any] = []
         while True:
-            body = {"size": _PAGE, "sort": [{"id": "asc"}], **ID_COLUMN, **({"search_after": after} if after else {})}
-            hits = self.ask_search(body)["hits"]["hits"]
+            hits = self.ask_search({**body, **({"search_after": after} if after else {})})["hits"]["hits"]
             if not hits:
                 return
             yield from map(id_of, hits)
@@ -165,29 +202,14 @@ class ClusterIndex:
 
     def _ask(self, what: str, body: Mapping[str, Any] | bytes, params: Mapping[str, Any] | None = None) -> Any:
         self._refresh()
-        return self.cluster.call(
-            "POST", f"/{self.physical}/{what}", body, params=params, patience=self._patience, check=self._check_whole
-        )
+        check = partial(check_whole, url=self.cluster.url, name=self.name)
+        path = f"/{self.physical}/{what}"
+        return self.cluster.call("POST", path, body, params=params, patience=self._patience, check=check)
 
     @property
     def _patience(self) -> Patience:
         # Nobody waits for the answers of a run that writes: it can be as patient with them as with its writing.
         return self.cluster.writing if self._lease else READING
-
-    def _check_whole(self, reply: Mapping[str, Any]) -> None:
-        """Raise if a reply is an error or lacks a part: a list that looks whole and is not misleads."""
-        for part in reply.get("responses", [reply]):
-            if "error" in part:
-                raise failure(self.cluster.url, int(part.get("status", 500)), part)
-            shards = part.get("_shards", {})
-            answered, all_ = shards.get("successful", 0), shards.get("total", 0)
-            # Of a shard that is on no node, a count says neither that it answered nor that it failed.
-            if shards.get("failed") or answered < all_ or part.get("timed_out"):
-                reason = "it ran out of time" if part.get("timed_out") else _reason_of(shards)
-                raise ClusterError(
-                    f"{self.cluster.url} answered for {answered} of {all_} parts of the index {self.name} only "
-                    f"({reason}); wait until the cluster is whole and less busy, and run the same command again."
-                )
 
     def _score_by(self, bm25: Bm25) -> None:
         self._refresh()
@@ -203,6 +225,9 @@ class ClusterIndex:
             self._lease.check()
         if not self._writable:
             self.cluster.call("PUT", f"/{self.physical}/_alias/{self._alias}", patience=self.cluster.writing)
+            if self._lacking:
+                added = {"properties": self._lacking}
+                self.cluster.call("PUT", f"/{self.physical}/_mapping", added, patience=self.cluster.writing)
             self._writable = True
         self._stale = True
 
@@ -228,11 +253,6 @@ class ClusterIndex:
         reply = self.cluster.call("GET", f"/{self.physical}/_settings", patience=self.cluster.writing)
         found: Mapping[str, Any] = reply[self.physical]["settings"]["index"]
         return found
-
-
-def _reason_of(shards: Mapping[str, Any]) -> str:
-    failures = shards.get("failures") or [{}]
-    return short(cause(failures[0].get("reason", ""))[1]) or "the others are on no node"
 
 
 def physical_name(name: str, generation: int) -> str:

@@ -12,7 +12,7 @@ import orjson
 from corpora.errors import UnavailableError
 from encoders.formats import Format
 from search_plugin.engines.cluster.dialect import Dialect, vectors_of
-from search_plugin.schema import FIELDS, IndexSchema
+from search_plugin.schema import FIELDS, LATER_FIELDS, IndexSchema
 
 if TYPE_CHECKING:
     from search_plugin.schema import Bm25, FieldKind
@@ -24,6 +24,7 @@ _TYPES: dict[FieldKind, dict[str, Any]] = {
     "number": {"type": "integer"},
     "keyword": {"type": "keyword"},
     "keywords": {"type": "keyword"},
+    "flag": {"type": "boolean"},
 }
 _STORED = {"type": "keyword", "index": False, "doc_values": False}
 
@@ -91,6 +92,12 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
     }
 
 
+def later_properties(mappings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mappings of those fields that an index of an earlier version lacks."""
+    there = mappings.get("properties", {})
+    return {name: _TYPES[FIELDS[name]] for name in LATER_FIELDS if name not in there}
+
+
 def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
     """Read back the schema of an index, or raise `UnavailableError` if ses did not make it.
 
@@ -134,7 +141,8 @@ def check_unchanged(
 ) -> None:
     """Raise `UnavailableError` if somebody has changed what the fields of an index are, or how words are scored."""
     properties = properties_of(schema, dialect)
-    expected = {"dynamic": "strict", "properties": properties}
+    lacking = later_properties(mappings)
+    expected = {"dynamic": "strict", "properties": {n: kept for n, kept in properties.items() if n not in lacking}}
     added = (f"properties.{name}" for name in mappings.get("properties", {}) if name not in properties)
     if changed := next(chain(_differences(expected, mappings, ""), added), ""):
         raise UnavailableError(

@@ -189,7 +189,7 @@ def indexed(collection: Collection, settings: Settings) -> tuple[Index, TextEnco
 
 def in_memory(collection: Collection) -> tuple[list[Text], dict[str, int]]:
     """Read a collection's papers as texts to encode, of an id that comes twice the last; and what was counted."""
-    from corpora.paper import Rejected
+    from corpora.paper import Deleted, Rejected
     from eval.embedder import Text
 
     papers: dict[str, Text] = {}
@@ -197,6 +197,9 @@ def in_memory(collection: Collection) -> tuple[list[Text], dict[str, int]]:
     for record in collection.records():
         if isinstance(record, Rejected):
             rejected += 1
+            continue
+        if isinstance(record, Deleted):
+            papers.pop(record.id, None)
             continue
         accepted += 1
         papers[record.paper.id] = Text(record.paper.id, record.paper.title, record.paper.abstract)

@@ -67,6 +67,17 @@ def test_a_row_with_everything(tmp_path):
     ]
 
 
+def test_other_columns_than_cord19s_are_not_heeded(tmp_path):
+    others = {"id": "1", "venue": "V", "year": "1999", "date": "1998", "type": "T", "keywords": "K", "language": "L"}
+    row = {"cord_uid": "a", "title": "t", "journal": "J", "publish_time": "2001"}
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [*others, *HEADER], restval="")
+    writer.writeheader()
+    writer.writerow(others | row)
+    paper = Paper("a", "t", venue="J", year=2001, identifiers=("cord_uid:a",))
+    assert read(tmp_path, out.getvalue().encode()) == [Accepted(2, paper)]
+
+
 def test_quirks(tmp_path):
     rows = [
         {"cord_uid": "a", "title": "t\0itle", "abstract": "one\ntwo\n\nthree", "publish_time": "2020"},

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from corpora.paper import Accepted, Paper, Rejected
+from corpora.paper import Accepted, Deleted, Paper, Rejected
 from corpora.readers import pubmed
 
 FULL = """
@@ -56,7 +56,11 @@ def read(tmp_path, data, name="pubmed.xml"):
 
 def summary(records):
     return [
-        (record.line, record.paper.id) if isinstance(record, Accepted) else (record.line, record.id, record.reason)
+        (record.line, record.paper.id)
+        if isinstance(record, Accepted)
+        else (record.line, record.id, record.reason)
+        if isinstance(record, Rejected)
+        else record
         for record in records
     ]
 
@@ -100,12 +104,42 @@ def test_what_is_no_article_is_counted(tmp_path):
         (7, "3"),
         (9, "4", "It is a book or a chapter, not an article."),
         lacking,
-        (12, "6", "PubMed has deleted this citation."),
-        (13, "7", "PubMed has deleted this citation."),
+        Deleted(12, "6"),
+        Deleted(13, "7"),
     ]
     assert lacking[:2] == (10, "5")
     assert lacking[2].startswith("The article lacks a part")
     assert records[2].paper.title == "Über Zellen"
+
+
+def linked(kind):
+    """The part of a citation that names another one, which comments on it or corrects it."""
+    tag = "CommentsCorrections"
+    return f"<{tag}List><{tag} RefType='{kind}'><RefSource>J. 2001</RefSource><PMID>9</PMID></{tag}></{tag}List>"
+
+
+@pytest.mark.parametrize(
+    ("title", "types", "link", "retracted"),
+    [
+        ("A trial", ["Journal Article", "Retracted Publication"], "", True),
+        ("A trial", ["Journal Article"], linked("RetractionIn"), True),
+        ("RETRACTED: A trial", ["Journal Article"], linked("ErratumIn"), False),
+        ("Retraction: A trial", ["Retraction of Publication"], linked("RetractionOf"), False),
+        ("A trial", ["Journal Article"], linked("ExpressionOfConcernIn"), False),
+    ],
+)
+def test_a_retracted_article_is_marked_and_the_notice_is_not(tmp_path, title, types, link, retracted):
+    listed = "".join(f"<PublicationType UI='D0'>{name}</PublicationType>" for name in types)
+    data = article(1, title, f"<PublicationTypeList>{listed}</PublicationTypeList>")
+    (record,) = read(tmp_path, document(data.replace("</MedlineCitation>", f"{link}</MedlineCitation>")))
+    assert (record.paper.title, record.paper.types, record.paper.retracted) == (title, tuple(types), retracted)
+
+
+def test_the_year_of_an_article_without_an_issue_is_that_of_its_publication_online(tmp_path):
+    online = "<ArticleDate DateType='Electronic'><Year>2019</Year><Month>03</Month></ArticleDate>"
+    ahead = article(1, extra=online).replace("<Year>1999</Year>", "", 1)
+    records = read(tmp_path, document(ahead, article(2, extra=online)))
+    assert [record.paper.year for record in records] == [2019, 1999]
 
 
 @pytest.mark.parametrize(

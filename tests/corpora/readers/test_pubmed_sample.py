@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from corpora.errors import UnavailableError
-from corpora.paper import Accepted
+from corpora.paper import Accepted, Deleted
 from corpora.readers import pubmed, pubmed_sample
 
 
@@ -17,6 +17,16 @@ def test_the_real_file_reads_well(tmp_path):
     assert papers[0].abstract.startswith("BACKGROUND: Drugs of abuse")
     assert not any("<" in term or term.startswith("D0") for paper in papers for term in (*paper.fields, *paper.types))
     assert all(paper.year and paper.venue and paper.language for paper in papers)
+
+
+def test_retractions_and_deletions_of_the_real_file(tmp_path):
+    records = list(pubmed.read(pubmed_sample.locate(tmp_path), {}))
+    papers = [record.paper for record in records if isinstance(record, Accepted)]
+    # As a search in the file for RetractionIn, for "Retraction of Publication" and in its last element finds them.
+    assert [paper.id for paper in papers if paper.retracted] == ["27602157", "31031480", "32743968", "33104149"]
+    assert sum("Retraction of Publication" in paper.types for paper in papers) == 9
+    assert [record.id for record in records[-2:]] == ["34081395", "34096142"]
+    assert all(isinstance(record, Deleted) for record in records[-2:])
 
 
 def test_memory_does_not_grow_with_the_records(tmp_path):

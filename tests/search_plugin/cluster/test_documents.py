@@ -37,6 +37,8 @@ papers = st.builds(
     identifiers=lists,
     references=lists,
     url=texts,
+    retracted=st.booleans(),
+    origins=lists,
 )
 vectors = arrays.arrays(np.float32, 4, elements=st.floats(width=32, allow_nan=False, allow_infinity=False))
 
@@ -64,6 +66,7 @@ def test_a_paper_comes_back_as_it_was(paper, vector):
     assert "" not in held.values()
     assert [] not in held.values()
     assert None not in held.values()
+    assert held.get("retracted", True) is True
     assert held["content_hash"] == "hash"
 
 
@@ -116,7 +119,15 @@ def test_a_vector_of_another_length_is_an_error():
 
 @pytest.mark.parametrize(
     "source",
-    [{}, {"title": "t"}, {"id": 3}, {"id": "x", "authors": "one"}, {"id": "x", "year": "2001"}, {"id": "x", "url": []}],
+    [
+        {},
+        {"title": "t"},
+        {"id": 3},
+        {"id": "x", "authors": "one"},
+        {"id": "x", "year": "2001"},
+        {"id": "x", "retracted": "no"},
+        {"id": "x", "url": []},
+    ],
 )
 def test_documents_of_others_are_told(source):
     with pytest.raises(UnavailableError, match=r"a document.* that ses did not write, or not whole; delete it, or"):

@@ -106,13 +106,14 @@ def test_the_whole_body(dialect):
     body = body_of(SCHEMA, "source", dialect, 3)
     english = {"type": "text", "analyzer": "english"}
     word = {"type": "keyword"}
-    words = ["id", "venue", "language", "authors", "types", "fields", "identifiers", "references"]
+    words = ["id", "venue", "language", "authors", "types", "fields", "identifiers", "references", "origins"]
     assert body["mappings"] == {
         "dynamic": "strict",
         "_meta": {"ses": {"schema": asdict(SCHEMA), "source": "source"}},
         "properties": {
             **dict.fromkeys(words, word),
             "year": {"type": "integer"},
+            "retracted": {"type": "boolean"},
             "title": {**english, "copy_to": ["text"]},
             "abstract": {"type": "text", "index": False, "copy_to": ["text"]},
             "text": english,

@@ -1,0 +1,60 @@
+"""Papers that leave a corpus: they leave the index too, unless another corpus holds them.
+
+An index may hold several corpora. A paper's `origins` name all that hold it, so that what one of them drops is deleted
+only when no other has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
+
+if TYPE_CHECKING:
+    from indexer.survey import Survey
+    from search_plugin.engines.base import Index
+
+UNOWNED = Not(Exists("origins"))
+"""True of papers that an earlier version of ses wrote, which did not record origins."""
+
+
+class Released(NamedTuple):
+    """How many papers were deleted, and how many stay because another corpus holds them."""
+
+    deleted: int
+    kept: int
+
+
+def withdrawn_ids(index: Index, origin: str, survey: Survey) -> list[list[str]]:
+    """Return the papers of an origin, or of none, that records of the corpus say are deleted."""
+    mine = Or((Compare("origins", "=", origin), UNOWNED))
+    return [list(index.ids(And((OneOf("id", tuple(ids)), mine)))) for ids in survey.deleted()]
+
+
+def gone_ids(index: Index, origin: str, survey: Survey) -> list[list[str]]:
+    """Return the papers of an origin that the corpus does not hold."""
+    return list(survey.gone(index.ids(Compare("origins", "=", origin))))
+
+
+def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Released:
+    """Take papers out of an origin, and delete those that no other corpus holds.
+
+    Args:
+        index: That holds them.
+        origin: The corpus that they left.
+        found: Their ids, some at a time.
+
+    Returns:
+        What became of them.
+    """
+    deleted = kept = 0
+    for ids in found:
+        others = {id_: [o for o in origins if o != origin] for id_, origins in index.origins(ids).items()}
+        shared = {id_: origins for id_, origins in others.items() if origins}
+        alone = [id_ for id_ in ids if id_ not in shared]
+        index.relabel(shared)
+        index.delete(alone)
+        deleted += len(alone)
+        kept += len(shared)
+    return Released(deleted, kept)
