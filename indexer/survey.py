@@ -79,7 +79,6 @@ class Survey:
         elif isinstance(record, Deleted):
             row = (record.id, record.line)
             self._connection.execute("INSERT OR REPLACE INTO papers VALUES (?, NULL, ?, NULL, 'deleted', NULL)", row)
-            self._connection.execute("DELETE FROM unreadable WHERE id = ?", [record.id])
             self.deletions += 1
 
     def compare(

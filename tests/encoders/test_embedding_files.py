@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from corpora.errors import InputError, UnavailableError
-from corpora.paper import Accepted, Paper, Rejected
+from corpora.paper import Accepted, Deleted, Paper, Rejected
 from encoders.encoder import load_encoder
 from encoders.files import encoding
 from encoders.files.embeddings import Embeddings
@@ -394,3 +394,9 @@ def test_a_format_that_the_model_lacks_rejects_the_record_alone(coded):
 def test_a_corpus_keeps_its_rejections():
     records = [Accepted(1, Paper("a", "T", "A")), Rejected(2, "No.")]
     assert list(islice(papers_as_texts(records), 3)) == [Text(1, "a", "T", "A"), Rejected(2, "No.")]
+
+
+def test_a_deleted_paper_can_not_be_encoded_and_is_told():
+    records = [Accepted(1, Paper("a", "T", "A")), Deleted(2, "b")]
+    told = Rejected(2, "The corpus has deleted this paper.", "b")
+    assert list(papers_as_texts(records)) == [Text(1, "a", "T", "A"), told]

@@ -29,7 +29,7 @@ from tests.search_plugin.test_filters import filters
 WIDTH = 32
 SCHEMA = IndexSchema("random", "0123", (VectorField("prx", WIDTH, "cosine"), VectorField("clf", WIDTH, "l2")))
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
-FACETS = ("year", "venue", "types", "fields", "authors", "language")
+FACETS = ("year", "venue", "types", "fields", "authors", "language", "retracted", "origins")
 
 
 def vectors(count, seed=0):

@@ -29,6 +29,7 @@ def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool =
         card=find_model(str(model)).card,
         encoder=lambda: load_encoder(str(model), cache_dir=folder / "cache", precision="int8", threads=1),
         state_dir=folder / "state",
+        origin="tiny",
         fresh=fresh,
         block=32,
         bulk_bytes=20_000,

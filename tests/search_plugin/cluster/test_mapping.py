@@ -15,7 +15,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.cluster.dialect import dialect_of
-from search_plugin.engines.cluster.mapping import body_of, check_unchanged, properties_of, schema_of
+from search_plugin.engines.cluster.mapping import body_of, check_unchanged, later_properties, properties_of, schema_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.schema import IndexSchema, VectorField
 
@@ -236,6 +236,18 @@ def test_every_change_is_found_and_named(path, value):
         inside[last] = value
     with pytest.raises(UnavailableError, match=rf"mapping of it was changed by somebody else \(at {path}\); undo that"):
         check_unchanged(mappings, SCORING, SCHEMA, OPENSEARCH, "it")
+
+
+@pytest.mark.parametrize("dialect", BOTH)
+def test_an_index_of_an_earlier_version_lacks_the_later_fields_and_is_unchanged(dialect):
+    mappings = kept(dialect=dialect)
+    assert later_properties(mappings) == {}
+    del mappings["properties"]["retracted"], mappings["properties"]["origins"]
+    assert later_properties(mappings) == {"retracted": {"type": "boolean"}, "origins": {"type": "keyword"}}
+    check_unchanged(mappings, SCORING, SCHEMA, dialect, "it")
+    mappings["properties"]["origins"] = {"type": "text"}
+    with pytest.raises(UnavailableError, match=r"at properties\.origins\.type"):
+        check_unchanged(mappings, SCORING, SCHEMA, dialect, "it")
 
 
 def test_the_kind_of_an_elasticsearch_index_may_not_change():
