@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--origin",
     metavar="NAME",
-    help="The corpus's name in the index, for --prune and --filter [default: the corpus, for forms with the file].",
+    help="Name of the corpus within the index [default: that of --corpus; beir, jsonl and csv add the file's].",
 )
 @click.option(
     "--quantization",
