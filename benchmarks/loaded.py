@@ -26,7 +26,7 @@ def main() -> None:
         measure(*sys.argv[2:4], Path(sys.argv[4]))
         return
     kinds = [("onnx", "int8"), ("onnx", "fp32")]
-    if find_spec("openvino") and find_spec("nncf"):
+    if find_spec("openvino"):
         kinds += [("openvino", "int8")]
     print(f"{'':14} {'files, MiB':>12} {'loaded, MiB':>12} {'x files':>8} {'encoding, MiB':>14}")
     with tempfile.TemporaryDirectory() as cache:

@@ -34,8 +34,8 @@ class Batch:
 def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> Iterator[Batch]:
     """Group token lists by length, longest first, so that memory peaks at the start and not hours later.
 
-    The grouping depends on the lists alone: the same call makes the same batches. That matters because dynamic int8
-    scales a whole batch's activations together, so a text's vector depends a little on its batch.
+    The grouping depends on the lists alone: the same call makes the same batches, and so the same vectors to the last
+    bit. In another batch a vector differs only as sums of float32 do that are added up in another order.
 
     Args:
         token_ids: One list of ids a text.

@@ -14,8 +14,8 @@ from corpora.installed import installed_version
 from encoders.formats import Format
 from encoders.layouts.exported import EXPORT_FILE, card_to_json
 from encoders.layouts.own_card import CARD_FILE
-from encoders.runtimes.calibration import calibration_texts
 from encoders.runtimes.registry import get_runtime
+from encoders.runtimes.samples import sample_texts
 from encoders.sessions import make_source, run_texts
 from encoders.tokenizer import load_tokenizer
 from encoders.weights import sha256_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from encoders.runtimes.base import Precision, Runtime
 
 _CHECKED_TEXTS = 4
-_VERSIONS = ("ses", "onnx", "onnxruntime", "openvino", "nncf", "torch", "optimum-onnx")
+_VERSIONS = ("ses", "onnx", "onnxruntime", "openvino", "torch", "optimum-onnx")
 
 
 def export_model(
@@ -118,7 +118,7 @@ def _graphs(model: Model, formats: Sequence[Format]) -> list[tuple[str, ...]]:
 def _checks(
     model: Model, folder: Path, runtime: Runtime, tokenizer: Tokenizer, graphs: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    texts = calibration_texts()[:_CHECKED_TEXTS]
+    texts = sample_texts()[:_CHECKED_TEXTS]
     vectors: dict[str, Any] = {}
     for graph in graphs:
         found = run_texts(runtime.load(folder / graph["folder"], 0), tokenizer, model.card, texts)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Weights
 
-GRAPH_VERSION = 2
+GRAPH_VERSION = 3
 """Raised when graphs change, so that cached files of older versions are not used."""
 
 
@@ -62,8 +62,6 @@ def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx
         list(ops.initializers.values()),
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-    # The graph is as onnxruntime's quantizer wants it; without this mark it would advise to pre-process it.
-    helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
     try:
         onnx.checker.check_model(model, full_check=True)  # infers every shape, so weights of another one show
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:

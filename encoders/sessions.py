@@ -15,8 +15,8 @@ from encoders.batching import batches
 from encoders.graph import GRAPH_VERSION
 from encoders.model import Exported, Model, read_checked
 from encoders.runtimes.base import Precision, Runtime, Session, Source
-from encoders.runtimes.calibration import calibration_texts
 from encoders.runtimes.registry import get_runtime
+from encoders.runtimes.samples import sample_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,7 +151,7 @@ def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> S
         heads: Those wanted.
 
     Returns:
-        The checked weights, and batches to calibrate on.
+        The checked weights, and batches to time.
 
     Raises:
         InputError: If the weights or the tokenizer don't fit.
@@ -159,9 +159,9 @@ def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> S
     card = model.card
     if max(tokenizer.get_vocab().values()) >= card.network.vocabulary:
         raise InputError(f"The tokenizer in {model.folder} knows tokens that the model doesn't; fetch the model again.")
-    encodings = tokenizer.encode_batch_fast(calibration_texts())
-    calibration = list(batches([encoding.ids[: card.max_tokens] for encoding in encodings]))
-    return Source(read_checked(model, heads), card, heads, calibration)
+    encodings = tokenizer.encode_batch_fast(sample_texts())
+    samples = list(batches([encoding.ids[: card.max_tokens] for encoding in encodings]))
+    return Source(read_checked(model, heads), card, heads, samples)
 
 
 def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:

@@ -109,7 +109,7 @@ def _loaded(
 
 def _work(source: Source) -> dict[Shape, Run]:
     """Return what is timed: a batch of texts of middling length, and the shortest text by itself, as queries are."""
-    middle, last = source.calibration[len(source.calibration) // 2], source.calibration[-1]
+    middle, last = source.samples[len(source.samples) // 2], source.samples[-1]
     length = int(last.mask[-1].sum())
     return {"bulk": (middle.ids, middle.mask), "single": (last.ids[-1:, :length], last.mask[-1:, :length])}
 

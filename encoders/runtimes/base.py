@@ -31,14 +31,14 @@ class Source:
         weights: All that its heads use.
         card: Of the model.
         heads: Whose vectors are wanted.
-        calibration: Batches for runtimes that fix int8 ranges beforehand, or time themselves.
+        samples: Batches for runtimes that time themselves.
         threads: How many will run it, for those that time themselves; 0 for all cores.
     """
 
     weights: Weights
     card: ModelCard
     heads: tuple[str, ...]
-    calibration: Sequence[Batch]
+    samples: Sequence[Batch]
     threads: int = 0
 
 

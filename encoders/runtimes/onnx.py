@@ -1,4 +1,4 @@
-"""onnxruntime: the default runtime. Its int8 scales weights per output channel, activations as they come.
+"""onnxruntime: the default runtime.
 
 On NVIDIA GPUs it runs in fp32, by the CUDA provider of the package onnxruntime-gpu.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.graph import build_graph
+from encoders.quantized import quantized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,18 +30,7 @@ def prepare(source: Source, precision: Precision, folder: Path, device: Device =
 
     _providers(device)
     graph = build_graph(source.weights, source.card, source.heads)
-    if precision == "fp32":
-        onnx.save(graph, str(folder / _FILE))
-        return
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    whole = folder / "fp32.onnx"
-    onnx.save(graph, str(whole))
-    # Per channel: where one channel's weights are far larger than the others', one scale for all would lose the rest.
-    quantize_dynamic(
-        whole, folder / _FILE, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8
-    )
-    whole.unlink()
+    onnx.save(quantized(graph) if precision == "int8" else graph, str(folder / _FILE))
 
 
 def load(folder: Path, threads: int, device: Device = "cpu") -> Session:

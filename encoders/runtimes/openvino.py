@@ -1,26 +1,22 @@
-"""OpenVINO: the fastest for batches on a CPU with VNNI (docs/benchmarks.md, Encoding). NNCF calibrates int8 once.
+"""OpenVINO: the fastest for batches on a CPU with VNNI (docs/benchmarks.md, Encoding).
 
 bf16 is computed as such only where the CPU has it (AVX512-BF16, AMX); elsewhere OpenVINO runs it in fp32.
 """
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.graph import build_graph
+from encoders.quantized import quantized
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
 
-    from encoders.batching import Batch
     from encoders.runtimes.base import Precision, Session, Source
 
 _FILE = "model.xml"
@@ -31,15 +27,13 @@ _STEP = 16
 
 
 def prepare(source: Source, precision: Precision, folder: Path) -> None:
-    """Write the graph in OpenVINO's form, quantized on the calibration batches where int8 is asked for."""
+    """Write the graph in OpenVINO's form, its matrix products quantized where int8 is asked for."""
     import onnx
 
     openvino = _openvino()
-    whole = folder / "fp32.onnx"
-    onnx.save(build_graph(source.weights, source.card, source.heads), str(whole))
+    whole, graph = folder / "whole.onnx", build_graph(source.weights, source.card, source.heads)
+    onnx.save(quantized(graph) if precision == "int8" else graph, str(whole))
     model = openvino.convert_model(str(whole))
-    if precision == "int8":
-        model = _quantized(model, source.calibration)
     model.set_rt_info(precision, _PRECISION)
     model.set_rt_info(source.card.network.positions - source.card.network.first_position, _LONGEST)
     openvino.save_model(model, folder / _FILE, compress_to_fp16=False)
@@ -89,19 +83,6 @@ def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
 
     length = tokens.shape[1]
     return np.pad(tokens, ((0, 0), (0, max(min(-length % _STEP, longest - length), 0))))
-
-
-def _quantized(model: Any, calibration: Sequence[Batch]) -> Any:
-    # NNCF prints its progress on standard output, which belongs to our own results.
-    with contextlib.redirect_stdout(sys.stderr):
-        try:
-            import nncf
-        except ImportError:
-            raise UnavailableError("OpenVINO's int8 needs NNCF: run `pip install 'ses[openvino]'`.") from None
-        nncf.set_log_level(logging.ERROR)
-        samples = [{"input_ids": batch.ids, "attention_mask": batch.mask} for batch in calibration]
-        kind = nncf.ModelType.TRANSFORMER
-        return nncf.quantize(model, nncf.Dataset(samples), model_type=kind, subset_size=len(samples))
 
 
 def _openvino() -> Any:

@@ -10,7 +10,7 @@ from encoders.runtimes.base import Precision, Runtime
 
 _SINGLE = (
     Runtime("onnx", ("int8", "fp32"), ("onnxruntime",), onnx.prepare, onnx.load),
-    Runtime("openvino", ("int8", "bf16", "fp32"), ("openvino", "nncf"), openvino.prepare, openvino.load),
+    Runtime("openvino", ("int8", "bf16", "fp32"), ("openvino",), openvino.prepare, openvino.load),
     Runtime("torch", ("fp32", "bf16"), ("torch",), torch.prepare, torch.load),
     Runtime(
         "onnx-cuda",

@@ -1,4 +1,4 @@
-"""The real model, built once a test run, and sentences for it (none is among the calibration texts)."""
+"""The real model, built once a test run, and sentences for it (none is among the sample texts)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts like those the encoders read, for runtimes that fix int8 ranges beforehand; all written for this purpose."""
+"""Texts like those the encoders read, to time runtimes on and to check exports by; all written for this purpose."""
 
 _SENTENCES = (
     "We measured the binding affinity of twelve small molecules to the receptor by surface plasmon "
@@ -37,7 +37,7 @@ _SENTENCES = (
 )
 
 
-def calibration_texts() -> list[str]:
+def sample_texts() -> list[str]:
     """Return 72 texts of one to twelve sentences: titles, short and long abstracts, the same on every machine."""
     count = len(_SENTENCES)
     texts = []

@@ -1,0 +1,100 @@
+"""int8 for a graph's matrix products: weights scaled by output channel, activations by token.
+
+Each token's states are divided by the largest of their absolute values, rounded to 8 bits between -1 and 1, and the
+product is multiplied by the same value again: a scale for each row of the one factor and each column of the other
+(Dettmers et al. 2022, LLM.int8(), section 2.2). A token's rounding depends on nothing but its own states, so a vector
+is the same in every batch, and whatever other formats are made with it. A scale for a whole tensor, measured as it
+comes or on texts beforehand, depends on both, and is less precise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnx
+
+_LEVELS = 127  # on either side of 0
+_CONSTANTS = ("int8.scale", "int8.zero", "int8.axis", "int8.least")
+
+
+def quantized(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a graph whose products with constant weights are in int8.
+
+    They are written in ONNX's own operators (QuantizeLinear, DequantizeLinear), which onnxruntime and OpenVINO both
+    turn into their int8 products.
+
+    Args:
+        model: With weights in float32.
+
+    Returns:
+        A graph with the same inputs and outputs.
+    """
+    import onnx
+    from onnx import helper, numpy_helper
+
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    weights = sorted({node.input[1] for node in model.graph.node if node.op_type == "MatMul"} & set(stored))
+    nodes = [_restored(weight) for weight in weights]
+    scaled: set[str] = set()
+    for node in model.graph.node:
+        if node.op_type != "MatMul" or node.input[1] not in weights:
+            nodes.append(node)
+            continue
+        states, weight = node.input
+        if states not in scaled:  # several products may read the same states
+            scaled.add(states)
+            nodes += _by_token(states)
+        product = f"{node.output[0]}.unit"
+        nodes.append(helper.make_node("MatMul", [f"{states}.unit", f"{weight}.restored"], [product]))
+        nodes.append(helper.make_node("Mul", [product, f"{states}.scale"], list(node.output)))
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    del made.graph.node[:], made.graph.initializer[:]
+    made.graph.node.extend(nodes)
+    made.graph.initializer.extend(tensor for name, tensor in stored.items() if name not in weights)
+    arrays = dict(zip(_CONSTANTS, _constants(), strict=True))
+    for weight in weights:
+        rounded, scales = _by_column(numpy_helper.to_array(stored[weight]))
+        arrays |= {f"{weight}.int8": rounded, f"{weight}.scale": scales}
+    made.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in arrays.items())
+    return made
+
+
+def _by_token(states: str) -> list[onnx.NodeProto]:
+    """Return the nodes that give `.scale`, (texts, tokens, 1), and `.unit`, states between -1 and 1 as 8 bits tell."""
+    from onnx import helper
+
+    scale, zero, axis, least = _CONSTANTS
+    sizes, largest, divided, rounded = (f"{states}.{name}" for name in ("sizes", "largest", "divided", "rounded"))
+    return [
+        helper.make_node("Abs", [states], [sizes]),
+        helper.make_node("ReduceMax", [sizes, axis], [largest], keepdims=1),
+        helper.make_node("Max", [largest, least], [f"{states}.scale"]),
+        helper.make_node("Div", [states, f"{states}.scale"], [divided]),
+        helper.make_node("QuantizeLinear", [divided, scale, zero], [rounded]),
+        helper.make_node("DequantizeLinear", [rounded, scale, zero], [f"{states}.unit"]),
+    ]
+
+
+def _by_column(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a weight (inputs, outputs) in int8, and the scale of each output, float32 (outputs,)."""
+    import numpy as np
+
+    # A scale for each: where one output's weights are far larger than the others', one for all would lose the rest.
+    scales = np.maximum(np.abs(weight).max(axis=0) / _LEVELS, np.finfo(np.float32).tiny).astype(np.float32)
+    return np.rint(weight / scales).astype(np.int8), scales
+
+
+def _restored(weight: str) -> onnx.NodeProto:
+    from onnx import helper
+
+    return helper.make_node("DequantizeLinear", [f"{weight}.int8", f"{weight}.scale"], [f"{weight}.restored"], axis=1)
+
+
+def _constants() -> list[np.ndarray]:
+    import numpy as np
+
+    # uint8 around 128, which processors multiply with int8 faster than int8 itself.
+    return [np.array(1 / _LEVELS, np.float32), np.array(128, np.uint8), np.array([-1]), np.array(1e-12, np.float32)]
