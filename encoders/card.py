@@ -14,6 +14,10 @@ from encoders.formats import Format
 
 Similarity = Literal["cosine", "dot", "l2"]
 
+EmptyParts = Literal["dropped", "kept"]
+"""What becomes of the separator where a paper lacks its title or its abstract: it goes with the empty part, as in
+SciRepEval's code, or stays, as in SciMult's and UniPR's: `title [SEP] `."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
@@ -27,6 +31,7 @@ class ModelCard:
         max_tokens: Longer texts are cut to this many tokens, special tokens included.
         similarity: How two vectors are compared.
         separator: The tokenizer's separator token, set between title and abstract.
+        empty_parts: What becomes of the separator where title or abstract is empty.
         lowercase: Whether the tokenizer folds case.
         licence: SPDX name of the weights' licence, empty where unknown.
         prompts: What stands before a text, by format.
@@ -43,6 +48,7 @@ class ModelCard:
     max_tokens: int
     similarity: Similarity
     separator: str
+    empty_parts: EmptyParts
     lowercase: bool
     licence: str
     prompts: Mapping[Format, str]
@@ -63,9 +69,19 @@ class ModelCard:
         """Formats it has vectors for."""
         return tuple(self.heads)
 
-    def text(self, title: str, abstract: str) -> str:
-        """Return a paper as one text: `title [SEP] abstract`, empty parts left out (SPECTER section 2.2)."""
-        return f" {self.separator} ".join(part for part in (title, abstract) if part)
+    def text(self, title: str, abstract: str | None) -> str:
+        """Return a paper, or a query, as one text (SPECTER section 2.2).
+
+        Args:
+            title: Of the paper, or the whole of a query.
+            abstract: Of the paper, empty if it has none; None for a query.
+
+        Returns:
+            `title [SEP] abstract`, or the query as it is.
+        """
+        if abstract is None:
+            return title
+        return f" {self.separator} ".join(part for part in (title, abstract) if part or self.empty_parts == "kept")
 
     def prompt(self, text: str, task_format: Format) -> str:
         """Return a text as the model reads it in a task format, which `Encoder` asks for."""

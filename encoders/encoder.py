@@ -163,6 +163,11 @@ class Encoder:
 
         if not np.isfinite(made).all():
             raise InputError(f"The model {self.card.name} gave vectors that are not numbers: its weights are damaged.")
+        if self.card.similarity == "cosine" and not made.any(axis=2).all():
+            raise InputError(
+                f"The model {self.card.name} gave a vector of zeros, which has no cosine to another: its weights are "
+                'damaged, or {"similarity": "l2"} is missing in its ses_card.json.'
+            )
         _, starts, counts = np.unique(owners, return_index=True, return_counts=True)
         if len(starts) == len(owners):
             return made

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from encoders.added_tokens import add_to, read_added
+from encoders.layouts.sentence_transformers import transformer_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,14 +25,14 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
     """Load the tokenizer: special tokens added, nothing cut or padded (long texts and batches are others' work).
 
     Args:
-        folder: Holds `tokenizer.json`, or the `vocab.txt` of a BERT model.
+        folder: Holds `tokenizer.json`, or the `vocab.txt` of a BERT model and what it adds to it.
         card: Gives family and case.
 
     Returns:
         The tokenizer.
 
     Raises:
-        InputError: If neither file is there, or it is damaged.
+        InputError: If neither file is there, or a file is damaged.
     """
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
@@ -42,6 +44,9 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
             tokenizer = Tokenizer.from_file(str(full))
         else:
             tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=card.lowercase)._tokenizer
+            add_to(tokenizer, read_added(folder), folder)
+    except InputError:
+        raise
     except Exception as error:
         # The Rust library raises Exception itself.
         raise InputError(f"The tokenizer in {folder} can't be read ({error}); fetch the model again.") from error
@@ -49,6 +54,16 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
         raise InputError(
             f"The tokenizer in {folder} adds no special tokens, which BERT models need; fetch the model again."
         )
+    if transformer_settings(folder).get("do_lower_case") is True:
+        _fold_case(tokenizer)
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
+
+
+def _fold_case(tokenizer: Tokenizer) -> None:
+    """Fold the case of whatever is no special token, before all that the tokenizer itself does."""
+    from tokenizers import normalizers
+
+    own = [tokenizer.normalizer] if tokenizer.normalizer else []
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])

@@ -26,12 +26,12 @@ class Text:
     Attributes:
         id: Unique within a protocol's papers, or within its queries.
         title: A paper's title, or the whole of a query.
-        abstract: A paper's abstract.
+        abstract: A paper's abstract; None for a query.
     """
 
     id: str
     title: str
-    abstract: str = ""
+    abstract: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,14 +36,14 @@ class Text:
         line: Line on which its record begins.
         id: Identifier.
         title: A paper's title, or the whole of a query or bare text.
-        abstract: A paper's abstract.
+        abstract: A paper's abstract; None for a query or bare text.
         task_format: The format the record asks for itself, if it does.
     """
 
     line: int
     id: str
     title: str
-    abstract: str = ""
+    abstract: str | None = None
     task_format: Format | None = None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling
-from encoders.card import ModelCard
+from encoders.card import ModelCard, Similarity
 from encoders.formats import Format
 from encoders.hub import fetch, is_hub_id
 from encoders.layouts import composed, huggingface, scimult, unipr
@@ -99,7 +99,8 @@ def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> Model
     card = huggingface.read_card(source.folder, name, digest)
     pooling: Pooling = "mean" if params.mean_pool else "cls"
     network = replace(card.network, pooling=pooling, normalize=params.mean_pool)
-    card = replace(card, similarity="cosine" if params.mean_pool else "dot", prompts={}, network=network)
+    similarity: Similarity = "cosine" if params.mean_pool else "dot"
+    card = replace(card, similarity=similarity, empty_parts="kept", prompts={}, network=network)
     if params.use_moe and instructed:
         raise InputError(f"{path} has both experts and instructions, which ses can't run together.")
     if params.use_moe:

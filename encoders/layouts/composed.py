@@ -20,6 +20,7 @@ from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.model import Find, Model
 
 _FEWEST = 2
+_OF_TEXTS = ("similarity", "separator", "empty_parts")
 
 
 def recognizes(path: Path) -> bool:
@@ -66,14 +67,14 @@ def routes(name: str, folder: Path, members: Mapping[str, Model]) -> Model:
         InputError: If a member lacks its format, or members differ in what they must share.
     """
     by = by_format(folder / CARD_FILE, "members", members, Model)
-    _check_alike(name, members, ("dimension", "similarity", "separator"))
+    _check_alike(name, members, ("dimension", *_OF_TEXTS))
     for task_format, member in by.items():
         member.card.head(task_format)
     return _composed("routes", name, folder, members, tuple(by), {})
 
 
 def _ensemble(name: str, folder: Path, members: Mapping[str, Model], combine: str) -> Model:
-    shared = ("similarity", "separator") if combine == "concat" else ("dimension", "similarity", "separator")
+    shared = _OF_TEXTS if combine == "concat" else ("dimension", *_OF_TEXTS)
     _check_alike(name, members, shared)
     kept = [set(member.card.formats) for member in members.values()]
     formats = tuple(task_format for task_format in Format if all(task_format in one for one in kept))

@@ -5,15 +5,23 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
-from encoders.architectures.bert import Network, Pooling
+from encoders.added_tokens import AddedToken, content, read_added
+from encoders.architectures.bert import Network
 from encoders.card import ModelCard
 from encoders.formats import Format
-from encoders.layouts.json_files import inside, read_json
+from encoders.layouts.json_files import read_json
+from encoders.layouts.sentence_transformers import (
+    read_modules,
+    read_prompts,
+    read_similarity,
+    transformer_settings,
+)
 from encoders.model import Find, Model
 from encoders.weights import read_weights, sha256_of, weights_file
 
@@ -32,8 +40,6 @@ _GRAPH_SETTINGS = (
     "pad_token_id",
     "position_embedding_type",
 )
-_QUERY_PROMPTS = ("query", "search_query")
-_PAPER_PROMPTS = ("document", "passage", "search_document")
 
 HEAD = "vector"
 """Of a network that has one vector for all formats."""
@@ -44,7 +50,12 @@ def recognizes(path: Path) -> bool:
     return (path / "config.json").is_file()
 
 
-def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
+def read(
+    folder: Path,
+    name: str,
+    find: Find,  # noqa: ARG001 - it is made of no others
+    tokenizer: Path | None = None,
+) -> Model:
     """Read a model folder.
 
     A folder that names no pooling is read as SPECTER, SciNCL and MIReAD are: first token, compared by l2 distance.
@@ -53,6 +64,7 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
         folder: Holds `config.json`, a tokenizer and weights.
         name: What to call the model.
         find: Not needed.
+        tokenizer: Folder of the tokenizer, if it has one of its own.
 
     Returns:
         The model.
@@ -61,16 +73,18 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
         InputError: If the folder is no BERT-family model, or its files are damaged.
     """
     path = weights_file(folder)
-    return Model(read_card(folder, name, sha256_of(path)), folder, functools.partial(read_weights, path))
+    card = read_card(folder, name, sha256_of(path), tokenizer)
+    return Model(card, tokenizer or folder, functools.partial(read_weights, path))
 
 
-def read_card(folder: Path, name: str, weights_sha256: str) -> ModelCard:
+def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
     """Read what a model folder says of itself.
 
     Args:
         folder: Holds `config.json` and a tokenizer.
         name: What to call the model.
         weights_sha256: Of the weights.
+        tokenizer: Folder of the tokenizer, if it has one of its own.
 
     Returns:
         The card.
@@ -90,23 +104,27 @@ def read_card(folder: Path, name: str, weights_sha256: str) -> ModelCard:
     epsilon = config.get("layer_norm_eps", 1e-12)
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
         raise InputError(f"{folder / 'config.json'} gives no number for layer_norm_eps; fetch the model again.")
-    tokenizer = read_json(folder / "tokenizer.json", dict, missing={})
-    tokenizer_config = read_json(folder / "tokenizer_config.json", dict, missing={})
-    pooling, normalize = _sentence_transformers_modules(folder)
-    prompts = _sentence_transformers_prompts(folder)
-    if _has_control_codes(tokenizer):
+    words = tokenizer or folder
+    whole = read_json(words / "tokenizer.json", dict, missing={})
+    tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
+    added = () if whole else read_added(words)
+    pooling, normalize = read_modules(folder)
+    prompts = read_prompts(folder)
+    if _has_control_codes(whole, added):
         pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in Format}
     first = _first_position(config)
     limit = config["max_position_embeddings"] - first
-    wanted = read_json(folder / "sentence_bert_config.json", dict, missing={}).get("max_seq_length")
+    transformer = transformer_settings(folder)
+    wanted = transformer.get("max_seq_length")
     return ModelCard(
         name=name,
         architecture="plain",
         family=family,
         dimension=config["hidden_size"],
         max_tokens=min(limit, wanted) if type(wanted) is int and wanted > 0 else limit,
-        similarity="cosine" if normalize else "l2",
-        separator=_token(tokenizer_config.get("sep_token")) or ("</s>" if family == "roberta" else "[SEP]"),
+        similarity=read_similarity(folder) or "l2",
+        separator=content(tokenizer_config.get("sep_token")) or ("</s>" if family == "roberta" else "[SEP]"),
+        empty_parts="dropped",
         lowercase=bool(tokenizer_config.get("do_lower_case", family == "bert")),
         licence="",
         prompts=prompts,
@@ -125,7 +143,7 @@ def read_card(folder: Path, name: str, weights_sha256: str) -> ModelCard:
             options={},
         ),
         weights_sha256=weights_sha256,
-        settings_sha256=_settings_sha256(folder, config, tokenizer),
+        settings_sha256=_settings_sha256(words, config, whole, added, transformer),
     )
 
 
@@ -134,52 +152,25 @@ def _first_position(config: Mapping[str, Any]) -> int:
     return int(config.get("pad_token_id", 1)) + 1 if config["model_type"] == "roberta" else 0
 
 
-def _settings_sha256(folder: Path, config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> str:
+def _settings_sha256(
+    folder: Path,
+    config: Mapping[str, Any],
+    tokenizer: Mapping[str, Any],
+    added: Sequence[AddedToken],
+    transformer: Mapping[str, Any],
+) -> str:
     graph = {key: config.get(key) for key in _GRAPH_SETTINGS}
     # How the file presets cutting and padding doesn't matter: `load_tokenizer` sets both itself.
     words = {key: value for key, value in tokenizer.items() if key not in ("truncation", "padding")}
     vocabulary = folder / "vocab.txt"
     only = sha256_of(vocabulary) if not tokenizer and vocabulary.is_file() else ""
-    return hashlib.sha256(json.dumps([graph, words, only], sort_keys=True).encode()).hexdigest()
+    facts = [graph, words, only, *(asdict(token) for token in added)]
+    if transformer.get("do_lower_case") is True:
+        facts.append("do_lower_case")
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _sentence_transformers_modules(folder: Path) -> tuple[Pooling, bool]:
-    modules = [module for module in read_json(folder / "modules.json", list, missing=[]) if isinstance(module, dict)]
-    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
-    if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
-        raise InputError(f"{folder} has sentence-transformers modules that ses can't run: {', '.join(unknown)}.")
-    pooling: Pooling = "cls"
-    if "Pooling" in kinds:
-        part = inside(folder, str(modules[kinds.index("Pooling")].get("path", "")))
-        settings = read_json(part / "config.json", dict)
-        # One key with the name of the mode, or, before sentence-transformers 5, a switch for each mode.
-        older = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value]
-        mode = settings.get("pooling_mode", older)
-        if mode in ("mean", ["mean"], ["pooling_mode_mean_tokens"]):
-            pooling = "mean"
-        elif mode not in ("cls", ["cls"], ["pooling_mode_cls_token"]):
-            raise InputError(
-                f"{folder} pools its tokens in a way that ses can't; it knows first-token and mean pooling."
-            )
-    return pooling, "Normalize" in kinds
-
-
-def _sentence_transformers_prompts(folder: Path) -> dict[Format, str]:
-    """Return what a sentence-transformers folder sets before queries, and before papers."""
-    content = read_json(folder / "config_sentence_transformers.json", dict, missing={})
-    known = content.get("prompts") if isinstance(content.get("prompts"), dict) else {}
-    default = known.get(content.get("default_prompt_name"), "")
-    query = next((known[name] for name in _QUERY_PROMPTS if name in known), default)
-    paper = next((known[name] for name in _PAPER_PROMPTS if name in known), default)
-    prompts = {task_format: query if task_format is Format.QRY else paper for task_format in Format}
-    return {task_format: text for task_format, text in prompts.items() if isinstance(text, str) and text}
-
-
-def _has_control_codes(tokenizer: Mapping[str, Any]) -> bool:
+def _has_control_codes(tokenizer: Mapping[str, Any], added: Sequence[AddedToken]) -> bool:
     tokens = tokenizer.get("added_tokens")
-    added = {_token(token) for token in tokens} if isinstance(tokens, list) else set()
-    return {task_format.code for task_format in Format} <= added
-
-
-def _token(value: Any) -> str:
-    return str(value.get("content", "")) if isinstance(value, dict) else str(value or "")
+    found = {content(token) for token in tokens} if isinstance(tokens, list) else {token.content for token in added}
+    return {task_format.code for task_format in Format} <= found

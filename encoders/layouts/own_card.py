@@ -19,10 +19,12 @@ _KINDS = {
     "normalize": bool,
     "similarity": str,
     "separator": str,
+    "empty_parts": str,
     "max_tokens": int,
     "licence": str,
     "prompts": dict,
 }
+_OF_CARD = ("similarity", "separator", "empty_parts", "max_tokens", "licence")
 COMPOSED = (
     "architecture",
     "base",
@@ -72,6 +74,8 @@ def with_own_card(card: ModelCard, folder: Path) -> ModelCard:
         raise InputError(f"{path} asks for pooling {own['pooling']!r}; choose cls, mean or code.")
     if own.get("similarity", "l2") not in ("cosine", "dot", "l2"):
         raise InputError(f"{path} asks for similarity {own['similarity']!r}; choose cosine, dot or l2.")
+    if own.get("empty_parts", "dropped") not in ("dropped", "kept"):
+        raise InputError(f"{path} asks for empty_parts {own['empty_parts']!r}; choose dropped or kept.")
     if not _FEWEST_TOKENS <= own.get("max_tokens", limit) <= limit:
         raise InputError(f"{path} asks for max_tokens {own['max_tokens']}; choose {_FEWEST_TOKENS} to {limit}.")
     if own.get("pooling") == "code" and card.architecture == "plain" and not card.prompts:
@@ -80,5 +84,5 @@ def with_own_card(card: ModelCard, folder: Path) -> ModelCard:
         own.setdefault("prompts", {})
     prompts = by_format(path, "prompts", own["prompts"]) if "prompts" in own else card.prompts
     network = replace(network, **{key: own[key] for key in ("pooling", "normalize") if key in own})
-    rest = {key: own[key] for key in ("similarity", "separator", "max_tokens", "licence") if key in own}
+    rest = {key: own[key] for key in _OF_CARD if key in own}
     return replace(card, network=network, prompts=prompts, **rest)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from encoders.added_tokens import content
 from encoders.architectures.bert import Network, layer_name
 from encoders.card import ModelCard
 from encoders.formats import Format
@@ -60,7 +61,12 @@ def recognizes(path: Path) -> bool:
     return any(config.get(key) is True for key in _VARIANTS)
 
 
-def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
+def read(
+    folder: Path,
+    name: str,
+    find: Find,  # noqa: ARG001 - it is made of no others
+    tokenizer: Path | None = None,
+) -> Model:
     """Read a PALs folder.
 
     Four tasks are numbered as SciRepEval's training numbers them, by sorted control code; of any other number, or in
@@ -70,6 +76,7 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
         folder: Holds `config.json`, a tokenizer and weights.
         name: What to call the model.
         find: Not needed.
+        tokenizer: Folder of the tokenizer, if it has one of its own.
 
     Returns:
         The model.
@@ -77,11 +84,13 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
     Raises:
         InputError: If its files are damaged, or it is a variant that ses can't run.
     """
-    config, path = _config(folder), weights_file(folder)
-    tokenizer = read_json(folder / "tokenizer_config.json", dict, missing={})
-    separator = tokenizer.get("sep_token", "[SEP]")
+    config, path, words = _config(folder), weights_file(folder), tokenizer or folder
+    tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
     usual = _IN_ORDER if config.num_tasks == len(_IN_ORDER) else {}
-    described = [folder / file for file in ("config.json", "tokenizer.json", "vocab.txt")]
+    described = [
+        folder / "config.json",
+        *(words / file for file in ("tokenizer.json", "vocab.txt", "added_tokens.json")),
+    ]
     settings = " ".join(sha256_of(file) for file in described if file.is_file())
     card = ModelCard(
         name=name,
@@ -90,8 +99,9 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
         dimension=config.hidden_size,
         max_tokens=config.max_position_embeddings,
         similarity="l2",
-        separator=separator if isinstance(separator, str) else "[SEP]",
-        lowercase=bool(tokenizer.get("do_lower_case", True)),
+        separator=content(tokenizer_config.get("sep_token")) or "[SEP]",
+        empty_parts="dropped",
+        lowercase=bool(tokenizer_config.get("do_lower_case", True)),
         licence="",
         prompts={},
         heads=numbered_heads(folder, "tasks", config.num_tasks, usual),
@@ -111,7 +121,7 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
         weights_sha256=sha256_of(path),
         settings_sha256=hashlib.sha256(settings.encode()).hexdigest(),
     )
-    return Model(card, folder, functools.partial(_read, path, config, frozenset(card.heads.values())))
+    return Model(card, words, functools.partial(_read, path, config, frozenset(card.heads.values())))
 
 
 def _config(folder: Path) -> _Config:

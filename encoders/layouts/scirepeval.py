@@ -1,24 +1,23 @@
-"""What SciRepEval's training leaves: `tokenizer/`, `model/adapters/[PRX]/` and its like, and `model/[PRX]_fusion/`.
+"""What SciRepEval's training leaves: a network in `model/` and its tokenizer in `tokenizer/`.
 
-Its code writes no base beside adapters: it lies in `model/` if someone put it there, or the `base` of a `ses_card.json`
-in the folder names it.
+The network is plain (multi-task training, with control codes or without) or has PALs. Adapters lie in
+`model/adapters/[PRX]/` and its like, fusions in `model/[PRX]_fusion/`. Its code writes no base beside adapters: it lies
+in `model/` if someone put it there, or the `base` of a `ses_card.json` in the folder names it.
 """
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import replace
 from pathlib import Path
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from encoders.layouts import adapter_config, adapter_fusion, huggingface
+from encoders.layouts import adapter_config, adapter_fusion, huggingface, pals
 from encoders.layouts.adapterhub import compose
 from encoders.layouts.base import base_of
-from encoders.layouts.json_files import read_json
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.model import Find, Model
-from encoders.weights import sha256_of
+
+_TOKENIZER = ("tokenizer.json", "vocab.txt")
 
 
 def recognizes(path: Path) -> bool:
@@ -27,7 +26,7 @@ def recognizes(path: Path) -> bool:
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a tree of adapters, fused if there are fusions.
+    """Read a tree: its network, or its adapters, fused if there are fusions.
 
     Args:
         folder: The tree, or the `model/` of one.
@@ -43,6 +42,8 @@ def read(folder: Path, name: str, find: Find) -> Model:
     """
     model = _model_folder(folder) or folder
     adapters, fusions = _adapters(model), _fusions(model)
+    if not adapters and not fusions:
+        return _network(model, name, find)
     if not adapters:
         raise InputError(
             f"{model} holds fusions and not the adapters that they fuse: put those into its folder adapters, or name "
@@ -51,7 +52,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
     if "base" in read_own(folder):
         base = base_of(folder, find)
     elif huggingface.recognizes(model):
-        base = _with_tokenizer(huggingface.read(model, name, find), model.parent / "tokenizer")
+        base = huggingface.read(model, name, find, _tokenizer(model))
     else:
         raise InputError(
             f"{folder} holds adapters and no base: name the model that they were trained on as `base` in "
@@ -61,7 +62,23 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def _model_folder(path: Path) -> Path | None:
-    return next((folder for folder in (path / "model", path) if _adapters(folder) or _fusions(folder)), None)
+    return next((folder for folder in (path / "model", path) if _is_of_tree(folder)), None)
+
+
+def _is_of_tree(model: Path) -> bool:
+    return bool(_adapters(model) or _fusions(model) or (huggingface.recognizes(model) and _tokenizer(model)))
+
+
+def _tokenizer(model: Path) -> Path | None:
+    """Return the folder beside a model that holds its tokenizer, if the model's own doesn't."""
+    beside = model.parent / "tokenizer"
+    own, other = (any((folder / name).is_file() for name in _TOKENIZER) for folder in (model, beside))
+    return beside if model.name == "model" and other and not own else None
+
+
+def _network(model: Path, name: str, find: Find) -> Model:
+    read_network = pals.read if pals.recognizes(model) else huggingface.read
+    return read_network(model, name, find, _tokenizer(model))
 
 
 def _adapters(model: Path) -> dict[Format, Path]:
@@ -72,22 +89,3 @@ def _adapters(model: Path) -> dict[Format, Path]:
 def _fusions(model: Path) -> dict[Format, Path]:
     folders = {task_format: model / f"{task_format.code}_fusion" for task_format in Format}
     return {key: folder for key, folder in folders.items() if (folder / adapter_fusion.CONFIG).is_file()}
-
-
-def _with_tokenizer(base: Model, folder: Path) -> Model:
-    """Return a base whose tokenizer lies in a folder of its own, if it does."""
-    files = [folder / name for name in ("tokenizer.json", "vocab.txt", "tokenizer_config.json")]
-    digests = [sha256_of(path) for path in files if path.is_file()]
-    if not digests:
-        return base
-    config = read_json(files[-1], dict, missing={})
-    separator = config.get("sep_token")
-    if isinstance(separator, dict):
-        separator = separator.get("content")
-    card = replace(
-        base.card,
-        separator=str(separator or base.card.separator),
-        lowercase=bool(config.get("do_lower_case", base.card.lowercase)),
-        settings_sha256=hashlib.sha256(" ".join([base.card.settings_sha256, *digests]).encode()).hexdigest(),
-    )
-    return replace(base, card=card, folder=folder)

@@ -91,7 +91,7 @@ class MtebEncoder:
         parts = [part for batch in inputs for part in _titles_and_bodies(batch)]
         texts = [Text(str(row), title, body) for row, (title, body) in enumerate(parts)]
         task_format = format_of(prompt_type, str(task_metadata.type), self._encoder.card)
-        # In the blocks of our own protocols: vectors in int8 depend a little on what they are made with.
+        # In the blocks of our own protocols, so that vectors are theirs to the last bit.
         return by_encoder(self._encoder)(texts, task_format).matrix
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
@@ -162,13 +162,13 @@ def _runtimes(encoder: TextEncoder) -> list[str]:
     return [type(encoder).__name__]
 
 
-def _titles_and_bodies(batch: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _titles_and_bodies(batch: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     if "title" in batch and "body" in batch:
         pairs = zip(batch["title"], batch["body"], strict=True)
         return [((title or "").strip(), (body or "").strip()) for title, body in pairs]
     if "text" not in batch:
         raise InputError("The task's inputs aren't texts; this model reads nothing else.")
-    return [(text or "", "") for text in batch["text"]]
+    return [(text or "", None) for text in batch["text"]]
 
 
 def _rows(vectors: Any) -> np.ndarray:

@@ -178,8 +178,8 @@ def read_searches(folder: Path, name: str) -> Searches:
     path = _file(folder, name, "_queries_test.json")
     for number, members in json_objects(path):
         # Parts with [SEP] between are put together again with the model's own separator.
-        first, _, rest = str(members.get("query") or "").partition("[SEP]")
-        parts = {"title": first, "abstract": rest}
+        first, between, rest = str(members.get("query") or "").partition("[SEP]")
+        parts = {"title": first, "abstract": rest if between else None}
         text = _new(queries, path, number, {"query_id": members.get("query_id")} | parts, "query_id")
         if judged := _gains(path, number, members.get("score")):
             gains[text.id] = judged
@@ -230,8 +230,11 @@ def _file(folder: Path, name: str, suffix: str) -> Path:
 
 def _new(texts: dict[str, Text], path: Path, number: int, members: Mapping[str, Any], key: str) -> Text:
     """Add a line's text under its id, or under the line's number where it has none, as SciMult needs no ids."""
+    abstract = members.get("abstract", "")
     text = Text(
-        text_of(members.get(key)) or f"line {number}", text_of(members.get("title")), text_of(members.get("abstract"))
+        text_of(members.get(key)) or f"line {number}",
+        text_of(members.get("title")),
+        None if abstract is None else text_of(abstract),
     )
     if text.id in texts:
         raise bad_line(path, number, f"the id {text.id} came before; keep one line of it")

@@ -180,7 +180,7 @@ def _candidates(rows: Iterable[Row], task: Task) -> Iterator[Row]:
 
 
 def _texts(rows: Iterable[Row], task: Task, separator: str, counts: Counter[str]) -> Iterator[tuple[str, Text]]:
-    """Yield each id's first text; its fields but the first are an abstract to the model."""
+    """Yield each id's first text; its fields but the first, if there are any, are an abstract to the model."""
     seen: set[str] = set()
     for row in rows:
         paper = row.get("doc_id")
@@ -194,4 +194,4 @@ def _texts(rows: Iterable[Row], task: Task, separator: str, counts: Counter[str]
         seen.add(name)
         first, *rest = [str(row[field]) for field in task.fields if row.get(field)] or [""]
         counts["papers_without_text"] += not first
-        yield name, Text(name, first, f" {separator} ".join(rest))
+        yield name, Text(name, first, f" {separator} ".join(rest) or None)

@@ -40,6 +40,9 @@ def modules(folder, *kinds, **pooling):
     write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": 64} | pooling)
 
 
+PARTS = [("T", "A"), ("T", ""), ("", "A"), ("", ""), ("T", None)]
+
+
 def test_a_plain_folder_is_read_as_specter_is(folder):
     card = card_of(folder)
     assert (card.name, card.family, card.dimension, card.max_tokens) == ("tiny", "bert", 64, 128)
@@ -80,9 +83,58 @@ def test_sentence_transformers_modules_say_pooling_and_normalization(pooling, ex
     modules(folder, "Transformer", "Pooling", *(["Normalize"] if normalize else []), **pooling)
     write(folder / "sentence_bert_config.json", {"max_seq_length": 100})
     card = card_of(folder)
-    similarity = "cosine" if normalize else "l2"
-    assert (card.network.pooling, card.network.normalize, card.similarity) == (expected, normalize, similarity)
+    assert (card.network.pooling, card.network.normalize, card.similarity) == (expected, normalize, "cosine")
     assert card.max_tokens == 100
+
+
+@pytest.mark.parametrize(
+    ("settings", "similarity"),
+    [
+        ({}, "cosine"),
+        ({"similarity_fn_name": None}, "cosine"),
+        ({"similarity_fn_name": "cosine"}, "cosine"),
+        ({"similarity_fn_name": "dot"}, "dot"),
+        ({"similarity_fn_name": "euclidean"}, "l2"),
+    ],
+)
+def test_sentence_transformers_says_how_vectors_are_compared(settings, similarity, folder):
+    modules(folder, "Transformer", "Pooling", pooling_mode="mean")
+    write(folder / "config_sentence_transformers.json", settings)
+    assert (card_of(folder).network.normalize, card_of(folder).similarity) == (False, similarity)
+
+
+def test_a_similarity_that_there_is_not_is_refused_unless_its_own_card_sets_another(folder):
+    modules(folder, "Transformer", "Pooling", pooling_mode="mean")
+    write(folder / "config_sentence_transformers.json", {"similarity_fn_name": "manhattan"})
+    with pytest.raises(InputError) as refused:
+        card_of(folder)
+    assert str(refused.value) == (
+        f"{folder} compares vectors by 'manhattan', which ses can't; if cosine, dot or l2 serves as well, set it as "
+        f"similarity in {folder / CARD_FILE}."
+    )
+    write(folder / CARD_FILE, {"similarity": "l2"})
+    assert card_of(folder).similarity == "l2"
+
+
+@pytest.mark.parametrize("file", ["sentence_bert_config.json", "sentence_xlm-roberta_config.json"])
+def test_folding_case_and_the_length_are_in_the_settings_of_the_transformer(file, folder):
+    before = card_of(folder).fingerprint
+    write(folder / file, {"max_seq_length": None, "do_lower_case": False})
+    assert card_of(folder).fingerprint == before
+    write(folder / file, {"max_seq_length": None, "do_lower_case": True})
+    assert card_of(folder).fingerprint != before
+    write(folder / file, {"max_seq_length": 99})
+    assert card_of(folder).max_tokens == 99
+
+
+def test_an_empty_part_takes_its_separator_with_it_or_leaves_it(folder):
+    dropped = card_of(folder)
+    assert [dropped.text(*parts) for parts in PARTS] == ["T [SEP] A", "T", "A", "", "T"]
+    write(folder / CARD_FILE, {"empty_parts": "kept"})
+    kept = card_of(folder)
+    # SciMult's and UniPR's own: ' '.join([title, '[SEP]', abstract]); a query is none of it.
+    assert [kept.text(*parts) for parts in PARTS] == ["T [SEP] A", "T [SEP] ", " [SEP] A", " [SEP] ", "T"]
+    assert kept.fingerprint != dropped.fingerprint
 
 
 @pytest.mark.parametrize("wanted", [None, 0, 4096, "many"])
@@ -132,6 +184,7 @@ def test_its_own_card_wins_over_all_other_files(tmp_path):
         ({"dimension": 3, "colour": "red"}, "sets colour, dimension; it may set only adapters, architecture, base, "),
         ({"pooling": "max"}, "asks for pooling 'max'; choose cls, mean or code."),
         ({"similarity": "l1"}, "asks for similarity 'l1'; choose cosine, dot or l2."),
+        ({"empty_parts": "left"}, "asks for empty_parts 'left'; choose dropped or kept."),
         ({"max_tokens": 129}, "asks for max_tokens 129; choose 4 to 128."),
         ({"max_tokens": -1}, "asks for max_tokens -1; choose 4 to 128."),
         ({"max_tokens": "64"}, "sets max_tokens to '64', which is not a whole number."),
@@ -212,6 +265,16 @@ def test_the_fingerprint_changes_with_the_vocabulary(file, folder):
     before = card_of(folder).fingerprint
     text = (folder / file).read_text()
     (folder / file).write_text(text.replace("virus", "lungs"))
+    assert card_of(folder).fingerprint != before
+
+
+@pytest.mark.parametrize("edit", [{"[PRX]": 8}, {"[PRX]": 7, "[NEW]": 8}, {}])
+def test_the_fingerprint_changes_with_the_tokens_added_to_a_vocabulary(edit, folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("virus\nlung\n")
+    write(folder / "added_tokens.json", {"[PRX]": 7})
+    before = card_of(folder).fingerprint
+    write(folder / "added_tokens.json", edit)
     assert card_of(folder).fingerprint != before
 
 

@@ -259,10 +259,10 @@ def test_reads_papers_and_queries_in_everybodys_shapes(tmp_path):
     )
     assert read == [
         Text(1, "s", "A title", "An abstract."),
-        Text(2, "7", "T"),
+        Text(2, "7", "T", ""),
         Text(3, "b", "BEIR's text"),
         Text(4, "q", "masks", task_format=Format.QRY),
-        Text(5, "r", "R", task_format=Format.RGN),
+        Text(5, "r", "R", "", task_format=Format.RGN),
     ]
     by_id = json.dumps({"x1": {"title": "T1", "abstract": "A1"}, "x2": {"paper_id": "x2", "title": "T2"}}, indent=1)
     assert [(text.id, text.title, text.abstract) for text in texts_of(tmp_path / "x.json", by_id)] == [

@@ -237,6 +237,13 @@ def test_vectors_that_are_no_numbers_are_told(plain, tmp_path):
         encoder.encode(["virus"])
 
 
+def test_a_vector_of_zeros_is_told_where_cosines_are_wanted(plain):
+    made = replace(plain, sessions=lambda heads: lambda ids, mask: [np.zeros((len(ids), 64), np.float32)])
+    assert not replace(made, card=replace(plain.card, similarity="l2")).encode(["virus"]).any()
+    with pytest.raises(InputError, match="gave a vector of zeros, which has no cosine to another"):
+        replace(made, card=replace(plain.card, similarity="cosine")).encode(["virus"])
+
+
 def test_a_tokenizer_of_another_model_is_told(tmp_path):
     folder = make_model(tmp_path / "m")
     file = json.loads((folder / "tokenizer.json").read_text())

@@ -11,7 +11,32 @@ from hypothesis import strategies as st
 from corpora.errors import InputError
 from encoders.layouts.huggingface import read_card
 from encoders.tokenizer import load_tokenizer, well_formed
-from tests.tiny import SPECIAL, WORDS, make_model
+from tests.tiny import CODES, SPECIAL, WORDS, make_model
+
+VOCABULARY = [*SPECIAL, *WORDS, "##s", "[", "]", "."]
+ADDED = {"[PRX]": len(VOCABULARY), "[CLF]": len(VOCABULARY) + 1, "[RGN]": len(VOCABULARY) + 2}
+ADDED["[QRY]"] = len(VOCABULARY) + 3
+FLAGS = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+AS_SAVED = {
+    "ids": {"added_tokens.json": ADDED},
+    "ids and what is special": {
+        "added_tokens.json": ADDED,
+        "special_tokens_map.json": {"additional_special_tokens": list(CODES), "sep_token": "[SEP]"},
+    },
+    "ids, and what is special in the configuration": {
+        "added_tokens.json": ADDED,
+        "tokenizer_config.json": {"do_lower_case": True, "additional_special_tokens": list(CODES)},
+    },
+    "all in the configuration": {
+        "tokenizer_config.json": {
+            "do_lower_case": True,
+            "tokenizer_class": "BertTokenizer",
+            "added_tokens_decoder": {str(number): {"content": code} | FLAGS for code, number in ADDED.items()},
+        }
+    },
+    "names alone": {"special_tokens_map.json": {"additional_special_tokens": list(ADDED)}},
+}
+"""Ways that releases of transformers saved control codes beside a `vocab.txt`."""
 
 
 def tokenizer_of(folder):
@@ -26,6 +51,61 @@ def folder(tmp_path):
 def only_vocabulary(folder, words):
     (folder / "tokenizer.json").unlink()
     (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+
+
+def saved(folder, files):
+    only_vocabulary(folder, VOCABULARY)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"vocab_size": len(VOCABULARY) + len(CODES)}))
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize("how", AS_SAVED)
+def test_tokens_added_to_a_vocabulary_have_their_ids(how, folder):
+    tokenizer = tokenizer_of(saved(folder, AS_SAVED[how]))
+    ids = tokenizer.encode("[PRX] Virus cells[QRY] [SEP] lung").ids
+    tokens = ["[CLS]", "[PRX]", "virus", "cell", "##s", "[QRY]", "[SEP]", "lung", "[SEP]"]
+    assert ids == [ADDED[token] if token in ADDED else VOCABULARY.index(token) for token in tokens]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("how", AS_SAVED)
+@pytest.mark.parametrize("text", ["[CLF] Virus, cells.", "VIRUS[QRY]lung [SEP] b", "x  [RGN]  y", "[PRX]", ""])
+def test_added_tokens_are_those_of_transformers(how, text, folder):
+    from transformers import AutoTokenizer
+
+    theirs = AutoTokenizer.from_pretrained(saved(folder, AS_SAVED[how]))
+    assert tokenizer_of(folder).encode(text).ids == theirs(text)["input_ids"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"added_tokens.json": {"[PRX]": 99}}, "gives its token [PRX] the id 99, and its vocabulary ends elsewhere;"),
+        ({"added_tokens.json": {"[PRX]": "99"}}, "added_tokens.json doesn't tell its added tokens by id; fetch"),
+        ({"added_tokens.json": ["[PRX]"]}, "added_tokens.json doesn't hold what a model folder's added_tokens.json"),
+        (
+            {"tokenizer_config.json": {"added_tokens_decoder": ["[PRX]"]}},
+            "tokenizer_config.json doesn't tell its added",
+        ),
+        ({"tokenizer_config.json": {"added_tokens_decoder": {"9": "[PRX]"}}}, "tokenizer_config.json doesn't tell its"),
+    ],
+)
+def test_added_tokens_that_can_not_be_are_told(files, message, folder):
+    with pytest.raises(InputError) as refused:
+        tokenizer_of(saved(folder, files))
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(("fold", "word"), [(True, "virus"), (False, "[UNK]")])
+def test_sentence_transformers_folds_case_before_a_tokenizer_that_keeps_it(fold, word, folder):
+    file = json.loads((folder / "tokenizer.json").read_text())
+    file["normalizer"]["lowercase"] = False
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": fold}))
+    assert tokenizer_of(folder).encode("VIRUS [SEP] lung").tokens == ["[CLS]", word, "[SEP]", "lung", "[SEP]"]
 
 
 @pytest.mark.parametrize(("lowercase", "word"), [(True, "virus"), (False, "[UNK]")])

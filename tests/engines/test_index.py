@@ -69,6 +69,29 @@ def test_vector_leg_equals_exact_search(filled):
     assert [hit.score for hit in hits] == pytest.approx(list(expected[order]), abs=1e-5)
 
 
+def test_cosine_does_not_depend_on_the_lengths_of_vectors(engine):
+    draw = np.random.default_rng(4)
+    given = documents(90)
+    lengths = 10.0 ** draw.uniform(-3, 3, len(given))
+    matrix = np.stack([one.vectors["prx"] for one in given])
+    index = engine.build("lengths", SCHEMA, "here")
+    index.upsert(
+        [
+            Document(one.paper, one.content_hash, one.vectors | {"prx": np.float32(length) * one.vectors["prx"]})
+            for one, length in zip(given, lengths, strict=True)
+        ]
+    )
+    query = draw.standard_normal(DIMENSION).astype(np.float32)
+    expected = matrix @ query / np.linalg.norm(query)
+    order = np.argsort(-expected)[:20]
+    for exact in (False, True):
+        index.finish()
+        for longer in (np.float32(0.01), np.float32(100)):
+            hits = index.search(Plan("", (VectorClause("prx", longer * query),), None, 20, exact=exact))["prx"]
+            assert [hit.id for hit in hits] == [given[row].paper.id for row in order]
+            assert [hit.score for hit in hits] == pytest.approx(list(expected[order]), abs=1e-4)
+
+
 def test_l2_scores_are_minus_the_distance(filled):
     written = documents(200)
     matrix = np.stack([document.vectors["clf"] for document in written])

@@ -153,7 +153,7 @@ def test_files_are_read_as_they_come(files):
     first, second = read.reviews
     assert first.papers == (
         Text("A:1", "Cats, and dogs", "On cats"),
-        Text("A:2", "Cows"),
+        Text("A:2", "Cows", ""),
         Text("A:4", "Hens", "On hens"),
     )
     assert (first.included, second.included) == ((True, False, True), (True, True, False))

@@ -13,6 +13,8 @@ from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import find_model
+from encoders.tokenizer import load_tokenizer
+from eval.embedder import Text, by_encoder
 from tests.encoders.checkpoints import make_scimult, read_params, read_weights
 from tests.encoders.formulas.experts import expert_vector
 from tests.encoders.formulas.layers import EXPERT_LAYERS
@@ -98,6 +100,22 @@ def test_vanilla_is_plain_and_its_folder_serves_as_well(tmp_path):
     with pytest.raises(InputError, match=r"holds 2 checkpoints; name one of them, such as .*other\.ckpt\."):
         find_model(str(path.parent))
     assert find_model(str(path)).card.fingerprint == card.fingerprint
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_papers_without_an_abstract_keep_the_separator_and_queries_have_none(shared, tmp_path):
+    path = make_scimult(tmp_path / "m" / "m.ckpt", seed=4, moe_type=None, shared=shared, layers=1)
+    encoder = load_encoder(str(path), cache_dir=tmp_path, precision="fp32")
+    embed = by_encoder(encoder)
+    # The papers' programs join title, separator and abstract by spaces, whatever is empty.
+    for parts, tokens in {("virus", ""): ["virus", "[SEP]"], ("", "lung"): ["[SEP]", "lung"]}.items():
+        text, tokenizer = encoder.card.text(*parts), load_tokenizer(path.parent, encoder.card)
+        assert tokenizer.encode(text).tokens == ["[CLS]", *tokens, "[SEP]"]
+        np.testing.assert_array_equal(embed([Text("1", *parts)], Format.PRX).matrix, encoder.encode([text], Format.PRX))
+    query = embed([Text("1", "virus")], Format.QRY).matrix
+    np.testing.assert_array_equal(query, encoder.encode(["virus"], Format.QRY))
+    write_card(path, empty_parts="dropped")
+    assert find_model(str(path)).card.text("virus", "") == "virus"
 
 
 @pytest.mark.parametrize("moe_type", [None, "mod2:attn"])

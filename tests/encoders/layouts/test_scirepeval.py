@@ -16,11 +16,11 @@ from encoders.tokenizer import load_tokenizer
 from tests.encoders import checkpoints
 from tests.encoders.formulas.adapters import adapter_vector, fusion_vector
 from tests.encoders.oracle import Oracle
-from tests.tiny import make_model, papers
+from tests.tiny import CODES, make_model, papers
 
 TEXTS = ["virus", "", *(f"{paper.title} [SEP] {paper.abstract}" for paper in papers(9))]
 
-# The tree is as the library writes it by default: in torch files.
+# Adapters and PALs are as their libraries write them by default: in torch files.
 pytestmark = pytest.mark.torch
 
 
@@ -109,7 +109,7 @@ def test_the_tokenizer_beside_the_model_is_used(tree, tmp_path):
     (copy / "tokenizer" / "tokenizer_config.json").write_text(json.dumps(settings))
     changed = find_model(str(copy)).card
     assert (changed.separator, changed.lowercase) == ("[END]", False)
-    assert changed.settings_sha256 != card.settings_sha256
+    assert changed.fingerprint != card.fingerprint
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(tree / "tokenizer" / name, copy / "model" / name)
     shutil.rmtree(copy / "tokenizer")
@@ -136,3 +136,62 @@ def test_a_folder_of_other_adapters_is_read_as_what_it_is(tmp_path):
     model = make_model(tmp_path / "m")
     (model / "adapters" / "other").mkdir(parents=True)
     assert find_model(str(model)).card.architecture == "plain"
+
+
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "added_tokens.json", "special_tokens_map.json")
+
+
+def as_tree(folder, tree):
+    """A model's folder, as SciRepEval's training saves it: network and tokenizer apart."""
+    shutil.copytree(folder, tree / "model")
+    (tree / "tokenizer").mkdir()
+    for path in [tree / "model" / name for name in TOKENIZER if (folder / name).is_file()]:
+        path.rename(tree / "tokenizer" / path.name)
+    return tree
+
+
+def slow_codes(folder):
+    """A control-code model whose codes stand beside its vocabulary, in the files of a slow tokenizer."""
+    make_model(folder, codes=True)
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    (folder / "tokenizer.json").unlink()
+    words = sorted(set(vocabulary) - set(CODES), key=vocabulary.__getitem__)
+    (folder / "vocab.txt").write_text("\n".join(words))
+    ids = {code: len(words) + i for i, code in enumerate(CODES)}
+    (folder / "added_tokens.json").write_text(json.dumps(ids))
+    (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": list(CODES)}))
+    return folder
+
+
+def test_codes_beside_a_vocabulary_make_a_vector_a_format(tmp_path):
+    folder = slow_codes(tmp_path / "codes")
+    encoder, oracle = encoder_of(folder, tmp_path), Oracle(folder)
+    assert (encoder.card.network.pooling, encoder.card.formats) == ("code", tuple(Format))
+    ids = json.loads((folder / "added_tokens.json").read_text())
+    made = encoder.encode_formats(TEXTS, list(Format))
+    for one in Format:
+        rows = [encoder.tokenizer.encode(f"{one.code} {text}").ids for text in TEXTS]
+        assert {row[1] for row in rows} == {ids[one.code]}
+        # SciRepEval section 4.2: the vector is the state of the code's own token.
+        np.testing.assert_allclose(made[one], [oracle.hidden(row)[1] for row in rows], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: make_model(folder, codes=True),
+        slow_codes,
+        make_model,
+        lambda folder: checkpoints.make_pals(folder, seed=2),
+    ],
+    ids=["codes", "codes beside a vocabulary", "one vector", "PALs"],
+)
+def test_a_tree_of_a_network_and_its_tokenizer_is_that_network(make, tmp_path):
+    whole = make(tmp_path / "whole")
+    tree = as_tree(whole, tmp_path / "tree")
+    expected = encoder_of(whole, tmp_path).encode_formats(TEXTS, list(Format))
+    for path in (tree, tree / "model"):
+        encoder = encoder_of(path, tmp_path)
+        assert encoder.card.fingerprint == find_model(str(whole)).card.fingerprint
+        for one, vectors in encoder.encode_formats(TEXTS, list(Format)).items():
+            np.testing.assert_array_equal(vectors, expected[one])

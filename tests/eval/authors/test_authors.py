@@ -146,7 +146,7 @@ def test_s2ands_files_and_the_command(s2and, tmp_path):
     assert {block: sorted(names) for block, names in read.blocks.items()} == {
         block: sorted(names) for block, names in DATA.blocks.items()
     }
-    assert read.papers["a1"] == Text("a1", "Title a1")
+    assert read.papers["a1"] == Text("a1", "Title a1", "")
     assert "unused" not in read.papers
     file = tmp_path / "v.jsonl"
     turned = {name: [np.cos(np.radians(at)), np.sin(np.radians(at))] for name, at in APART.items()}

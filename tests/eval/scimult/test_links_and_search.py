@@ -135,7 +135,7 @@ def test_queries_and_papers_have_formats_of_their_own(tmp_path):
         return embedder(VECTORS)(texts, task_format)
 
     evaluate_searches(write_search(tmp_path, "SciFact"), embed)
-    assert asked[Format.QRY] == [("virus", "lung"), ("virus", "")]
+    assert asked[Format.QRY] == [("virus", "lung"), ("virus", None)]
     assert asked[Format.PRX][0] == ("title a", "abstract a")
     asked.clear()
     write_lines(tmp_path / "P_patients_test.json", [{**paper("x"), "patient": "a"}])
