@@ -109,7 +109,7 @@ def _citations_by_words(bench: Bench) -> Outcome:
 
 
 def _words_of(text: Text) -> str:
-    return f"{text.title} {text.abstract}"
+    return f"{text.title} {text.abstract or ''}"
 
 
 ENTRIES: tuple[Entry, ...] = (

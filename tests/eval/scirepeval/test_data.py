@@ -30,8 +30,8 @@ def test_labels_of_papers_and_what_is_odd_in_them(tmp_path):
     data = read_supervised(a_task(tmp_path), tmp_path, "[SEP]")
     assert [(text.id, text.title, text.abstract) for text in data.texts] == [
         ("a", "A", "text"),
-        ("7", "only this", ""),
-        ("empty", "", ""),
+        ("7", "only this", None),
+        ("empty", "", None),
     ]
     assert data.train.ids == ("a", "7", "a", "nowhere")
     assert data.train.labels.tolist() == [1, 0, 1, 0]
