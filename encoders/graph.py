@@ -46,7 +46,6 @@ def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx
 
     ops = OnnxOps(weights, card.network.epsilon)
     try:
-        _check_tables(weights, card)
         vectors = ARCHITECTURES[card.architecture](ops, card.network, "input_ids", "attention_mask", heads)
     except (IndexError, TypeError, ValueError) as error:
         raise _misfit(card, error) from error
@@ -67,13 +66,6 @@ def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise _misfit(card, error) from error
     return model
-
-
-def _check_tables(weights: Weights, card: ModelCard) -> None:
-    words, positions = (len(weights[f"embeddings.{table}_embeddings.weight"]) for table in ("word", "position"))
-    # Too few rows would be found out only by a long text or a rare word.
-    if (words, positions) != (card.network.vocabulary, card.network.positions):
-        raise ValueError(f"{words} words and {positions} positions")
 
 
 def _misfit(card: ModelCard, error: Exception) -> InputError:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 Weights = Mapping[str, "np.ndarray"]
 
-_OF_TASK_HEADS = ("pooler.", "cls.", "classifier.", "lm_head.", "dropout.", "embeddings.position_ids")
+_OF_TASK_HEADS = (
+    *("pooler.", "cls.", "classifier.", "lm_head.", "dropout.", "embeddings.position_ids"),
+    *("head.", "decoder."),  # ModernBERT's
+)
 """What checkpoints hold beside the encoder, and no vector depends on."""
 
 _SHOWN = 5

@@ -68,8 +68,8 @@ def sha256_of(path: Path) -> str:
 def read_weights(path: Path) -> dict[str, np.ndarray]:
     """Read a checkpoint into float32 arrays, named as a bare encoder names them.
 
-    Names lose the prefix a task head adds (`bert.`, `roberta.`), and the old `gamma` and `beta` of
-    layer normalization become `weight` and `bias`.
+    Names lose the prefix a task head adds (`bert.`, `roberta.`, `mpnet.`, or `model.` in ModernBERT), and the old
+    `gamma` and `beta` of layer normalization become `weight` and `bias`.
 
     Args:
         path: A `.safetensors` file, or a torch file as for `read_checkpoint`.
@@ -87,7 +87,7 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
 
 def plain_name(name: str) -> str:
     """Return a weight's name as a bare encoder has it today."""
-    for prefix in ("bert.", "roberta."):
+    for prefix in ("bert.", "roberta.", "mpnet.", "model."):
         name = name.removeprefix(prefix)
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 

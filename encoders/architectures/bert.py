@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from encoders.ops.base import Ops, Tensor
 
+WORDS, POSITIONS = "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight"
+
 Pooling = Literal["cls", "mean", "code"]
 """First token, mean over the text's tokens, or the control code's own token (SciRepEval section 4.2)."""
 
@@ -53,17 +55,17 @@ of the former."""
 
 def embeddings(ops: Ops, network: Network, ids: Tensor) -> Tensor:
     """Return the input states of token ids; segment 0 is all that single texts use."""
-    return _summed(ops, ids, ops.positions(ids, network.first_position))
+    return _summed(ops, network, ids, ops.positions(ids, network.first_position))
 
 
 def embeddings_at_start(ops: Ops, network: Network, ids: Tensor) -> Tensor:
     """Return the input states of token ids that all stand where a text begins."""
-    return _summed(ops, ids, ops.constant([[network.first_position]]))
+    return _summed(ops, network, ids, ops.constant([[network.first_position]]))
 
 
-def _summed(ops: Ops, ids: Tensor, positions: Tensor) -> Tensor:
-    words = ops.embed(ids, "embeddings.word_embeddings.weight")
-    places = ops.embed(positions, "embeddings.position_embeddings.weight")
+def _summed(ops: Ops, network: Network, ids: Tensor, positions: Tensor) -> Tensor:
+    words = ops.embed(ids, WORDS, network.vocabulary)
+    places = ops.embed(positions, POSITIONS, network.positions)
     segments = ops.embed(ops.constant([[0]]), "embeddings.token_type_embeddings.weight")
     return ops.dropout(ops.norm(ops.add(words, places, segments), "embeddings.LayerNorm"))
 
@@ -161,6 +163,11 @@ def by_head(
     own_queries = ops.split(queries, len(heads))
     own_keys = own_queries if queries is keys else ops.split(keys, len(heads))
     yield from zip(heads, own_queries, own_keys, ops.split(bias, len(heads)), strict=True)
+
+
+def pooled(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
+    """Return the vectors (texts, width) of states of every token."""
+    return _pool(ops, network, _pooled_token(ops, network, states), mask)
 
 
 def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:

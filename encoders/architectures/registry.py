@@ -10,6 +10,8 @@ from encoders.architectures import (
     fusion,
     instruction_encoder,
     instructions,
+    modernbert,
+    mpnet,
     pals,
     plain,
     shared_codes,
@@ -22,6 +24,8 @@ Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tens
 
 ARCHITECTURES: Mapping[str, Architecture] = {
     "plain": plain.vectors,
+    "mpnet": mpnet.vectors,
+    "modernbert": modernbert.vectors,
     "adapters": adapters.vectors,
     "fusion": fusion.vectors,
     "pals": pals.vectors,

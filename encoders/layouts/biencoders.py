@@ -97,6 +97,8 @@ def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is ma
 def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> ModelCard:
     params, path = source.params, source.path
     card = huggingface.read_card(source.folder, name, digest)
+    if card.architecture != "plain":
+        raise InputError(f"{path} began with a {card.family} model; experts and instructions need a BERT or RoBERTa.")
     pooling: Pooling = "mean" if params.mean_pool else "cls"
     network = replace(card.network, pooling=pooling, normalize=params.mean_pool)
     similarity: Similarity = "cosine" if params.mean_pool else "dot"

@@ -12,9 +12,10 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.added_tokens import AddedToken, content, read_added
-from encoders.architectures.bert import Network
+from encoders.architectures.bert import Network, Pooling
 from encoders.card import ModelCard
 from encoders.formats import Format
+from encoders.layouts.families import FAMILIES, read_network
 from encoders.layouts.json_files import read_json
 from encoders.layouts.sentence_transformers import (
     read_modules,
@@ -25,13 +26,6 @@ from encoders.layouts.sentence_transformers import (
 from encoders.model import Find, Model
 from encoders.weights import read_weights, sha256_of, weights_file
 
-_WHOLE_NUMBERS = (
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "max_position_embeddings",
-    "vocab_size",
-)
 _GRAPH_SETTINGS = (
     "num_hidden_layers",
     "num_attention_heads",
@@ -93,17 +87,6 @@ def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | No
         InputError: If the folder is no BERT-family model, or its files are damaged.
     """
     config = read_json(folder / "config.json", dict)
-    family = str(config.get("model_type", ""))
-    if family not in ("bert", "roberta"):
-        raise InputError(f"{folder} holds a {family or 'nameless'} model; --model takes BERT or RoBERTa folders.")
-    for key in _WHOLE_NUMBERS:
-        if type(config.get(key)) is not int or config[key] < 1:
-            raise InputError(f"{folder / 'config.json'} gives no whole number for {key}; fetch the model again.")
-    if config.get("hidden_act") != "gelu" or config.get("position_embedding_type", "absolute") != "absolute":
-        raise InputError(f"{name} is a BERT variant that ses can't run: it needs gelu and absolute positions.")
-    epsilon = config.get("layer_norm_eps", 1e-12)
-    if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
-        raise InputError(f"{folder / 'config.json'} gives no number for layer_norm_eps; fetch the model again.")
     words = tokenizer or folder
     whole = read_json(words / "tokenizer.json", dict, missing={})
     tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
@@ -112,44 +95,37 @@ def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | No
     prompts = read_prompts(folder)
     if _has_control_codes(whole, added):
         pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in Format}
-    first = _first_position(config)
-    limit = config["max_position_embeddings"] - first
+    network = _network(folder, config, pooling, normalize=normalize)
+    family, limit = str(config["model_type"]), network.positions - network.first_position
     transformer = transformer_settings(folder)
     wanted = transformer.get("max_seq_length")
     return ModelCard(
         name=name,
-        architecture="plain",
+        architecture=FAMILIES[family].architecture,
         family=family,
-        dimension=config["hidden_size"],
+        dimension=network.width,
         max_tokens=min(limit, wanted) if type(wanted) is int and wanted > 0 else limit,
         similarity=read_similarity(folder) or "l2",
-        separator=content(tokenizer_config.get("sep_token")) or ("</s>" if family == "roberta" else "[SEP]"),
+        separator=content(tokenizer_config.get("sep_token")) or FAMILIES[family].separator,
         empty_parts="dropped",
         lowercase=bool(tokenizer_config.get("do_lower_case", family == "bert")),
         licence="",
         prompts=prompts,
         heads=dict.fromkeys(Format, HEAD),
-        network=Network(
-            layers=config["num_hidden_layers"],
-            attention_heads=config["num_attention_heads"],
-            width=config["hidden_size"],
-            vocabulary=config["vocab_size"],
-            positions=config["max_position_embeddings"],
-            first_position=first,
-            epsilon=float(epsilon),
-            shared_layers=config["num_hidden_layers"],
-            pooling=pooling,
-            normalize=normalize,
-            options={},
-        ),
+        network=network,
         weights_sha256=weights_sha256,
         settings_sha256=_settings_sha256(words, config, whole, added, transformer),
     )
 
 
-def _first_position(config: Mapping[str, Any]) -> int:
-    """Return the row of the first token's position: RoBERTa keeps those up to the padding token's id for padding."""
-    return int(config.get("pad_token_id", 1)) + 1 if config["model_type"] == "roberta" else 0
+def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> Network:
+    family = config.get("model_type")
+    if family in FAMILIES and config.get("position_embedding_type", "absolute") != "absolute":
+        raise InputError(f"{folder} holds a {family} model with relative positions, which ses can't run.")
+    network = read_network(folder / "config.json", config, pooling, normalize=normalize)
+    if network is None:
+        raise InputError(f"{folder} holds a {family or 'nameless'} model; --model takes BERT or RoBERTa folders.")
+    return network
 
 
 def _settings_sha256(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Tensor = Any
 """A library's own: the name of a value in an ONNX graph, or a torch tensor."""
@@ -30,8 +33,23 @@ class Ops(Protocol):
     def positions(self, ids: Tensor, first: int) -> Tensor:
         """Return `first`, `first` + 1, ... for the tokens of a batch, int64 (1, tokens)."""
 
-    def embed(self, ids: Tensor, name: str) -> Tensor:
-        """Return the rows of a table that ids name."""
+    def embed(self, ids: Tensor, name: str, rows: int | None = None) -> Tensor:
+        """Return the rows of a table that ids name.
+
+        Args:
+            ids: Numbers of rows.
+            name: Of the table.
+            rows: How many it must have, as too few would be found out only by a rare word or a long text.
+
+        Returns:
+            States, (texts, tokens, width) of ids (texts, tokens).
+
+        Raises:
+            ValueError: If it has another number of rows.
+        """
+
+    def leading(self, ids: Tensor, table: np.ndarray) -> Tensor:
+        """Return the first rows of a constant table, float32 (positions, ...), one for each token: (tokens, ...)."""
 
     def expand(self, hidden: Tensor, like: Tensor) -> Tensor:
         """Repeat the states of one text for every text of a batch."""
@@ -45,11 +63,17 @@ class Ops(Protocol):
     def norm(self, hidden: Tensor, name: str) -> Tensor:
         """Return the layer normalization (Ba et al. 2016)."""
 
+    def norm_without_bias(self, hidden: Tensor, name: str) -> Tensor:
+        """Return the layer normalization, scaled and not shifted."""
+
     def dropout(self, hidden: Tensor) -> Tensor:
         """Drop values while a module is trained."""
 
     def activate(self, hidden: Tensor, kind: Activation) -> Tensor:
         """Apply an activation."""
+
+    def gated_unit(self, hidden: Tensor, kind: Activation) -> Tensor:
+        """Return the activation of the first half of each state times the second half (Shazeer 2020)."""
 
     def add(self, first: Tensor, *others: Tensor) -> Tensor:
         """Add up."""
@@ -65,6 +89,21 @@ class Ops(Protocol):
 
     def mask_bias(self, mask: Tensor) -> Tensor:
         """Return what attention adds to its logits so that padding gets no weight, (texts, 1, 1, tokens)."""
+
+    def window_bias(self, mask: Tensor, reach: int) -> Tensor:
+        """Return what attention adds so that no token sees those more than `reach` away, (1, 1, tokens, tokens)."""
+
+    def distance_bias(self, ids: Tensor, name: str, rows: Sequence[int]) -> Tensor:
+        """Return what attention adds by how far apart two tokens stand (Raffel et al. 2020, section 2.1).
+
+        Args:
+            ids: Token ids, (texts, tokens).
+            name: Of a table with a number for each attention head in each row.
+            rows: Of that table, for the distances -n, ..., 0, ..., n from the token that attends to the one it sees.
+
+        Returns:
+            (1, heads, tokens, tokens).
+        """
 
     def project(
         self, queries: Tensor, keys: Tensor, names: tuple[str, str, str], heads: int
@@ -91,11 +130,28 @@ class Ops(Protocol):
             key: (texts, tokens, width), or (1, tokens, width) for all texts.
             value: As the keys.
             heads: How many.
-            bias: From `mask_bias`, over the keys; None if none is padding.
+            bias: From `mask_bias` and its like, over the keys; None if none is padding.
             before: How many keys stand before those that the bias is over; none of them is padding.
 
         Returns:
             What each query found, (texts, some tokens, width of the values).
+        """
+
+    def rotary_attention(
+        self, hidden: Tensor, name: str, heads: int, bias: Tensor, rotation: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        """Return multi-head self-attention with rotary positions (Su et al. 2021, section 3.4.2).
+
+        Args:
+            hidden: States, (texts, tokens, width).
+            name: Of the one layer, without a bias, that makes queries, keys and values: its rows in this order.
+            heads: How many.
+            bias: From `mask_bias` and its like.
+            rotation: Cosines and sines, each (tokens, 1, half the width of a head), by which the first half of a
+                head's query and key is turned against the second.
+
+        Returns:
+            What each query found, (texts, tokens, width), before the output projection.
         """
 
     def dot(self, first: Tensor, second: Tensor) -> Tensor:

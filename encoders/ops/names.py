@@ -17,7 +17,7 @@ class NamesOps:
     def has(self, name: str) -> bool:
         return name in self._present
 
-    def embed(self, ids: None, name: str) -> None:
+    def embed(self, ids: None, name: str, rows: int | None = None) -> None:
         self._use(name)
 
     def linear(self, hidden: None, name: str) -> None:
@@ -29,13 +29,22 @@ class NamesOps:
     def norm(self, hidden: None, name: str) -> None:
         self._use(f"{name}.weight", f"{name}.bias")
 
+    def norm_without_bias(self, hidden: None, name: str) -> None:
+        self._use(f"{name}.weight")
+
     def weight(self, name: str) -> None:
+        self._use(name)
+
+    def distance_bias(self, ids: None, name: str, rows: Sequence[int]) -> None:
         self._use(name)
 
     def project(self, queries: None, keys: None, names: Sequence[str], heads: int) -> tuple[None, None, None]:
         for name in names:
             self.linear(None, name)
         return None, None, None
+
+    def rotary_attention(self, hidden: None, name: str, heads: int, bias: None, rotation: tuple[None, None]) -> None:
+        self.product(None, name)
 
     def split(self, stacked: None, parts: int) -> list[None]:
         return [None] * parts

@@ -5,10 +5,12 @@ Plain operators of opset 20, so that every runtime reads the graph; onnxruntime 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from encoders.ops.base import MASKED, Activation
+from encoders.ops.nodes import Nodes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,32 +26,31 @@ _ACTIVATIONS: Mapping[Activation, str] = {
 }
 
 
-class OnnxOps:
-    """Collects nodes and weights; each operator returns its output's name."""
+class OnnxOps(Nodes):
+    """Each operator adds its nodes to the graph, and returns its output's name."""
 
     def __init__(self, weights: Mapping[str, np.ndarray], epsilon: float) -> None:
+        super().__init__()
         self._given = weights
         self._epsilon = epsilon
-        self.nodes: list[Any] = []
-        self.initializers: dict[str, Any] = {}
 
     def has(self, name: str) -> bool:
         return name in self._given
 
-    def constant(self, values: Sequence[Any]) -> str:
-        import numpy as np
-
-        array = np.array(values, dtype=np.int64)
-        return self._store(f"ints_{array.shape}_{array.ravel().tolist()}".replace(" ", ""), array)
-
     def positions(self, ids: str, first: int) -> str:
-        length = self._op("Slice", self._op("Shape", ids), self._ints(1), self._ints(2))
-        count = self._op("Squeeze", length, self._ints(0))
+        count = self._op("Squeeze", self._length(ids), self._ints(0))
         end = self._op("Add", count, self._scalar(first))
         return self._op("Unsqueeze", self._op("Range", self._scalar(first), end, self._scalar(1)), self._ints(0))
 
-    def embed(self, ids: str, name: str) -> str:
-        return self._op("Gather", self._store(name, self._given[name]), ids)
+    def embed(self, ids: str, name: str, rows: int | None = None) -> str:
+        table = self._given[name]
+        if rows not in (None, len(table)):
+            raise ValueError(f"{len(table)} rows in {name}, not {rows}")
+        return self._op("Gather", self._store(name, table), ids)
+
+    def leading(self, ids: str, table: np.ndarray) -> str:
+        stored = self._store(f"table_{hashlib.sha256(table.tobytes()).hexdigest()[:16]}", table)
+        return self._op("Slice", stored, self._ints(0), self._length(ids), self._ints(0))
 
     def expand(self, hidden: str, like: str) -> str:
         texts = self._op("Slice", self._op("Shape", like), self._ints(0), self._ints(1))
@@ -65,6 +66,10 @@ class OnnxOps:
         scale, offset = (self._store(f"{name}.{part}", self._given[f"{name}.{part}"]) for part in ("weight", "bias"))
         return self._op("LayerNormalization", hidden, scale, offset, axis=-1, epsilon=self._epsilon)
 
+    def norm_without_bias(self, hidden: str, name: str) -> str:
+        scale = self._store(f"{name}.weight", self._given[f"{name}.weight"])
+        return self._op("LayerNormalization", hidden, scale, axis=-1, epsilon=self._epsilon)
+
     def dropout(self, hidden: str) -> str:
         return hidden
 
@@ -72,6 +77,10 @@ class OnnxOps:
         if kind == "silu":
             return self._op("Mul", hidden, self._op("Sigmoid", hidden))
         return self._op(_ACTIVATIONS[kind], hidden)
+
+    def gated_unit(self, hidden: str, kind: Activation) -> str:
+        activated, gate = self._parts(hidden, 2)
+        return self._op("Mul", self.activate(activated, kind), gate)
 
     def add(self, first: str, *others: str) -> str:
         for other in others:
@@ -90,6 +99,16 @@ class OnnxOps:
     def mask_bias(self, mask: str) -> str:
         kept = self._op("Cast", self._op("Unsqueeze", mask, self._ints(1, 2)), to=1)
         return self._op("Mul", self._op("Sub", self._float(1.0), kept), self._float(MASKED))
+
+    def window_bias(self, mask: str, reach: int) -> str:
+        far = self._op("Greater", self._op("Abs", self._distances(mask)), self._scalar(reach))
+        bias = self._op("Mul", self._op("Cast", far, to=1), self._float(MASKED))
+        return self._op("Unsqueeze", bias, self._ints(0, 1))
+
+    def distance_bias(self, ids: str, name: str, rows: Sequence[int]) -> str:
+        place = self._op("Add", self._distances(ids), self._scalar(len(rows) // 2))
+        bias = self.embed(self._op("Gather", self.constant(rows), place), name)
+        return self._op("Unsqueeze", self._op("Transpose", bias, perm=[2, 0, 1]), self._ints(0))
 
     def project(self, queries: str, keys: str, names: tuple[str, str, str], heads: int) -> tuple[str, str, str]:
         query_name, key_name, value_name = names
@@ -119,6 +138,17 @@ class OnnxOps:
             logits = self._op("Add", logits, bias)
         mixed = self._op("MatMul", self._op("Softmax", logits, axis=-1), value)
         return self._op("Reshape", self._op("Transpose", mixed, perm=[0, 2, 1, 3]), self._ints(0, 0, -1))
+
+    def rotary_attention(self, hidden: str, name: str, heads: int, bias: str, rotation: tuple[str, str]) -> str:
+        import numpy as np
+
+        queries, *others = np.split(self._given[f"{name}.weight"], 3)
+        if len(queries) % heads:
+            raise ValueError(f"{len(queries)} values for {heads} heads")
+        scaled = np.concatenate([queries * np.float32((len(queries) // heads) ** -0.5), *others])
+        joined = self._op("MatMul", hidden, self._store(f"{name}.weight", np.ascontiguousarray(scaled.T)))
+        query, key, value = self._parts(joined, 3)
+        return self.attend(self._turned(query, heads, *rotation), self._turned(key, heads, *rotation), value, heads, bias)
 
     def dot(self, first: str, second: str) -> str:
         return self._op("ReduceSum", self._op("Mul", first, second), self._ints(-1), keepdims=1)
@@ -162,12 +192,6 @@ class OnnxOps:
         length = self._op("ReduceL2", vectors, self._ints(1), keepdims=1)
         return self._op("Div", vectors, self._op("Max", length, self._float(1e-12)))
 
-    def output(self, value: str, name: str) -> None:
-        """Give a value the name under which the graph returns it."""
-        from onnx import helper
-
-        self.nodes.append(helper.make_node("Identity", [value], [name]))
-
     def _linear(self, hidden: str, names: Sequence[str], factor: float) -> str:
         """Return the outputs of linear layers side by side, those of the first times a factor."""
         import numpy as np
@@ -182,36 +206,24 @@ class OnnxOps:
     def _parts(self, joined: str, count: int) -> list[str]:
         return self._ops("Split", joined, outputs=count, axis=-1, num_outputs=count)
 
+    def _length(self, ids: str) -> str:
+        """Return the number of tokens, int64 (1,)."""
+        return self._op("Slice", self._op("Shape", ids), self._ints(1), self._ints(2))
+
+    def _distances(self, ids: str) -> str:
+        """Return how far each token stands before each other one, int64 (tokens, tokens)."""
+        places = self.positions(ids, 0)
+        return self._op("Sub", places, self._op("Transpose", places, perm=[1, 0]))
+
+    def _turned(self, states: str, heads: int, cosines: str, sines: str) -> str:
+        """Return the states with each head's halves turned, (texts, tokens, width)."""
+        first, second = self._parts(self._op("Reshape", states, self._ints(0, 0, heads, -1)), 2)
+        turned = (
+            self._op("Sub", self._op("Mul", first, cosines), self._op("Mul", second, sines)),
+            self._op("Add", self._op("Mul", second, cosines), self._op("Mul", first, sines)),
+        )
+        return self._op("Reshape", self._op("Concat", *turned, axis=-1), self._ints(0, 0, -1))
+
     def _weighted(self, weights: str, values: Sequence[str]) -> str:
         shares = self._parts(weights, len(values)) if len(values) > 1 else [weights]
         return self.add(*(self._op("Mul", share, value) for share, value in zip(shares, values, strict=True)))
-
-    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        return self._ops(kind, *inputs, outputs=1, **attributes)[0]
-
-    def _ops(self, kind: str, *inputs: str, outputs: int, **attributes: Any) -> list[str]:
-        from onnx import helper
-
-        names = [f"{kind.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
-        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **attributes))
-        return names
-
-    def _store(self, name: str, array: Any) -> str:
-        from onnx import numpy_helper
-
-        if name not in self.initializers:
-            self.initializers[name] = numpy_helper.from_array(array, name)
-        return name
-
-    def _ints(self, *values: int) -> str:
-        return self.constant(values)
-
-    def _scalar(self, value: int) -> str:
-        import numpy as np
-
-        return self._store(f"int_{value}", np.array(value, dtype=np.int64))
-
-    def _float(self, value: float) -> str:
-        import numpy as np
-
-        return self._store(f"float_{value}", np.array(value, dtype=np.float32))

@@ -6,10 +6,13 @@ States are of the weights' type, float32 or bfloat16; vectors are float32.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
 from encoders.ops.base import MASKED, Activation
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def import_torch() -> Any:
@@ -40,8 +43,14 @@ class TorchOps:
     def positions(self, ids: Any, first: int) -> Any:
         return self._torch.arange(first, first + ids.shape[1], device=self._device)[None]
 
-    def embed(self, ids: Any, name: str) -> Any:
-        return self._functional.embedding(ids, self._weights[name])
+    def embed(self, ids: Any, name: str, rows: int | None = None) -> Any:
+        table = self._weights[name]
+        if rows not in (None, len(table)):
+            raise ValueError(f"{len(table)} rows in {name}, not {rows}")
+        return self._functional.embedding(ids, table)
+
+    def leading(self, ids: Any, table: np.ndarray) -> Any:
+        return self._torch.tensor(table[: ids.shape[1]], dtype=self._torch.float32, device=self._device)
 
     def expand(self, hidden: Any, like: Any) -> Any:
         return hidden.expand(like.shape[0], -1, -1)
@@ -56,6 +65,10 @@ class TorchOps:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
         return self._functional.layer_norm(hidden, weight.shape, weight, bias, self._epsilon)
 
+    def norm_without_bias(self, hidden: Any, name: str) -> Any:
+        weight = self._weights[f"{name}.weight"]
+        return self._functional.layer_norm(hidden, weight.shape, weight, None, self._epsilon)
+
     def dropout(self, hidden: Any) -> Any:
         return self._functional.dropout(hidden, self._dropout) if self._dropout else hidden
 
@@ -64,6 +77,10 @@ class TorchOps:
             return hidden.tanh()
         # PyTorch's default slope of leaky_relu is ONNX's too.
         return getattr(self._functional, kind)(hidden)
+
+    def gated_unit(self, hidden: Any, kind: Activation) -> Any:
+        activated, gate = hidden.chunk(2, dim=-1)
+        return self.activate(activated, kind) * gate
 
     def add(self, first: Any, *others: Any) -> Any:
         for other in others:
@@ -84,6 +101,14 @@ class TorchOps:
         kind = next(iter(self._weights.values())).dtype
         return (1 - mask[:, None, None, :].to(kind)) * MASKED
 
+    def window_bias(self, mask: Any, reach: int) -> Any:
+        kind = next(iter(self._weights.values())).dtype
+        return (self._distances(mask).abs() > reach)[None, None].to(kind) * MASKED
+
+    def distance_bias(self, ids: Any, name: str, rows: Sequence[int]) -> Any:
+        chosen = self.constant(rows)[self._distances(ids) + len(rows) // 2]
+        return self.embed(chosen, name).permute(2, 0, 1)[None]
+
     def project(self, queries: Any, keys: Any, names: tuple[str, str, str], heads: int) -> tuple[Any, Any, Any]:
         query, key, value = (
             self.linear(states, name) for states, name in zip((queries, keys, keys), names, strict=True)
@@ -102,6 +127,11 @@ class TorchOps:
             query, key, value, bias, dropout_p=self._dropout, scale=1.0
         )
         return mixed.transpose(1, 2).flatten(2)
+
+    def rotary_attention(self, hidden: Any, name: str, heads: int, bias: Any, rotation: tuple[Any, Any]) -> Any:
+        query, key, value = self.product(hidden, name).chunk(3, dim=-1)
+        query, key = (self._turned(states, heads, *rotation) for states in (query, key))
+        return self.attend(query * (query.shape[-1] // heads) ** -0.5, key, value, heads, bias)
 
     def dot(self, first: Any, second: Any) -> Any:
         return (first * second).sum(dim=-1, keepdim=True)
@@ -139,6 +169,18 @@ class TorchOps:
 
     def unit(self, vectors: Any) -> Any:
         return self._functional.normalize(vectors, dim=1, eps=1e-12)
+
+    def _distances(self, ids: Any) -> Any:
+        """Return how far each token stands before each other one, int64 (tokens, tokens)."""
+        places = self.positions(ids, 0)
+        return places - places.T
+
+    def _turned(self, states: Any, heads: int, cosines: Any, sines: Any) -> Any:
+        """Return the states with each head's halves turned, (texts, tokens, width)."""
+        first, second = states.unflatten(-1, (heads, -1)).chunk(2, dim=-1)
+        turned = (first * cosines - second * sines, second * cosines + first * sines)
+        # bf16 states and float32 angles give float32.
+        return self._torch.cat(turned, dim=-1).flatten(2).to(states.dtype)
 
     def _weighted(self, shares: Any, values: Sequence[Any]) -> Any:
         return self.add(*(shares[..., i : i + 1] * value for i, value in enumerate(values)))

@@ -73,6 +73,9 @@ def _composed(architecture: str) -> Callable[[Path], Path]:
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "plain": lambda folder: make_model(folder, architecture="roberta"),
+    "multilingual": checkpoints.make_multilingual,
+    "mpnet": checkpoints.make_mpnet,
+    "modernbert": checkpoints.make_modernbert,
     "codes": lambda folder: make_model(folder, codes=True),
     "adapters": _adapters,
     "adapters of every kind": _adapters_of_every_kind,

@@ -64,7 +64,8 @@ class Oracle:
         found = load_file(folder / "model.safetensors") if weights is None else weights
         self.weights = {name: np.asarray(array, dtype=float) for name, array in found.items()}
         self.heads = self.config["num_attention_heads"]
-        self.first_position = self.config["pad_token_id"] + 1 if self.config.get("model_type") == "roberta" else 0
+        roberta = self.config.get("model_type") in ("roberta", "xlm-roberta", "camembert")
+        self.first_position = self.config["pad_token_id"] + 1 if roberta else 0
 
     def vector(self, ids: list[int], pooling: str, *, normalize: bool) -> np.ndarray:
         return pool(self.hidden(ids), pooling, normalize=normalize)

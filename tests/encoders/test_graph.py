@@ -127,13 +127,16 @@ def test_the_real_model_equals_transformers_up_to_its_256_tokens(minilm, sentenc
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"hidden_act": "relu"}, "is a BERT variant that ses can't run: it needs gelu and absolute positions"),
-        ({"position_embedding_type": "relative_key"}, "needs gelu and absolute positions"),
+        ({"hidden_act": "relu"}, "holds a bert model; --model takes"),
+        (
+            {"position_embedding_type": "relative_key"},
+            "bert model with relative positions, which ses can't run",
+        ),
         ({"num_hidden_layers": 3}, "fit its config.json: they lack encoder.layer.2.attention.output.LayerNorm.bias, "),
         ({"num_hidden_layers": 1}, "they hold encoder.layer.1.attention.output.LayerNorm.bias, "),
         ({"hidden_size": 32}, "don't fit its config.json"),
         ({"num_attention_heads": 5}, "don't fit its config.json"),
-        ({"max_position_embeddings": 512}, "don't fit its config.json (75 words and 128 positions)"),
+        ({"max_position_embeddings": 512}, "(128 rows in embeddings.position_embeddings.weight, not 512)"),
         ({"layer_norm_eps": "small"}, "gives no number for layer_norm_eps; fetch the model again"),
     ],
 )

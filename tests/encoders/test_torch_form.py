@@ -19,7 +19,7 @@ from tests.tiny import make_model
 pytestmark = pytest.mark.torch
 
 
-ALSO = ("adapters of every kind", "instruction encoder")
+ALSO = ("adapters of every kind", "instruction encoder", "mpnet", "modernbert")
 EVERY = (*KINDS, *ALSO)
 
 

@@ -12,6 +12,7 @@ from tests.encoders.checkpoints.biencoders import (
     scimult_state,
     unipr_state,
 )
+from tests.encoders.checkpoints.families import make_modernbert, make_mpnet, make_multilingual
 from tests.encoders.checkpoints.files import read_params, read_weights
 from tests.encoders.checkpoints.huggingface import make_miread, make_sentence_transformers
 from tests.encoders.checkpoints.scirepeval import make_pals, make_scirepeval_tree, pals_state
@@ -22,6 +23,9 @@ __all__ = [
     "make_fusion",
     "make_lora",
     "make_miread",
+    "make_modernbert",
+    "make_mpnet",
+    "make_multilingual",
     "make_pals",
     "make_peft",
     "make_prefix",

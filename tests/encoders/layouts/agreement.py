@@ -19,13 +19,14 @@ TEXTS = (
 )
 """One batch, so all but the longest are padded."""
 
-LIMITS = {"bert": 128, "roberta": 126}  # whose first two positions are for padding
+LIMITS = {"bert": 128, "modernbert": 128}
+"""Of other families, the first two positions are kept for padding."""
 
 
 def token_ids(encoder: Encoder, text: str) -> list[int]:
     """A text's tokens, cut as the papers cut them: the start, and the last special token."""
     ids = encoder.tokenizer.encode(well_formed(text)).ids
-    limit = LIMITS[encoder.card.family]
+    limit = LIMITS.get(encoder.card.family, 126)
     return ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
 
 

@@ -1,0 +1,51 @@
+"""MPNet: BERT's layers, with a bias by how far apart two tokens stand (Song et al. 2020; Raffel et al. 2020, 2.1).
+
+The bias is a number for each attention head and bucket of distances, the same in every layer. It has positions like
+RoBERTa's besides, and no segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from encoders.architectures.bert import POSITIONS, WORDS, Network, feed_forward, finish, layer_name, pooled
+from encoders.ops.base import Ops, Tensor
+
+BUCKETS = 32
+"""Half of them for tokens before, half for tokens after; of each half, half for one distance each."""
+
+
+def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
+    """Return one vector a text, the same for every head."""
+    words = ops.embed(ids, WORDS, network.vocabulary)
+    places = ops.embed(ops.positions(ids, network.first_position), POSITIONS, network.positions)
+    states = ops.dropout(ops.norm(ops.add(words, places), "embeddings.LayerNorm"))
+    distances = range(1 - network.positions, network.positions)
+    far = ops.distance_bias(ids, "encoder.relative_attention_bias.weight", [bucket(one) for one in distances])
+    bias = ops.add(ops.mask_bias(mask), far)
+    for number in range(network.layers):
+        states = _layer(ops, network, number, states, bias)
+    return [pooled(ops, network, states, mask)] * len(heads)
+
+
+def _layer(ops: Ops, network: Network, number: int, states: Tensor, bias: Tensor) -> Tensor:
+    name = f"{layer_name(number)}.attention"
+    names = (f"{name}.attn.q", f"{name}.attn.k", f"{name}.attn.v")
+    count = network.attention_heads
+    context = ops.attend(*ops.project(states, states, names, count), count, bias)
+    summed = ops.add(ops.dropout(ops.linear(context, f"{name}.attn.o")), states)
+    attended = ops.norm(summed, f"{name}.LayerNorm")
+    return finish(ops, number, feed_forward(ops, number, attended), attended)
+
+
+def bucket(distance: int) -> int:
+    """Return the bucket of the distance from the token that attends to the one it sees.
+
+    Distances below 8 have a bucket each; the buckets of those up to 128 grow by the square root of 2 (Raffel et al.
+    2020, section 2.1).
+    """
+    half, size = BUCKETS // 2, abs(distance)
+    exact = half // 2
+    # In whole numbers, where logarithms are off by a rounding: 2 log2(size / 8) = log2(size^2 / 64).
+    place = size if size < exact else exact + (size * size // exact**2).bit_length() - 1
+    return min(place, half - 1) + (half if distance > 0 else 0)

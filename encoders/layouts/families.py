@@ -1,0 +1,134 @@
+"""The families of networks that ses has, and what the `config.json` of each says of its network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError
+from encoders.architectures import modernbert, mpnet
+from encoders.architectures.bert import Network, Pooling
+
+_SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "vocab_size")
+
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What the networks of one `model_type` have in common.
+
+    Attributes:
+        architecture: A name in `encoders.architectures.registry`.
+        separator: The separator token, where the tokenizer's files name none.
+        first_position: Row of the first token's position; None if that is after the padding token's id.
+        options: From a configuration to the architecture's own facts, or to None if the architecture can't run it.
+        epsilon: The key of layer normalization's epsilon.
+        default_epsilon: Its value where the configuration has no such key.
+        activation: The key of the activation; all architectures here compute gelu.
+    """
+
+    architecture: str
+    separator: str
+    first_position: int | None = 0
+    options: Callable[[Config], Mapping[str, Any] | None] | None = None
+    epsilon: str = "layer_norm_eps"
+    default_epsilon: float = 1e-12
+    activation: str = "hidden_act"
+
+
+def _mpnet_options(config: Config) -> Mapping[str, Any] | None:
+    # Of a table of another size, transformers reads the rows of these 32 buckets all the same.
+    return {} if config.get("relative_attention_num_buckets", mpnet.BUCKETS) == mpnet.BUCKETS else None
+
+
+def _modernbert_options(config: Config) -> Mapping[str, Any] | None:
+    every = config.get("global_attn_every_n_layers", 3)
+    layers = range(config["num_hidden_layers"])
+    kinds = config.get("layer_types") or ["sliding_attention" if i % every else "full_attention" for i in layers]
+    rotations = config.get("rope_parameters") or {}
+    whole, local = (rotations.get(kind) or {} for kind in ("full_attention", "sliding_attention"))
+    ours = (
+        not any(config.get(key) for key in ("attention_bias", "mlp_bias", "norm_bias", "rope_scaling"))
+        and {rotation.get("rope_type", "default") for rotation in (whole, local)} == {"default"}
+        and len(kinds) == len(layers)
+        and set(kinds) <= {"full_attention", "sliding_attention"}
+    )
+    if not ours:
+        return None
+    return {
+        "global_layers": [number for number, kind in enumerate(kinds) if kind == "full_attention"],
+        "reach": config.get("local_attention", 128) // 2,
+        "global_theta": float(whole.get("rope_theta") or config.get("global_rope_theta") or modernbert.GLOBAL_THETA),
+        "local_theta": float(local.get("rope_theta") or config.get("local_rope_theta") or modernbert.LOCAL_THETA),
+    }
+
+
+_ROBERTA = Family("plain", "</s>", first_position=None)
+
+FAMILIES: Mapping[str, Family] = {
+    "bert": Family("plain", "[SEP]"),
+    "roberta": _ROBERTA,
+    # RoBERTa's network with other tokenizers (Conneau et al. 2020; Martin et al. 2020).
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    # Its code keeps two rows whatever the padding token's id is.
+    "mpnet": Family("mpnet", "</s>", first_position=2, options=_mpnet_options),
+    "modernbert": Family(
+        "modernbert",
+        "[SEP]",
+        options=_modernbert_options,
+        epsilon="norm_eps",
+        default_epsilon=1e-5,
+        activation="hidden_activation",
+    ),
+}
+"""By the `model_type` in `config.json`."""
+
+
+def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: bool) -> Network | None:
+    """Read what a configuration says of a network of one of the families.
+
+    Args:
+        path: Of the `config.json`, for messages.
+        config: Its content.
+        pooling: How the network's states become a vector.
+        normalize: Whether vectors are scaled to unit length.
+
+    Returns:
+        The network's facts; None if it is of no family here, or a variant that the family's architecture can't run.
+
+    Raises:
+        InputError: If the configuration lacks a size, or has no number where one must be.
+    """
+    family = FAMILIES.get(str(config.get("model_type")))
+    if family is None:
+        return None
+    for key in _SIZES:
+        if type(config.get(key)) is not int or config[key] < 1:
+            raise InputError(f"{path} gives no whole number for {key}; fetch the model again.")
+    epsilon = config.get(family.epsilon, family.default_epsilon)
+    if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
+        raise InputError(f"{path} gives no number for {family.epsilon}; fetch the model again.")
+    try:
+        first = int(config.get("pad_token_id", 1)) + 1 if family.first_position is None else family.first_position
+        options = family.options(config) if family.options else {}
+    except (AttributeError, ArithmeticError, TypeError, ValueError) as error:
+        raise InputError(f"{path} holds a value of the wrong kind ({error}); fetch the model again.") from error
+    if options is None or config.get(family.activation, "gelu") != "gelu":
+        return None
+    return Network(
+        layers=config["num_hidden_layers"],
+        attention_heads=config["num_attention_heads"],
+        width=config["hidden_size"],
+        vocabulary=config["vocab_size"],
+        positions=config["max_position_embeddings"],
+        first_position=first,
+        epsilon=float(epsilon),
+        shared_layers=config["num_hidden_layers"],
+        pooling=pooling,
+        normalize=normalize,
+        options=options,
+    )
