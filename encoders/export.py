@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from encoders.runtimes.base import Precision, Runtime
 
 _CHECKED_TEXTS = 4
-_VERSIONS = ("ses", "onnx", "onnxruntime", "openvino", "torch", "optimum-onnx")
+_VERSIONS = ("ses", "onnx", "onnxruntime", "openvino", "torch", "optimum-onnx", "transformers")
 
 
 def export_model(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
+from encoders.architectures.foreign import ARCHITECTURE
 from encoders.batching import batches
 from encoders.graph import GRAPH_VERSION
 from encoders.model import Exported, Model, read_checked
@@ -43,7 +44,7 @@ def make_sessions(
         model: The model, with weights or exported.
         tokenizer: Its own.
         cache_dir: Where built graphs are kept.
-        runtime: What shall run it; if None, onnx, or what it was exported for.
+        runtime: What shall run it; if None, onnx, or transformers if that alone can, or what it was exported for.
         precision: How precisely; if None, as fast as the runtime can.
         threads: Cores to use; 0 for all.
 
@@ -55,7 +56,8 @@ def make_sessions(
     """
     exported = model.exported
     if exported is None:
-        chosen = get_runtime(runtime or DEFAULT_RUNTIME, precision)
+        foreign = model.card.architecture == ARCHITECTURE
+        chosen = get_runtime(runtime or (ARCHITECTURE if foreign else DEFAULT_RUNTIME), precision)
         kind = precision or chosen.precisions[0]
         return f"{chosen.name}-{kind}", BuiltSessions(model, chosen, kind, cache_dir, tokenizer, threads)
     made_for = f"{exported.runtime}-{exported.precision}"

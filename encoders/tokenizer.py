@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from encoders.card import ModelCard
 
+_OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "vocab.json")
+"""Vocabularies for which only transformers knows how its families use them."""
+
 
 def well_formed(text: str) -> str:
     """Return the text in Unicode that the tokenizer takes: surrogate pairs joined, lone surrogates as U+FFFD."""
@@ -38,6 +41,12 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
 
     full, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
     if not full.exists() and not (vocabulary.exists() and card.family == "bert"):
+        other = next((name for name in _OLDER if (folder / name).exists()), None)
+        if other:
+            raise InputError(
+                f"{folder} has {other} and no tokenizer.json: let transformers write one, with `pip install "
+                f"transformers sentencepiece` and AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
+            )
         raise InputError(f"{folder} has no tokenizer.json: fetch the whole model.")
     try:
         if full.exists():

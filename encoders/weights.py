@@ -81,8 +81,12 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
         InputError: If the file is damaged.
         UnavailableError: If it is a torch file and torch is not installed.
     """
-    arrays = _read_safetensors(path) if path.suffix == ".safetensors" else read_checkpoint(path).arrays
-    return {plain_name(name): array for name, array in arrays.items()}
+    return {plain_name(name): array for name, array in read_arrays(path).items()}
+
+
+def read_arrays(path: Path) -> Mapping[str, np.ndarray]:
+    """Read a checkpoint into float32 arrays as `read_weights` does, under the names that it has in its file."""
+    return _read_safetensors(path) if path.suffix == ".safetensors" else read_checkpoint(path).arrays
 
 
 def plain_name(name: str) -> str:

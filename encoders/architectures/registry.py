@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from encoders.architectures import (
     adapters,
     experts,
+    foreign,
     fusion,
     instruction_encoder,
     instructions,
@@ -33,4 +34,5 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "instructions": instructions.vectors,
     "instruction-encoder": instruction_encoder.vectors,
     "shared-codes": shared_codes.vectors,
+    foreign.ARCHITECTURE: foreign.vectors,
 }

@@ -13,9 +13,11 @@ from typing import Any
 from corpora.errors import InputError
 from encoders.added_tokens import AddedToken, content, read_added
 from encoders.architectures.bert import Network, Pooling
+from encoders.architectures.foreign import ARCHITECTURE
 from encoders.card import ModelCard
 from encoders.formats import Format
-from encoders.layouts.families import FAMILIES, read_network
+from encoders.layouts import families, foreign
+from encoders.layouts.families import FAMILIES
 from encoders.layouts.json_files import read_json
 from encoders.layouts.sentence_transformers import (
     read_modules,
@@ -24,7 +26,7 @@ from encoders.layouts.sentence_transformers import (
     transformer_settings,
 )
 from encoders.model import Find, Model
-from encoders.weights import read_weights, sha256_of, weights_file
+from encoders.weights import read_arrays, read_weights, sha256_of, weights_file
 
 _GRAPH_SETTINGS = (
     "num_hidden_layers",
@@ -68,7 +70,9 @@ def read(
     """
     path = weights_file(folder)
     card = read_card(folder, name, sha256_of(path), tokenizer)
-    return Model(card, tokenizer or folder, functools.partial(read_weights, path))
+    # transformers knows the names of its own files.
+    reads = read_arrays if card.architecture == ARCHITECTURE else read_weights
+    return Model(card, tokenizer or folder, functools.partial(reads, path))
 
 
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
@@ -95,18 +99,18 @@ def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | No
     prompts = read_prompts(folder)
     if _has_control_codes(whole, added):
         pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in Format}
-    network = _network(folder, config, pooling, normalize=normalize)
+    architecture, network = _network(folder, config, pooling, normalize=normalize)
     family, limit = str(config["model_type"]), network.positions - network.first_position
     transformer = transformer_settings(folder)
     wanted = transformer.get("max_seq_length")
     return ModelCard(
         name=name,
-        architecture=FAMILIES[family].architecture,
+        architecture=architecture,
         family=family,
         dimension=network.width,
         max_tokens=min(limit, wanted) if type(wanted) is int and wanted > 0 else limit,
         similarity=read_similarity(folder) or "l2",
-        separator=content(tokenizer_config.get("sep_token")) or FAMILIES[family].separator,
+        separator=content(tokenizer_config.get("sep_token")) or FAMILIES.get(family, FAMILIES["bert"]).separator,
         empty_parts="dropped",
         lowercase=bool(tokenizer_config.get("do_lower_case", family == "bert")),
         licence="",
@@ -118,14 +122,17 @@ def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | No
     )
 
 
-def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> Network:
-    family = config.get("model_type")
+def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> tuple[str, Network]:
+    """Return the architecture that runs a network, and the network's facts."""
+    family, path = config.get("model_type"), folder / "config.json"
+    if not isinstance(family, str) or not family:
+        raise InputError(f"{path} names no model_type; fetch the whole model.")
     if family in FAMILIES and config.get("position_embedding_type", "absolute") != "absolute":
         raise InputError(f"{folder} holds a {family} model with relative positions, which ses can't run.")
-    network = read_network(folder / "config.json", config, pooling, normalize=normalize)
+    network = families.read_network(path, config, pooling, normalize=normalize)
     if network is None:
-        raise InputError(f"{folder} holds a {family or 'nameless'} model; --model takes BERT or RoBERTa folders.")
-    return network
+        return ARCHITECTURE, foreign.read_network(path, config, pooling, normalize=normalize)
+    return FAMILIES[family].architecture, network
 
 
 def _settings_sha256(

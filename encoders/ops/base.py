@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from corpora.errors import InputError
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -17,6 +19,14 @@ MASKED = -1e9
 """Added to the attention logits of padding: its weight becomes exactly 0 in float32."""
 
 
+def not_in_operators(runtime: str) -> InputError:
+    """Return what tells a user that a model has one runtime."""
+    return InputError(
+        f"The model is none of those that ses has an architecture for: choose --runtime {runtime}. "
+        "There is no graph of it, and ses can't train it."
+    )
+
+
 class Ops(Protocol):
     """Operators over the weights of one model, which are named as in its checkpoint.
 
@@ -26,6 +36,9 @@ class Ops(Protocol):
 
     def has(self, name: str) -> bool:
         """Return whether the model has a weight of that name."""
+
+    def elsewhere(self, runtime: str) -> Tensor:
+        """Stand for a network that is not written in operators; `InputError` naming the runtime that can run it."""
 
     def constant(self, values: Sequence[Any]) -> Tensor:
         """Return whole numbers, int64, in the shape they are nested."""

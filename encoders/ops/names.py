@@ -17,6 +17,9 @@ class NamesOps:
     def has(self, name: str) -> bool:
         return name in self._present
 
+    def elsewhere(self, runtime: str) -> None:
+        self._use(*self._present)  # which of them are needed, that runtime sees
+
     def embed(self, ids: None, name: str, rows: int | None = None) -> None:
         self._use(name)
 

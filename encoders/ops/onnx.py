@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from encoders.ops.base import MASKED, Activation
+from encoders.ops.base import MASKED, Activation, not_in_operators
 from encoders.ops.nodes import Nodes
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class OnnxOps(Nodes):
 
     def has(self, name: str) -> bool:
         return name in self._given
+
+    def elsewhere(self, runtime: str) -> str:
+        raise not_in_operators(runtime)
 
     def positions(self, ids: str, first: int) -> str:
         count = self._op("Squeeze", self._length(ids), self._ints(0))

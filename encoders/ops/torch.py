@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from encoders.ops.base import MASKED, Activation
+from encoders.ops.base import MASKED, Activation, not_in_operators
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +39,9 @@ class TorchOps:
 
     def constant(self, values: Sequence[Any]) -> Any:
         return self._torch.tensor(values, dtype=self._torch.int64, device=self._device)
+
+    def elsewhere(self, runtime: str) -> Any:
+        raise not_in_operators(runtime)
 
     def positions(self, ids: Any, first: int) -> Any:
         return self._torch.arange(first, first + ids.shape[1], device=self._device)[None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from corpora.errors import InputError
-from encoders.runtimes import auto, onnx, openvino, optimum, torch
+from encoders.runtimes import auto, onnx, openvino, optimum, torch, transformers
 from encoders.runtimes.base import Precision, Runtime
 
 _SINGLE = (
@@ -33,7 +33,10 @@ _SINGLE = (
 # Not for auto: it is the same network, run by onnxruntime as ours is, and as fast.
 _EXPORTER = Runtime("optimum", ("fp32",), ("optimum", "optimum.exporters.onnx"), optimum.prepare, optimum.load)
 
-RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, auto.fastest_of(_SINGLE))}
+# Not for auto either: what it runs, no other can.
+_FOREIGN = Runtime("transformers", ("fp32", "bf16"), ("torch", "transformers"), transformers.prepare, transformers.load)
+
+RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, _FOREIGN, auto.fastest_of(_SINGLE))}
 
 
 def get_runtime(name: str, precision: Precision | None = None) -> Runtime:

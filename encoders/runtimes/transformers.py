@@ -1,0 +1,272 @@
+"""transformers: Hugging Face's own code, for encoders that ses has no architecture for, such as DeBERTa or ELECTRA.
+
+A `config.json` is not to be trusted: it can name code, kernels and quantizers to fetch. Of it only plain settings are
+kept, for a class that the library itself has.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, UnavailableError
+from encoders.architectures.bert import Pooling
+from encoders.architectures.foreign import ARCHITECTURE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.card import ModelCard
+    from encoders.runtimes.base import Precision, Session, Source
+
+_WEIGHTS, _CONFIG, _POOLING = "model.safetensors", "config.json", "pooling.json"
+
+_NO_SETTINGS = (
+    *("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "use_kernels"),
+    *("dtype", "torch_dtype", "transformers_version"),
+)
+
+_ALIKE = 1e-3
+"""Alone and in a padded batch, a text's states differ by rounding only."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pooled:
+    """What becomes of the hidden states.
+
+    Attributes:
+        pooling: Which of them become the vector.
+        normalize: Whether it is scaled to unit length.
+        bf16: Whether the network computes in bfloat16.
+        heads: How many there are; all have the same vector.
+    """
+
+    pooling: Pooling
+    normalize: bool
+    bf16: bool
+    heads: int
+
+
+def plain_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a `config.json` says of the network alone, without what could load code or change its numbers."""
+    return {
+        key: plain_settings(value) if isinstance(value, Mapping) else value
+        for key, value in config.items()
+        if not key.startswith("_") and key not in _NO_SETTINGS
+    }
+
+
+def configuration(path: Path, config: Mapping[str, Any]) -> Any:
+    """Return transformers' own form of a configuration of an encoder of texts.
+
+    Args:
+        path: Of the `config.json`, for messages.
+        config: Its content.
+
+    Returns:
+        An instance of a class that the library has for this `model_type`.
+
+    Raises:
+        InputError: If it has none, or it is no encoder.
+        UnavailableError: If transformers or torch is not installed.
+    """
+    family = str(config.get("model_type"))
+    auto = _library(path, family).models.auto
+    if family not in auto.CONFIG_MAPPING:
+        raise InputError(
+            f"{path} has the model type {family}, which neither ses nor this version of transformers knows; "
+            "choose another model."
+        )
+    kind = auto.CONFIG_MAPPING[family]
+    # Encoders learn by filling in masked words; decoders, and models of images or sounds, don't.
+    masked = family in auto.modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    try:
+        made = kind(**plain_settings(config)) if masked else kind()
+    except Exception as error:
+        # Its checks raise errors of several libraries.
+        raise InputError(f"{path} is not a configuration of {family} ({_first_line(error)}).") from error
+    if made.is_encoder_decoder:
+        raise InputError(f"{path} has the model type {family}, which is an encoder-decoder; ses needs an encoder.")
+    if not masked or getattr(made, "is_decoder", False):
+        raise InputError(f"{path} has the model type {family}, which is no encoder of texts; ses needs an encoder.")
+    return made
+
+
+def prepare(source: Source, precision: Precision, folder: Path) -> None:
+    """Write weights, configuration and pooling into a folder, after a trial of them."""
+    import ml_dtypes
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    card, facts = source.card, source.card.network
+    if card.architecture != ARCHITECTURE:
+        raise InputError(f"{card.name} is a {card.family} model, which ses runs itself; leave out --runtime.")
+    kind = ml_dtypes.bfloat16 if precision == "bf16" else np.float32
+    weights = {name: np.ascontiguousarray(array, dtype=kind) for name, array in source.weights.items()}
+    save_file(weights, folder / _WEIGHTS, metadata={"format": "pt"})
+    (folder / _CONFIG).write_text(json.dumps(dict(facts.options["config"])), encoding="utf-8")
+    pooled = _Pooled(facts.pooling, facts.normalize, precision == "bf16", len(source.heads))
+    (folder / _POOLING).write_bytes(_json().dump_json(pooled))
+    model, told = _model(folder, pooled)
+    _check_weights(card, model, set(weights), told)
+    _check_positions(card, model)
+    if precision == "fp32":
+        _check_padding(source, _states(model))
+
+
+def load(folder: Path, threads: int) -> Session:
+    """Load what `prepare` wrote.
+
+    Args:
+        folder: Where it wrote it.
+        threads: Cores to use; 0 for as many as torch uses already.
+
+    Returns:
+        A function that can be called from several threads.
+
+    Raises:
+        InputError: If the files are damaged, or don't fit one another.
+        UnavailableError: If transformers or torch is not installed.
+    """
+    try:
+        pooled = _json().validate_json((folder / _POOLING).read_bytes())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} holds no whole model of transformers; delete it and it is made anew.") from error
+    model, _ = _model(folder, pooled)
+    states = _states(model)
+
+    def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
+        if threads:
+            import torch
+
+            torch.set_num_threads(threads)
+        return [_pool(states(ids, mask), mask, pooled)] * pooled.heads
+
+    return run
+
+
+def _model(folder: Path, pooled: _Pooled) -> tuple[Any, Mapping[str, Any]]:
+    """Load the network, and what the library tells of weights that it missed or did not use."""
+    try:
+        content = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = configuration(folder / _CONFIG, content)
+        transformers = _library(folder, str(config.model_type))
+        import torch
+
+        model, told = transformers.AutoModel.from_pretrained(
+            folder,
+            config=config,
+            dtype=torch.bfloat16 if pooled.bf16 else torch.float32,
+            local_files_only=True,
+            output_loading_info=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+        )
+    except (InputError, UnavailableError):
+        raise
+    except Exception as error:
+        raise InputError(f"transformers can't load the model ({_first_line(error)}); fetch it again.") from error
+    return model.eval(), told
+
+
+def _check_weights(card: ModelCard, model: Any, names: set[str], told: Mapping[str, Any]) -> None:
+    missing = [name for name in told["missing_keys"] if "pooler" not in name]  # no vector depends on a pooler
+    if missing:
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they lack {', '.join(missing[:5])}.")
+    # What stands beside the encoder's own prefix is a task's head. Without that prefix all should be the encoder's.
+    prefix = f"{model.base_model_prefix}."
+    bare = not any(name.startswith(prefix) for name in names)
+    surplus = [
+        name
+        for name in sorted(told["unexpected_keys"])
+        if (bare or name.startswith(prefix) or f"{prefix}{name}" in names)
+        and not any(part in name for part in ("pooler", "position_ids"))
+    ]
+    if surplus:
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they hold {', '.join(surplus[:5])}.")
+
+
+def _check_positions(card: ModelCard, model: Any) -> None:
+    """See that the longest text has a row of the position table for each token."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            kept = 0 if module.padding_idx is None else module.padding_idx + 1
+            longest = module.num_embeddings - kept
+            if longest < card.max_tokens:
+                raise InputError(
+                    f"{card.name} takes {longest} tokens, not {card.max_tokens}; "
+                    f'put {{"max_tokens": {longest}}} into a ses_card.json in its folder.'
+                )
+
+
+def _check_padding(source: Source, states: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+    """See that a text's states don't depend on what it is encoded beside: some networks don't mask padding."""
+    import numpy as np
+
+    shortest = source.calibration[-1]
+    length = min(int(shortest.mask[-1].sum()), source.card.max_tokens - 1)
+    ids, mask = shortest.ids[-1:, :length], np.ones((1, length), dtype=np.int64)
+    padding = ((0, 0), (0, min(7, source.card.max_tokens - length)))
+    alone, padded = states(ids, mask), states(np.pad(ids, padding), np.pad(mask, padding))[:, :length]
+    if not np.abs(padded - alone).max() < _ALIKE * max(1.0, float(np.abs(alone).max())):
+        raise InputError(
+            f"{source.card.name} gives a text other vectors beside longer texts than alone: {source.card.family} "
+            "models have no mask for padding, or draw by chance; choose another model."
+        )
+
+
+def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return what runs a batch: ids and mask to the last hidden states, float32 (texts, tokens, width)."""
+    import torch
+
+    padding = model.config.pad_token_id if isinstance(model.config.pad_token_id, int) else 0
+
+    def states(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        # Some networks tell padding by its id.
+        tokens, kept = torch.tensor(ids), torch.tensor(mask)
+        with torch.inference_mode():
+            out = model(input_ids=tokens.masked_fill(kept == 0, padding), attention_mask=kept)
+        found: np.ndarray = out[0].float().numpy()
+        return found
+
+    return states
+
+
+def _pool(states: np.ndarray, mask: np.ndarray, pooled: _Pooled) -> np.ndarray:
+    import numpy as np
+
+    if pooled.pooling == "mean":
+        kept = mask[:, :, None].astype(np.float32)
+        vectors = (states * kept).sum(axis=1) / kept.sum(axis=1)
+    else:
+        vectors = states[:, 1 if pooled.pooling == "code" else 0]
+    if pooled.normalize:
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return np.ascontiguousarray(vectors)
+
+
+def _library(path: Path, family: str) -> Any:
+    try:
+        import torch  # noqa: F401 - the library can be imported without it, and run nothing
+        import transformers
+    except ImportError:
+        raise UnavailableError(
+            f"{path} is of the model type {family}, which ses runs by transformers: run `pip install 'ses[train]'`."
+        ) from None
+    logging.getLogger("transformers").setLevel(logging.ERROR)  # what it reports of weights is checked here
+    transformers.utils.logging.disable_progress_bar()
+    return transformers
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _json() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_Pooled)
