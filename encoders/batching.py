@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 MAX_TEXTS = 8
 """Small batches stay in a CPU's cache: up to 8 were the fastest (benchmarks/encoding.py)."""
 
+MAX_PAIRS = MAX_TEXTS * 512**2
+"""Most pairs of tokens that a batch's attention compares: 8 texts of 8,192 tokens would take 26 GB in each layer."""
+
 PART = 64
 """Rows after which vectors are kept: seconds of work on a CPU, and a thousandth of it to keep them."""
 
@@ -39,7 +42,7 @@ def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> I
 
     Args:
         token_ids: One list of ids a text.
-        max_texts: Most texts in a batch.
+        max_texts: Most texts in a batch; fewer of texts longer than 512 tokens.
 
     Yields:
         Batches that together hold every text once.
@@ -48,8 +51,10 @@ def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> I
 
     lengths = np.array([len(ids) for ids in token_ids], dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")
-    for start in range(0, len(order), max_texts):
-        rows = order[start : start + max_texts]
+    while len(order):
+        longest = max(int(lengths[order[0]]), 1)
+        count = max(min(max_texts, MAX_PAIRS // longest**2), 1)
+        rows, order = order[:count], order[count:]
         ids = np.zeros((len(rows), int(lengths[rows].max())), dtype=np.int64)
         for i, row in enumerate(rows):
             ids[i, : lengths[row]] = token_ids[row]

@@ -44,8 +44,8 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
         other = next((name for name in _OLDER if (folder / name).exists()), None)
         if other:
             raise InputError(
-                f"{folder} has {other} and no tokenizer.json: let transformers write one, with `pip install "
-                f"transformers sentencepiece` and AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
+                f"{folder} has no tokenizer.json, only {other}: let transformers write one, with `pip install "
+                "transformers sentencepiece` and AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
             )
         raise InputError(f"{folder} has no tokenizer.json: fetch the whole model.")
     try:
@@ -61,7 +61,7 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
         raise InputError(f"The tokenizer in {folder} can't be read ({error}); fetch the model again.") from error
     if not tokenizer.encode("").ids:
         raise InputError(
-            f"The tokenizer in {folder} adds no special tokens, which BERT models need; fetch the model again."
+            f"The tokenizer in {folder} adds no special tokens, which encoders need; fetch the model again."
         )
     if transformer_settings(folder).get("do_lower_case") is True:
         _fold_case(tokenizer)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from corpora.errors import UnavailableError
+from corpora.errors import InputError, UnavailableError
 from encoders.card import ModelCard
 from encoders.layouts import adapter_config, adapter_fusion
 from encoders.layouts.adapter_weights import ADAPTERS, FUSIONS, adapter_parts, fusion_parts, prefix_of
@@ -25,6 +25,12 @@ FileForm = Literal["safetensors", "torch"]
 
 _VERSION = "adapters.1.3.0"
 """The release whose form this is; without one, the library would rename activations as in its first releases."""
+
+_LIBRARY_NAMES = {
+    "bert": ("bert", "BertAdapterModel"),
+    "roberta": ("roberta", "RobertaAdapterModel"),
+    "xlm-roberta": ("roberta", "XLMRobertaAdapterModel"),
+}
 
 _SEQ_BN = {
     "mh_adapter": False,
@@ -147,13 +153,22 @@ def _renamed(
     import numpy as np
 
     keys = {
-        f"{prefix_of(layer, kind, head)}{part}": f"{base.family}.{prefix_of(layer, kind, name)}{part}"
+        f"{prefix_of(layer, kind, head)}{part}": f"{_library_names(base)[0]}.{prefix_of(layer, kind, name)}{part}"
         for layer, parts in layers.items()
         for part in parts
     }
     if not keys or not keys.keys() <= weights.keys():
         raise ValueError(f"The weights hold no whole {head} of the kind {kind}.")
     return {renamed: np.ascontiguousarray(weights[key], dtype=np.float32) for key, renamed in keys.items()}
+
+
+def _library_names(base: ModelCard) -> tuple[str, str]:
+    """Return what the library calls a network's part below the heads, and the whole."""
+    if base.family not in _LIBRARY_NAMES:
+        raise InputError(
+            f"AdapterHub's library has no adapters for {base.family} models; take one of {', '.join(_LIBRARY_NAMES)}."
+        )
+    return _LIBRARY_NAMES[base.family]
 
 
 def _factor(width: int, narrow: int) -> float:
@@ -170,7 +185,7 @@ def _settings(base: ModelCard, name: str, config: Mapping[str, Any]) -> dict[str
     return {
         "hidden_size": base.network.width,
         "model_type": base.family,
-        "model_class": f"{base.family.title()}AdapterModel",
+        "model_class": _library_names(base)[1],
         # Of a model on this machine only the folder's own name: the file may be published.
         "model_name": Path(base.name).name if Path(base.name).is_absolute() else base.name,
         "name": name,

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.runtimes.base import Precision
 
 if TYPE_CHECKING:
     import numpy as np
 
     from encoders.card import ModelCard
-    from encoders.runtimes.base import Precision, Session, Source
+    from encoders.runtimes.base import Session, Source
 
 _WEIGHTS, _CONFIG, _POOLING = "model.safetensors", "config.json", "pooling.json"
 
@@ -30,8 +31,8 @@ _NO_SETTINGS = (
     *("dtype", "torch_dtype", "transformers_version"),
 )
 
-_ALIKE = 1e-3
-"""Alone and in a padded batch, a text's states differ by rounding only."""
+_ALIKE: Mapping[Precision, float] = {"fp32": 1e-3, "bf16": 0.1}
+"""By how much of the largest a text's states may differ between alone and padded: by rounding only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,7 @@ def prepare(source: Source, precision: Precision, folder: Path) -> None:
     model, told = _model(folder, pooled)
     _check_weights(card, model, set(weights), told)
     _check_positions(card, model)
-    if precision == "fp32":
-        _check_padding(source, _states(model))
+    _check_padding(source, _states(model), _ALIKE[precision])
 
 
 def load(folder: Path, threads: int) -> Session:
@@ -203,7 +203,7 @@ def _check_positions(card: ModelCard, model: Any) -> None:
                 )
 
 
-def _check_padding(source: Source, states: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+def _check_padding(source: Source, states: Callable[[np.ndarray, np.ndarray], np.ndarray], alike: float) -> None:
     """See that a text's states don't depend on what it is encoded beside: some networks don't mask padding."""
     import numpy as np
 
@@ -212,7 +212,7 @@ def _check_padding(source: Source, states: Callable[[np.ndarray, np.ndarray], np
     ids, mask = shortest.ids[-1:, :length], np.ones((1, length), dtype=np.int64)
     padding = ((0, 0), (0, min(7, source.card.max_tokens - length)))
     alone, padded = states(ids, mask), states(np.pad(ids, padding), np.pad(mask, padding))[:, :length]
-    if not np.abs(padded - alone).max() < _ALIKE * max(1.0, float(np.abs(alone).max())):
+    if not np.abs(padded - alone).max() < alike * max(1.0, float(np.abs(alone).max())):
         raise InputError(
             f"{source.card.name} gives a text other vectors beside longer texts than alone: {source.card.family} "
             "models have no mask for padding, or draw by chance; choose another model."

@@ -45,6 +45,12 @@ def test_full_batches_by_length_pad_no_more_than_in_the_order_given(lengths, mos
     assert padding <= sum(max(group) * len(group) - sum(group) for group in as_given)
 
 
+def test_fewer_texts_of_many_tokens_go_together():
+    lengths = [4096, 1024, 1024, 1024, 512, 512, *[300] * 9]
+    made = [len(batch.rows) for batch in batches([[7] * length for length in lengths])]
+    assert made == [1, 2, 2, 8, 2]  # the third batch begins with the last text of 1,024 tokens
+
+
 texts_in_pieces = st.lists(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=3))
 
 

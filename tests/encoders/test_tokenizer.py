@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from corpora.errors import InputError
 from encoders.layouts.huggingface import read_card
 from encoders.tokenizer import load_tokenizer, well_formed
+from tests.encoders.checkpoints import make_multilingual
 from tests.tiny import CODES, SPECIAL, WORDS, make_model
 
 VOCABULARY = [*SPECIAL, *WORDS, "##s", "[", "]", "."]
@@ -190,6 +191,17 @@ def test_a_roberta_vocabulary_alone_is_not_enough(tmp_path):
         tokenizer_of(folder)
 
 
+def test_a_vocabulary_of_sentencepiece_says_how_to_get_a_tokenizer(tmp_path):
+    folder = make_multilingual(tmp_path / "m")
+    (folder / "tokenizer.json").rename(folder / "sentencepiece.bpe.model")
+    with pytest.raises(InputError) as refused:
+        tokenizer_of(folder)
+    assert str(refused.value) == (
+        f"{folder} has no tokenizer.json, only sentencepiece.bpe.model: let transformers write one, with `pip install "
+        "transformers sentencepiece` and AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
+    )
+
+
 @pytest.mark.parametrize("content", ["{}", '{"version": "1.0", "model": 3}', '{"added_tokens": 3}'])
 def test_a_damaged_tokenizer_is_told(content, folder):
     (folder / "tokenizer.json").write_text(content)
@@ -206,5 +218,5 @@ def test_a_vocabulary_without_special_tokens_is_told(folder):
 def test_a_tokenizer_that_adds_no_special_tokens_is_told(folder):
     file = json.loads((folder / "tokenizer.json").read_text())
     (folder / "tokenizer.json").write_text(json.dumps(file | {"post_processor": None}))
-    with pytest.raises(InputError, match="adds no special tokens, which BERT models need"):
+    with pytest.raises(InputError, match="adds no special tokens, which encoders need"):
         tokenizer_of(folder)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import load_file
 
 from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
@@ -16,6 +18,7 @@ from encoders.layouts.adapter_config import ACTIVATIONS
 from encoders.layouts.write_adapters import _factor, write_adapter, write_fusion
 from encoders.model import read_checked
 from encoders.registry import find_model
+from tests.encoders.checkpoints import make_multilingual
 from tests.encoders.layouts.adapted import (
     LAYERS,
     NAMES,
@@ -72,6 +75,18 @@ def test_a_written_adapter_replaces_one_of_the_other_form(base, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UnavailableError, match="can't be written"):
         write_adapter(tmp_path / "file" / "x", weights, "prx", name="[PRX]", base=card)
+
+
+def test_the_names_are_those_of_the_bases_family(tmp_path):
+    base = make_multilingual(tmp_path / "base")
+    model = find_model(str(model_with(tmp_path / "m", base, prx=adapter(tmp_path / "a", base))))
+    weights, card = read_checked(model, ["prx"]), find_model(str(base)).card
+    write_adapter(tmp_path / "n", weights, "prx", name="[PRX]", base=card)
+    assert all(name.startswith("roberta.encoder.") for name in load_file(tmp_path / "n" / "adapter.safetensors"))
+    settings = json.loads((tmp_path / "n" / "adapter_config.json").read_text())
+    assert (settings["model_type"], settings["model_class"]) == ("xlm-roberta", "XLMRobertaAdapterModel")
+    with pytest.raises(InputError, match="has no adapters for camembert models"):
+        write_adapter(tmp_path / "o", weights, "prx", name="x", base=replace(card, family="camembert"))
 
 
 @given(st.integers(1, 2048), st.integers(1, 4096))
