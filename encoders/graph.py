@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.architectures.registry import ARCHITECTURES
 from encoders.ops.onnx import OnnxOps
+from encoders.quantized import quantized
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
     import onnx
 
     from encoders.card import ModelCard
     from encoders.model import Weights
+    from encoders.runtimes.base import Precision
 
 GRAPH_VERSION = 3
 """Raised when graphs change, so that cached files of older versions are not used."""
+
+
+_MOST_IN_A_FILE = 2**31 - 2**24
+"""Bytes of weights; protobuf's limit for a whole message is 2 GiB."""
+
+_SMALL = 1024
+"""Bytes of a constant that stays in the graph, where shapes are inferred from it."""
 
 
 def output_name(number: int) -> str:
@@ -41,31 +53,98 @@ def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx
     Raises:
         InputError: If weights have another shape than the card says.
     """
-    import onnx
-    from onnx import TensorProto, helper
+    nodes, arrays = _parts(weights, card, heads)
+    model = _model(nodes, _stored(arrays, None), card, heads)
+    _check(card, model)
+    return model
 
+
+def write_graph(
+    weights: Weights, card: ModelCard, heads: Sequence[str], path: Path, precision: Precision = "fp32"
+) -> None:
+    """Write the graph into a file, and its weights into one beside it if they are too large for one.
+
+    Args:
+        weights: As for `build_graph`.
+        card: Of the model.
+        heads: Whose vectors the graph gives.
+        path: Of the file; the other one has its name and `.data`.
+        precision: With `int8`, matrix products are quantized; every other precision has the same graph.
+
+    Raises:
+        InputError: If weights have another shape than the card says.
+    """
+    import onnx
+
+    nodes, arrays = _parts(weights, card, heads)
+    if precision == "int8":
+        nodes, arrays = quantized(nodes, arrays)
+    large = sum(array.nbytes for array in arrays.values()) > _MOST_IN_A_FILE
+    beside = path.with_name(f"{path.name}.data") if large else None
+    model = _model(nodes, _stored(arrays, beside), card, heads)
+    onnx.save(model, str(path))
+    _check(card, str(path) if large else model)
+
+
+def _parts(weights: Weights, card: ModelCard, heads: Sequence[str]) -> tuple[list[onnx.NodeProto], Weights]:
+    """Return the nodes and the constants of the graph."""
     ops = OnnxOps(weights, card.network.epsilon)
     try:
         vectors = ARCHITECTURES[card.architecture](ops, card.network, "input_ids", "attention_mask", heads)
     except (IndexError, TypeError, ValueError) as error:
         raise _misfit(card, error) from error
-    names = [output_name(number) for number in range(len(heads))]
-    for vector, name in zip(vectors, names, strict=True):
-        ops.output(vector, name)
+    for number, vector in enumerate(vectors):
+        ops.output(vector, output_name(number))
+    return ops.nodes, ops.arrays
+
+
+def _model(
+    nodes: Sequence[onnx.NodeProto], constants: Sequence[onnx.TensorProto], card: ModelCard, heads: Sequence[str]
+) -> onnx.ModelProto:
+    from onnx import TensorProto, helper
+
     shape = ["batch", "length"]
+    names = [output_name(number) for number in range(len(heads))]
     graph = helper.make_graph(
-        ops.nodes,
+        nodes,
         "encoder",
         [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", card.dimension]) for name in names],
-        list(ops.initializers.values()),
+        constants,
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+
+
+def _stored(arrays: Mapping[str, np.ndarray], beside: Path | None) -> list[onnx.TensorProto]:
+    """Return constants as a graph has them; where they lie, if a file beside it takes the large ones."""
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    if beside is None:
+        return [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    tensors = []
+    with beside.open("wb") as file:
+        for name, array in arrays.items():
+            if array.nbytes < _SMALL:
+                tensors.append(numpy_helper.from_array(array, name))
+                continue
+            kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+            tensor = TensorProto(name=name, data_type=kind, dims=array.shape, data_location=TensorProto.EXTERNAL)
+            place = {"location": beside.name, "offset": file.tell(), "length": array.nbytes}
+            for key, value in place.items():
+                tensor.external_data.add(key=key, value=str(value))
+            np.ascontiguousarray(array).tofile(file)
+            tensors.append(tensor)
+    return tensors
+
+
+def _check(card: ModelCard, model: onnx.ModelProto | str) -> None:
+    import onnx
+
     try:
         onnx.checker.check_model(model, full_check=True)  # infers every shape, so weights of another one show
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise _misfit(card, error) from error
-    return model
 
 
 def _misfit(card: ModelCard, error: Exception) -> InputError:

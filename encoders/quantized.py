@@ -9,6 +9,7 @@ comes or on texts beforehand, depends on both, and is less precise.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,47 +20,42 @@ _LEVELS = 127  # on either side of 0
 _CONSTANTS = ("int8.scale", "int8.zero", "int8.axis", "int8.least")
 
 
-def quantized(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a graph whose products with constant weights are in int8.
+def quantized(
+    nodes: Sequence[onnx.NodeProto], arrays: Mapping[str, np.ndarray]
+) -> tuple[list[onnx.NodeProto], dict[str, np.ndarray]]:
+    """Return a graph's parts with its products by constant weights in int8.
 
     They are written in ONNX's own operators (QuantizeLinear, DequantizeLinear), which onnxruntime and OpenVINO both
     turn into their int8 products.
 
     Args:
-        model: With weights in float32.
+        nodes: In the order they run.
+        arrays: The graph's constants, float32 weights among them.
 
     Returns:
-        A graph with the same inputs and outputs.
+        Nodes and constants that take the place of the given ones.
     """
-    import onnx
-    from onnx import helper, numpy_helper
+    from onnx import helper
 
-    stored = {tensor.name: tensor for tensor in model.graph.initializer}
-    weights = sorted({node.input[1] for node in model.graph.node if node.op_type == "MatMul"} & set(stored))
-    nodes = [_restored(weight) for weight in weights]
+    weights = sorted({node.input[1] for node in nodes if node.op_type == "MatMul"} & set(arrays))
+    made = [_restored(weight) for weight in weights]
     scaled: set[str] = set()
-    for node in model.graph.node:
+    for node in nodes:
         if node.op_type != "MatMul" or node.input[1] not in weights:
-            nodes.append(node)
+            made.append(node)
             continue
         states, weight = node.input
         if states not in scaled:  # several products may read the same states
             scaled.add(states)
-            nodes += _by_token(states)
+            made += _by_token(states)
         product = f"{node.output[0]}.unit"
-        nodes.append(helper.make_node("MatMul", [f"{states}.unit", f"{weight}.restored"], [product]))
-        nodes.append(helper.make_node("Mul", [product, f"{states}.scale"], list(node.output)))
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    del made.graph.node[:], made.graph.initializer[:]
-    made.graph.node.extend(nodes)
-    made.graph.initializer.extend(tensor for name, tensor in stored.items() if name not in weights)
-    arrays = dict(zip(_CONSTANTS, _constants(), strict=True))
+        made.append(helper.make_node("MatMul", [f"{states}.unit", f"{weight}.restored"], [product]))
+        made.append(helper.make_node("Mul", [product, f"{states}.scale"], list(node.output)))
+    kept = {name: array for name, array in arrays.items() if name not in weights}
+    kept |= dict(zip(_CONSTANTS, _constants(), strict=True))
     for weight in weights:
-        rounded, scales = _by_column(numpy_helper.to_array(stored[weight]))
-        arrays |= {f"{weight}.int8": rounded, f"{weight}.scale": scales}
-    made.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in arrays.items())
-    return made
+        kept[f"{weight}.int8"], kept[f"{weight}.scale"] = _by_column(arrays[weight])
+    return made, kept
 
 
 def _by_token(states: str) -> list[onnx.NodeProto]:

@@ -11,7 +11,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
-        self.initializers: dict[str, Any] = {}
+        self.arrays: dict[str, Any] = {}
 
     def constant(self, values: Sequence[Any]) -> str:
         import numpy as np
@@ -36,10 +36,7 @@ class Nodes:
         return names
 
     def _store(self, name: str, array: Any) -> str:
-        from onnx import numpy_helper
-
-        if name not in self.initializers:
-            self.initializers[name] = numpy_helper.from_array(array, name)
+        self.arrays.setdefault(name, array)
         return name
 
     def _ints(self, *values: int) -> str:

@@ -151,7 +151,9 @@ class OnnxOps(Nodes):
         scaled = np.concatenate([queries * np.float32((len(queries) // heads) ** -0.5), *others])
         joined = self._op("MatMul", hidden, self._store(f"{name}.weight", np.ascontiguousarray(scaled.T)))
         query, key, value = self._parts(joined, 3)
-        return self.attend(self._turned(query, heads, *rotation), self._turned(key, heads, *rotation), value, heads, bias)
+        return self.attend(
+            self._turned(query, heads, *rotation), self._turned(key, heads, *rotation), value, heads, bias
+        )
 
     def dot(self, first: str, second: str) -> str:
         return self._op("ReduceSum", self._op("Mul", first, second), self._ints(-1), keepdims=1)

@@ -10,8 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from encoders.graph import build_graph
-from encoders.quantized import quantized
+from encoders.graph import write_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,11 +25,8 @@ _CUDA = "CUDAExecutionProvider"
 
 def prepare(source: Source, precision: Precision, folder: Path, device: Device = "cpu") -> None:
     """Write the graph into a folder, its matrix products quantized where int8 is asked for."""
-    import onnx
-
     _providers(device)
-    graph = build_graph(source.weights, source.card, source.heads)
-    onnx.save(quantized(graph) if precision == "int8" else graph, str(folder / _FILE))
+    write_graph(source.weights, source.card, source.heads, folder / _FILE, precision)
 
 
 def load(folder: Path, threads: int, device: Device = "cpu") -> Session:

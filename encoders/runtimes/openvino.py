@@ -9,8 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from encoders.graph import build_graph
-from encoders.quantized import quantized
+from encoders.graph import write_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,16 +27,15 @@ _STEP = 16
 
 def prepare(source: Source, precision: Precision, folder: Path) -> None:
     """Write the graph in OpenVINO's form, its matrix products quantized where int8 is asked for."""
-    import onnx
-
     openvino = _openvino()
-    whole, graph = folder / "whole.onnx", build_graph(source.weights, source.card, source.heads)
-    onnx.save(quantized(graph) if precision == "int8" else graph, str(whole))
+    whole = folder / "whole.onnx"
+    write_graph(source.weights, source.card, source.heads, whole, precision)
     model = openvino.convert_model(str(whole))
     model.set_rt_info(precision, _PRECISION)
     model.set_rt_info(source.card.network.positions - source.card.network.first_position, _LONGEST)
     openvino.save_model(model, folder / _FILE, compress_to_fp16=False)
-    whole.unlink()
+    for file in folder.glob("whole.onnx*"):
+        file.unlink()
 
 
 def load(folder: Path, threads: int) -> Session:

@@ -207,7 +207,7 @@ def _check_padding(source: Source, states: Callable[[np.ndarray, np.ndarray], np
     """See that a text's states don't depend on what it is encoded beside: some networks don't mask padding."""
     import numpy as np
 
-    shortest = source.calibration[-1]
+    shortest = source.samples[-1]
     length = min(int(shortest.mask[-1].sum()), source.card.max_tokens - 1)
     ids, mask = shortest.ids[-1:, :length], np.ones((1, length), dtype=np.int64)
     padding = ((0, 0), (0, min(7, source.card.max_tokens - length)))

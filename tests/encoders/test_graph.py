@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+import encoders.graph
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.registry import find_model
@@ -90,6 +91,39 @@ def test_fp32_equals_transformers(architecture, tmp_path):
     with torch.inference_mode():
         expected = AutoModel.from_pretrained(folder)(input_ids=padded, attention_mask=mask).last_hidden_state[:, 0]
     np.testing.assert_allclose(encoder.encode(TEXTS), expected.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "precision"),
+    [
+        ("onnx", "fp32"),
+        ("onnx", "int8"),
+        pytest.param("openvino", "fp32", marks=pytest.mark.openvino),
+    ],
+)
+def test_weights_too_large_for_one_file_lie_beside_the_graph(runtime, precision, tmp_path, monkeypatch):
+    folder = make_model(tmp_path / "m")
+    (folder / "ses_card.json").write_text('{"pooling": "mean"}')
+
+    def encode(cache):
+        encoder = load_encoder(str(folder), cache_dir=cache, runtime=runtime, precision=precision, threads=1)
+        return encoder.encode(TEXTS)
+
+    expected = encode(tmp_path / "one")
+    monkeypatch.setattr(encoders.graph, "_MOST_IN_A_FILE", 0)
+    np.testing.assert_allclose(encode(tmp_path / "two"), expected, atol=1e-5)
+    files = {file.name for file in (tmp_path / "two").rglob("*") if file.is_file()}
+    kept = {"onnx": {"model.onnx", "model.onnx.data"}, "openvino": {"model.xml", "model.bin"}}
+    assert files == kept[runtime]
+
+
+def test_large_weights_that_do_not_fit_are_told_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoders.graph, "_MOST_IN_A_FILE", 0)
+    folder = make_model(tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 32}))
+    with pytest.raises(InputError, match=r"don't fit its config\.json"):
+        encoder_of(folder, tmp_path).encode(["virus"])
 
 
 @pytest.mark.torch

@@ -18,18 +18,22 @@ STATES = DRAW.standard_normal((3, 5, 32)).astype(np.float32)
 def product(weight, states):
     """Two products of the same states by one weight, in int8, by onnxruntime; they are added up."""
     shape = ["texts", "tokens", 32]
-    graph = helper.make_graph(
+    nodes, arrays = quantized(
         [
             helper.make_node("MatMul", ["x", "w"], ["a"]),
             helper.make_node("MatMul", ["x", "w"], ["b"]),
             helper.make_node("Add", ["a", "b"], ["y"]),
         ],
+        {"w": weight},
+    )
+    graph = helper.make_graph(
+        nodes,
         "products",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["texts", "tokens", 24])],
-        [numpy_helper.from_array(weight, "w")],
+        [numpy_helper.from_array(array, name) for name, array in arrays.items()],
     )
-    model = quantized(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     onnx.checker.check_model(model, full_check=True)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     return session.run(None, {"x": states})[0] / 2
