@@ -115,7 +115,12 @@ def prepare(source: Source, precision: Precision, folder: Path) -> None:
     model, told = _model(folder, pooled)
     _check_weights(card, model, set(weights), told)
     _check_positions(card, model)
-    _check_padding(source, _states(model), _ALIKE[precision])
+    try:
+        _check_padding(source, _states(model), _ALIKE[precision])
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"transformers can't run {card.name} at {precision} ({_first_line(error)}); choose another --precision."
+        ) from error
 
 
 def load(folder: Path, threads: int) -> Session:

@@ -102,6 +102,8 @@ def test_a_configuration_of_transformers_5_says_the_same(tmp_path):
     expected = find_model(str(older)).card.network
     assert find_model(str(newer)).card.network == expected
     assert (expected.options["global_layers"], expected.options["reach"]) == ([0, 3, 6], 8)
+    change(newer, layer_types=["sliding_attention"] * 6 + ["full_attention"])
+    assert find_model(str(newer)).card.network.options["global_layers"] == [6]
     rotations["sliding_attention"]["rope_theta"] = 500.0
     change(newer, rope_parameters=rotations)
     assert find_model(str(newer)).card.network.options["local_theta"] == 500.0
