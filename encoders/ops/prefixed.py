@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from encoders.ops.base import Ops, Tensor
@@ -20,8 +21,8 @@ class PrefixedOps:
     def weight(self, name: str) -> Tensor:
         return self._ops.weight(self._prefix + name)
 
-    def embed(self, ids: Tensor, name: str) -> Tensor:
-        return self._ops.embed(ids, self._prefix + name)
+    def embed(self, ids: Tensor, name: str, rows: int | None = None) -> Tensor:
+        return self._ops.embed(ids, self._prefix + name, rows)
 
     def linear(self, hidden: Tensor, name: str) -> Tensor:
         return self._ops.linear(hidden, self._prefix + name)
@@ -31,6 +32,17 @@ class PrefixedOps:
 
     def norm(self, hidden: Tensor, name: str) -> Tensor:
         return self._ops.norm(hidden, self._prefix + name)
+
+    def norm_without_bias(self, hidden: Tensor, name: str) -> Tensor:
+        return self._ops.norm_without_bias(hidden, self._prefix + name)
+
+    def distance_bias(self, ids: Tensor, name: str, rows: Sequence[int]) -> Tensor:
+        return self._ops.distance_bias(ids, self._prefix + name, rows)
+
+    def rotary_attention(
+        self, hidden: Tensor, name: str, heads: int, bias: Tensor, rotation: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        return self._ops.rotary_attention(hidden, self._prefix + name, heads, bias, rotation)
 
     def project(
         self, queries: Tensor, keys: Tensor, names: tuple[str, str, str], heads: int
