@@ -315,6 +315,7 @@ def test_no_value_of_any_member_breaks_the_reading(tmp_path, value):
     records = [{"id": "a", "title": "t"}, *({"id": "a", "text": "b", key: value} for key in keys)]
     read = texts_of(tmp_path / "x.jsonl", records)
     assert len(read) == len(records)
+    assert (read[0].id, read[0].title) == ("a", "t")
     assert all(isinstance(text, Rejected) or (text.id and text.title) for text in read)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
 from encoders.formats import Format
-from encoders.long_text import pieces
+from encoders.long_text import LongText, pieces
 from tests.tiny import WORDS, make_model
 
 FIRST, LAST = 101, 102
@@ -56,6 +58,17 @@ def test_passages_are_encoded_apart_and_their_mean_is_the_vector(normalize, tmp_
     found = passages.encode(["virus", long, "lung"], Format.CLF)
     np.testing.assert_allclose(found[1], expected, atol=1e-5)
     np.testing.assert_allclose(found[[0, 2]], plain.encode(["virus", "lung"], Format.CLF), atol=1e-5)
+
+
+def test_the_cache_keeps_what_becomes_of_long_texts_apart(tmp_path):
+    folder, cache = str(make_model(tmp_path / "m")), EmbeddingCache(tmp_path / "embeddings.sqlite")
+    long = " ".join((list(WORDS) * 8)[:250])
+    for policy in get_args(LongText):
+        kept, plain = (
+            load_encoder(folder, cache_dir=tmp_path, precision="fp32", long_text=policy, cache=into).encode([long])
+            for into in (cache, None)
+        )
+        np.testing.assert_array_equal(kept, plain)
 
 
 def test_the_ends_of_a_text_are_kept_in_equal_parts(tmp_path):

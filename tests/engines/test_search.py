@@ -77,7 +77,7 @@ def test_filters_and_facets_hold_in_a_hybrid_search(filled):
     for hit in page.hits:
         assert hit.score == pytest.approx(sum(part.value for part in hit.legs.values()))
     having = {id_ for id_ in passing if {"virus", "lung"} & set(f"{PAPERS[id_].title} {PAPERS[id_].abstract}".split())}
-    assert {hit.paper.id for hit in page.hits if "lexical" in hit.legs} == having
+    assert {hit.paper.id for hit in page.hits if "lexical" in hit.legs} == having != set()
     assert all(hit.snippets for hit in page.hits if "lexical" in hit.legs)
     assert page.found == {"lexical": len(having), "prx": len(passing)}
 

@@ -71,6 +71,13 @@ def test_cuts_long_sentences_at_words_around_the_matches():
         assert 20 < snippet.spans[0][0] < 60
 
 
+def test_snippets_of_one_abstract_do_not_overlap():
+    # The window of gamma would begin before the end of that of alpha and beta, which has the most words.
+    abstract = "filler " * 20 + "alpha beta xxxxxxx gamma " + "ending " * 20
+    (snippet,) = highlight("alpha beta gamma", "", abstract, width=22)
+    assert marked([snippet]) == [("abstract", ["alpha", "beta"])]
+
+
 def test_a_window_in_a_script_without_spaces():
     (snippet,) = highlight("糖尿病", "", "患者" * 300 + "糖尿病" + "治疗" * 300, width=40)
     assert len(snippet.text) == 40

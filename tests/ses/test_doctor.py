@@ -9,9 +9,13 @@ from importlib.metadata import version
 import pytest
 from filelock import FileLock
 
+from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
 from search_plugin.schema import IndexSchema, VectorField
 from tests.commands import fails, ses
+from tests.engines.conftest import SCHEMA
+from tests.engines.pretender import Answer, pretend
+from tests.engines.test_diagnosis import many_papers
 from tests.tiny import make_model, papers, write_jsonl
 
 NOWHERE = "http://127.0.0.1:1"
@@ -153,6 +157,17 @@ def test_a_damaged_index_is_told_beside_the_others(home, tmp_path):
     found = told(home, "--engine", f"lance:{tmp_path / 'indexes'}")
     assert {index["name"]: index["papers"] for index in found["engine"]["indexes"]} == {"bad": 0, "jsonl": 60}
     assert "delete it and index again" in found["troubles"][0]
+
+
+def test_what_a_server_says_cannot_steer_the_terminal(home):
+    answers = many_papers(SCHEMA, Product("opensearch", "2.19.0", (2, 19)))
+    named = Answer({"cluster_name": "mine\x1b[31m\r\x07\u202e", "status": "red"})
+    refusal = Answer({"error": {"type": "x", "reason": "no \x1b]0;way"}, "status": 403}, 403)
+    with pretend(answers | {"/_cluster/health": named, "/_cat/plugins": refusal}) as server:
+        done = ses(home, "doctor", "--engine", server.url, SES_MODEL=str(home / "model"))
+    assert "mine [31m" in done.stdout
+    assert "no  ]0;way" in done.stdout
+    assert [sign for sign in done.stdout if not sign.isprintable() and sign != "\n"] == []
 
 
 @pytest.mark.parametrize(

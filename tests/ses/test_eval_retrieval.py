@@ -112,12 +112,16 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     fails(ses(home, *again, "--bm25", "1"), 2, "write them as K1,B")
 
 
-def test_measures_are_taken_as_deep_as_they_look(home):
-    options = ["eval", "retrieval", "--data", home / "beir", "--model", home / "model", "--mode", "lexical"]
-    ses(home, *options, "--measure", "Recall@150", "--run", home / "deep")
-    lines = (home / "deep/lexical.trec").read_text().splitlines()
-    counts = Counter(line.split()[0] for line in lines)
-    assert max(counts.values()) <= 150
+def test_measures_are_taken_as_deep_as_they_look(home, tmp_path):
+    (tmp_path / "qrels").mkdir()
+    rows = [{"_id": f"d{n}", "title": "virus", "text": ""} for n in range(160)]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "virus"}\n')
+    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
+    options = ["eval", "retrieval", "--model", home / "model", "--mode", "lexical", "--data"]
+    ses(tmp_path, *options, tmp_path, "--measure", "Recall@150", "--run", tmp_path / "deep")
+    assert len((tmp_path / "deep/lexical.trec").read_text().splitlines()) == 150
+    options += [home / "beir"]
     ses(home, *options, "--measure", "Recall@2", "--depth", "3", "--run", home / "shallow")
     counts = Counter(line.split()[0] for line in (home / "shallow/lexical.trec").read_text().splitlines())
     assert set(counts.values()) == {3}
