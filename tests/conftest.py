@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -113,7 +114,9 @@ SKIPS = ("root may read everything", "only root may mount a small disk", "there 
 
 
 def _examples() -> int:
-    """How many examples hypothesis tries: few for a newcomer, more in CI."""
+    """How many examples hypothesis tries: few for a newcomer, more in CI, and many in a long run."""
+    if os.environ.get("SES_TEST_LONG"):
+        return 5_000
     return 100 if os.environ.get("SES_REQUIRE_LANES") else 25
 
 
@@ -128,6 +131,20 @@ _missing = pytest.StashKey[list[str]]()
 def data_dir() -> Path:
     """The folder of real papers and judgments that SES_TEST_DATA names; puts the test in the lane realdata."""
     return Path(os.environ["SES_TEST_DATA"]).resolve()
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that all tests and workers share, for the real model: its graphs take many seconds to build."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-cache"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_thread_outlives_the_tests():
+    """Fail where a thread is left that would keep a process from its end."""
+    yield
+    assert [thread for thread in threading.enumerate() if not thread.daemon] == [threading.main_thread()]
 
 
 def server_url(lane: str) -> str:

@@ -4,7 +4,7 @@ import re
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.json_lines import JsonObject, read_lines
@@ -31,14 +31,12 @@ class Dribble(io.BytesIO):
 
 
 @given(OBJECTS, st.integers(1, 7), st.sampled_from([None, 1]))
-@settings(max_examples=60)
 def test_an_array_in_any_pieces_is_what_json_reads(objects, step, indent):
     data = json.dumps(objects, indent=indent).encode()
     assert [item.members for item in read_items(Dribble(data, step), "array")] == objects
 
 
 @given(OBJECTS)
-@settings(max_examples=40)
 def test_lines_are_what_json_reads(objects):
     data = "\n\n".join(json.dumps(item, ensure_ascii=False) for item in objects).encode()
     assert list(read_lines(io.BufferedReader(io.BytesIO(data)))) == [

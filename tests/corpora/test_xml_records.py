@@ -1,6 +1,6 @@
 import io
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora import xml_records
@@ -29,7 +29,6 @@ BODIES = st.lists(st.text(alphabet="ab \n&é").map(lambda text: f"<i>{text}</i>"
 
 
 @given(BODIES, st.integers(1, 9))
-@settings(max_examples=60)
 def test_cuts_alike_in_any_pieces(bodies, step):
     records = [f'<Rec n="1">{body}</Rec>' for body in bodies]
     text = "<RecSet>\n" + "\n".join(records) + "\n</RecSet>"

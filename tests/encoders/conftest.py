@@ -32,7 +32,7 @@ def sentences():
 
 
 @pytest.fixture(scope="session")
-def minilm(tmp_path_factory):
+def minilm(shared_cache):
     """Loads all-MiniLM-L6-v2 for a runtime and precision."""
-    graphs = tmp_path_factory.mktemp("minilm")
-    return lambda runtime, precision: load_encoder(cache_dir=graphs, runtime=runtime, precision=precision, threads=2)
+    given = {"cache_dir": shared_cache, "threads": 2}
+    return lambda runtime, precision: load_encoder(runtime=runtime, precision=precision, **given)

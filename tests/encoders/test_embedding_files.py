@@ -47,7 +47,7 @@ def bits(vectors):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(st.data())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ids_and_values_come_back_to_the_bit(tmp_path, layout, data):
     vectors = data.draw(VECTORS)
     names = IDS.filter(lambda name: layout != "npy" or not set(name) & set("\r\n\ufeff"))
@@ -309,7 +309,7 @@ def test_what_cannot_be_encoded_is_rejected_with_its_line(tmp_path):
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_value_of_any_member_breaks_the_reading(tmp_path, value):
     keys = ("id", "query_id", "title", "text", "query", "format")
     records = [{"id": "a", "title": "t"}, *({"id": "a", "text": "b", key: value} for key in keys)]

@@ -141,7 +141,7 @@ def test_a_damaged_torch_file_is_told(content, told, tmp_path):
 
 
 @pytest.mark.torch
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=st.floats(0, 0.999), old=st.booleans())
 def test_a_truncated_torch_file_is_told(share, old, tmp_path):
     path = save_torch(tmp_path / "pytorch_model.bin", {"a": VALUES}, old=old)

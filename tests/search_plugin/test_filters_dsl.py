@@ -191,7 +191,7 @@ def inside(query, levels):
     return query
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=filters)
 def test_servers_find_what_the_filter_means(server, where):
     assert server.found(to_query(where)) == expected(where)

@@ -47,7 +47,7 @@ def found(table, where):
     return set(hits["id"].to_pylist())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=filters)
 def test_lance_finds_what_the_filter_means(table, where):
     assert found(table, where) == expected(where)

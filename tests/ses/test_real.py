@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 
-from tests.commands import ses
+import pytest
+
+from tests.commands import ses as command
 
 
-def test_cord19_is_indexed_and_searched(data_dir, tmp_path):
+@pytest.fixture
+def ses(tmp_path, shared_cache):
+    """Runs a command whose data are its own, and whose graphs of the default model are shared."""
+    return lambda *arguments: command(tmp_path, *arguments, SES_CACHE_DIR=str(shared_cache))
+
+
+def test_cord19_is_indexed_and_searched(data_dir, ses):
     path = data_dir / "corpora" / "cord19-sample" / "metadata.csv"
-    indexed = ses(tmp_path, "index", "--corpus", "cord19", "--path", path, "--limit", "120", "--json")
+    indexed = ses("index", "--corpus", "cord19", "--path", path, "--limit", "120", "--json")
     assert indexed.returncode == 0, indexed.stderr
     assert json.loads(indexed.stdout)["papers"] == 120
 
@@ -22,21 +30,21 @@ def test_cord19_is_indexed_and_searched(data_dir, tmp_path):
         "journal",
         "--explain",
     )
-    shown = ses(tmp_path, *given)
+    shown = ses(*given)
     assert shown.returncode == 0, shown.stderr
     assert "lexical: rank 1" in shown.stdout
-    page = json.loads(ses(tmp_path, *given, "--json").stdout)
+    page = json.loads(ses(*given, "--json").stdout)
     assert [hit["paper"]["year"] >= 2001 for hit in page["hits"]] == [True] * 10
     assert page["hits"][0]["legs"].keys() == {"lexical", "prx"}
     assert page["facets"]["counts"]["journal"]
-    nearest = json.loads(ses(tmp_path, "similar", page["hits"][0]["paper"]["id"], "--json").stdout)
+    nearest = json.loads(ses("similar", page["hits"][0]["paper"]["id"], "--json").stdout)
     assert len(nearest["hits"]) == 10
 
 
-def test_the_pubmed_sample_is_found_and_indexed(tmp_path):
-    indexed = ses(tmp_path, "index", "--corpus", "pubmed-sample", "--limit", "40", "--json")
+def test_the_pubmed_sample_is_found_and_indexed(ses):
+    indexed = ses("index", "--corpus", "pubmed-sample", "--limit", "40", "--json")
     assert indexed.returncode == 0, indexed.stderr
     assert json.loads(indexed.stdout)["papers"] == 40
-    page = json.loads(ses(tmp_path, "search", "patients", "--facet", "fields", "--json").stdout)
+    page = json.loads(ses("search", "patients", "--facet", "fields", "--json").stdout)
     assert page["hits"]
     assert page["facets"]["counts"]["fields"]

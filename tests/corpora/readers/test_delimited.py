@@ -3,7 +3,7 @@ import io
 import tarfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
@@ -57,7 +57,6 @@ def test_lines_and_ragged_rows(tmp_path):
 
 
 @given(st.lists(st.tuples(WORDS, WORDS, st.text(st.characters(codec="utf-8", exclude_categories=["C"])))))
-@settings(max_examples=50)
 def test_what_csv_writes_is_read_back(tmp_path_factory, rows):
     out = io.StringIO()
     csv.writer(out).writerows([("id", "title", "abstract"), *rows])

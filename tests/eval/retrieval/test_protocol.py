@@ -47,11 +47,11 @@ def test_every_mode_is_run_and_scored(world):
 
 
 @pytest.mark.slow
-def test_cranfield_reaches_its_known_figure(data_dir, tmp_path):
+def test_cranfield_reaches_its_known_figure(data_dir, tmp_path, shared_cache):
     from indexer.pipeline import IndexJob, index_corpus
 
     folder = BeirFolder(data_dir / "eval" / "cranfield")
-    encoder = load_encoder(cache_dir=tmp_path / "cache")
+    encoder = load_encoder(cache_dir=shared_cache)
     job = IndexJob(
         records=lambda: get_corpus("beir").read(folder.path, {}),
         source="cranfield",
