@@ -55,7 +55,7 @@ demo: $(VENV)/.ready-pubmed
 	ses search 'who is most at risk of dying from COVID-19' --size 3 --facet fields --explain
 
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 lint: ruff mypy pydoclint imports
 

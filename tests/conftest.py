@@ -186,14 +186,21 @@ def pytest_collection(session: pytest.Session) -> None:
         os.chdir(Path.home() / "work")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("realdata")
-        # Tests of one server run in one worker, one after another, since they delete all indexes. So do those of one
-        # file, which share fixtures.
-        server = next((name for name in _lanes_of(item) if name in SERVERS | SECURED | NODES), None)
-        item.add_marker(pytest.mark.xdist_group(server or item.location[0]))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    if hasattr(config, "workerinput"):
+        # The longest first, so that no worker is left with one of them when the others are done.
+        slow = {_group(item) for item in items if item.get_closest_marker("slow")} | {"engines_cli"}
+        items.sort(key=lambda item: _group(item) not in slow)
+
+
+def _group(item: pytest.Item) -> str:
+    """What keeps tests in one worker: a server, since they delete all its indexes, or the fixtures of their file."""
+    alone = (name for name in _lanes_of(item) if name in SERVERS | SECURED | NODES or name == "engines_cli")
+    return next(alone, item.location[0])
 
 
 def _lanes_of(item: pytest.Item) -> list[str]:

@@ -60,9 +60,8 @@ def hostile(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")])
-def test_no_setting_token_or_proxy_of_the_developer_reaches_a_test_or_its_subprocesses(hostile, options):
-    done = hostile(*options)
+def test_no_setting_token_or_proxy_of_the_developer_reaches_a_test_or_its_subprocesses(hostile):
+    done = hostile("--numprocesses", "1")
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
 
 
