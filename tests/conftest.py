@@ -186,6 +186,7 @@ def pytest_collection(session: pytest.Session) -> None:
         os.chdir(Path.home() / "work")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()):

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
+ON_A_SERVER = """
+import os, pathlib
+@pytest.mark.opensearch2
+@pytest.mark.parametrize("number", range(4))
+def test_it(number):
+    pathlib.Path(__file__).with_name(os.environ["PYTEST_XDIST_WORKER"]).touch()
+"""
 FILES = {
+    "server": ON_A_SERVER,
+    "same_server": ON_A_SERVER,
     "plain": "def test_it():\n    pass\n",
     "real": "def test_it(data_dir):\n    assert data_dir.is_dir()\n",
     "within": "@pytest.mark.opensearch2\ndef test_it():\n    pytest.skip('no reason')\n",
@@ -69,6 +78,11 @@ def test_a_required_lane_must_have_tests_that_pass(run, options, tmp_path):
 
 def test_a_run_in_which_every_required_lane_passed_passes(run, tmp_path):
     assert run(["plain", "real", "listed"], "realdata", tmp_path)[0] == 0
+
+
+def test_tests_of_one_server_run_in_one_worker(run, tmp_path):
+    code, _, _ = run(["server", "same_server"], options=["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"])
+    assert (code, len(list(tmp_path.glob("gw*")))) == (0, 1)
 
 
 def test_a_lane_that_is_not_there_is_refused(run):

@@ -39,7 +39,7 @@ def test_marks_words_by_stem_without_accents(query, text, words):
     assert snippet.text == text
 
 
-@pytest.mark.parametrize("query", ["", "the of and", "!?", "zebra", " ".join(STOP_WORDS)])
+@pytest.mark.parametrize("query", ["", "the of and", "!?", "zebra", " ".join(sorted(STOP_WORDS))])
 def test_nothing_to_mark(query):
     assert highlight(query, "The mouse of this house", "It is and was.") == ()
 
