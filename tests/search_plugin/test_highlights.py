@@ -73,8 +73,8 @@ def test_cuts_long_sentences_at_words_around_the_matches():
 
 def test_snippets_of_one_abstract_do_not_overlap():
     # The window of gamma would begin before the end of that of alpha and beta, which has the most words.
-    abstract = "filler " * 20 + "alpha beta xxxxxxx gamma " + "ending " * 20
-    (snippet,) = highlight("alpha beta gamma", "", abstract, width=22)
+    abstract = "filler " * 20 + "alpha beta x x x x x x x gamma " + "ending " * 20
+    (snippet,) = highlight("alpha beta gamma", "", abstract, width=28)
     assert marked([snippet]) == [("abstract", ["alpha", "beta"])]
 
 

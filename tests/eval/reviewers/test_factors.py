@@ -20,8 +20,6 @@ from tests.encoders.checkpoints import make_unipr
 from tests.eval.vectors_by_hand import write_lines, write_vectors
 from tests.tiny import make_model
 
-pytest.importorskip("pytrec_eval")
-
 FACTORS = ("semantic", "topic", "citation")
 PAPERS = [f"virus {word} {number}" for number in range(4) for word in ("mask", "lung", "query")]
 NIPS = {
