@@ -80,6 +80,7 @@ def refused(run):
     return str(run.exception)
 
 
+@pytest.mark.torch
 def test_a_checkpoint_reads_each_factor_under_its_own_instruction(unipr, data, tmp_path):
     """The same figures as from three cards that give proximity each of the instructions the script gives."""
     got = told(invoke(data, "--model", unipr, "--precision", "fp32", "--json"))
@@ -99,6 +100,7 @@ def test_a_checkpoint_reads_each_factor_under_its_own_instruction(unipr, data, t
     assert {name: set(one) for name, one in wanted["factors"].items()} == {factor: {"file"} for factor in FACTORS}
 
 
+@pytest.mark.torch
 def test_the_three_vectors_of_a_checkpoint_differ(unipr, tmp_path):
     models = factor_models(find_model(str(unipr)), NIPS)
     made = [
@@ -125,6 +127,7 @@ def test_a_model_without_factors_is_refused_and_told_what_to_do(plain, data):
     assert "--embeddings semantic=FILE" in reason
 
 
+@pytest.mark.torch
 def test_instructions_of_other_words_are_not_taken_for_unipr(unipr, data):
     (unipr.parent / "ses_card.json").write_text(json.dumps({"instructions": {"prx": "Find similar papers."}}))
     try:
@@ -155,6 +158,7 @@ def test_a_source_is_asked_for_the_format_that_was_named(task_format):
     assert factor.embed(["text"]) == (["text"], task_format)
 
 
+@pytest.mark.torch
 def test_fewer_instructions_and_files_beside_them(unipr, data, tmp_path):
     file = write_vectors(tmp_path / "topic.jsonl", {f"p{row}": [1, row] for row in range(12)})
     got = told(invoke(data, "--model", unipr, "--factor", "citation", "--embeddings", f"topic={file}", "--json"))
