@@ -155,6 +155,17 @@ def test_facets_count_all_matches_not_the_window(filled):
     assert facets.counts["year"] == top([paper.year for paper in with_virus if paper.year])
 
 
+def test_facets_count_a_paper_once_however_often_it_says_so(filled):
+    twice = replace(documents(1)[0].paper, id="twice", title="neutrino", authors=("Ada Byron", "Bo Li", "Ada Byron"))
+    vector = np.eye(DIMENSION, dtype=np.float32)[2]
+    filled.upsert([Document(twice, "h", {"prx": vector, "clf": np.zeros(8, np.float32)})])
+    # Both legs bring it, and so does the list of what was found.
+    plan = Plan("neutrino", (VectorClause("prx", vector),), None, 1)
+    facets = filled.facets(plan, ["twice", "twice"], ["id", "authors"], 9)
+    assert facets.matches == 1
+    assert facets.counts == {"id": (("twice", 1),), "authors": (("Ada Byron", 1), ("Bo Li", 1))}
+
+
 def test_words_are_never_query_syntax(filled):
     with_virus = {d.paper.id for d in documents(200) if "virus" in f"{d.paper.title} {d.paper.abstract}".split()}
     assert 10 < len(with_virus) < 190
