@@ -11,24 +11,26 @@ from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, VectorField
 from tests.conftest import SERVERS
 
-COUNT, DIMENSION = 40_000, 8
+DIMENSION, DEPTH = 24, 100
 SCHEMA = IndexSchema("tiny", "0123456789abcdef", (VectorField("prx", DIMENSION, "cosine"),))
-LANES = [pytest.param(lane, marks=[getattr(pytest.mark, lane), pytest.mark.long]) for lane in SERVERS]
+LANES = [pytest.param(lane, 60_000, 0.9, marks=[getattr(pytest.mark, lane), pytest.mark.long]) for lane in SERVERS]
+# The embedded engine promises to be exact up to here, the clusters' graphs do not.
+LARGEST = pytest.param("lance", 160_000, 0.999, marks=pytest.mark.long)
 
 
-@pytest.mark.parametrize("engine", ["lance", *LANES], indirect=True)
-def test_nearly_all_of_the_nearest_are_found_among_very_many(engine):
+@pytest.mark.parametrize(("engine", "count", "least"), [("lance", 60_000, 0.999), LARGEST, *LANES], indirect=["engine"])
+def test_the_nearest_are_found_among_very_many(engine, count, least):
     draw = np.random.default_rng(5)
-    matrix = draw.standard_normal((COUNT, DIMENSION)).astype(np.float32)
+    matrix = draw.standard_normal((count, DIMENSION)).astype(np.float32)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     index = engine.build("large", SCHEMA, "source")
-    for start in range(0, COUNT, 10_000):
+    for start in range(0, count, 10_000):
         rows = range(start, start + 10_000)
         assert index.upsert([Document(Paper(f"{row:05d}", "virus"), "h", {"prx": matrix[row]}) for row in rows]) == []
     index.finish()
-    recalls = []
-    for query in draw.standard_normal((20, DIMENSION)).astype(np.float32):
-        nearest = {f"{row:05d}" for row in np.argsort(-(matrix @ query))[:50]}
-        hits = index.search(Plan("", (VectorClause("prx", query),), None, 50))["prx"]
-        recalls.append(len(nearest & {hit.id for hit in hits}) / 50)
-    assert np.mean(recalls) > 0.97
+    found = 0
+    for query in draw.standard_normal((12, DIMENSION)).astype(np.float32):
+        nearest = {f"{row:05d}" for row in np.argsort(-(matrix @ query))[:DEPTH]}
+        hits = index.search(Plan("", (VectorClause("prx", query),), None, DEPTH))["prx"]
+        found += len(nearest & {hit.id for hit in hits})
+    assert found / (12 * DEPTH) >= least
