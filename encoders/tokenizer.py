@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "vocab.json")
 """Vocabularies for which only transformers knows how its families use them."""
 
+_TRIAL = "A word, 12 numbers and \u2603, which few vocabularies have."
+
 
 def well_formed(text: str) -> str:
     """Return the text in Unicode that the tokenizer takes: surrogate pairs joined, lone surrogates as U+FFFD."""
@@ -54,12 +56,15 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
         else:
             tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=card.lowercase)._tokenizer
             add_to(tokenizer, read_added(folder), folder)
-    except InputError:
+        # Some damage shows only when a text is read.
+        special = tokenizer.encode("").ids
+        tokenizer.encode(_TRIAL)
+    except (InputError, KeyboardInterrupt, SystemExit):
         raise
-    except Exception as error:
-        # The Rust library raises Exception itself.
+    except BaseException as error:
+        # The Rust library raises Exception itself, and where it panics something that is not even one.
         raise InputError(f"The tokenizer in {folder} can't be read ({error}); fetch the model again.") from error
-    if not tokenizer.encode("").ids:
+    if not special:
         raise InputError(
             f"The tokenizer in {folder} adds no special tokens, which encoders need; fetch the model again."
         )

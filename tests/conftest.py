@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.chance import effort
 from tests.isolation import isolate
 
 if TYPE_CHECKING:
@@ -114,10 +115,8 @@ SKIPS = ("root may read everything", "only root may mount a small disk", "there 
 
 
 def _examples() -> int:
-    """How many examples hypothesis tries: few for a newcomer, more in CI, and many in a long run."""
-    if os.environ.get("SES_TEST_LONG"):
-        return 5_000
-    return 100 if os.environ.get("SES_REQUIRE_LANES") else 25
+    """How many examples hypothesis tries: few for a newcomer, more in CI, very many where there is time."""
+    return int(os.environ.get("SES_TEST_EXAMPLES") or effort(25, 100, 5_000))
 
 
 # A busy machine is no bug: no test may fail for the time it took.

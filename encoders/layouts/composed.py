@@ -111,9 +111,9 @@ def _composed(
 
 
 def _members(path: Path, own: Mapping[str, Any], kind: type, find: Find) -> dict[str, Model]:
-    given = own.get("members")
-    named: dict[Any, Any] = dict(enumerate(given)) if isinstance(given, list) else dict(given or {})
-    if type(given) is not kind or len(named) < _FEWEST or not all(isinstance(one, str) for one in named.values()):
+    given = own["members"] if isinstance(own.get("members"), kind) else kind()
+    named: dict[Any, Any] = dict(enumerate(given)) if isinstance(given, list) else given
+    if len(named) < _FEWEST or not all(isinstance(one, str) for one in named.values()):
         shape = "a list of two or more models" if kind is list else "a model for each of two or more formats"
         raise InputError(f"{path} must name its members: {shape}.")
     members = {str(key): find(located(path.parent, one)) for key, one in named.items()}

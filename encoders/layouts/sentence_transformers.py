@@ -50,7 +50,7 @@ def read_prompts(folder: Path) -> dict[Format, str]:
     """Return what a folder sets before queries, and before papers."""
     content = read_json(folder / _SETTINGS, dict, missing={})
     known = content.get("prompts") if isinstance(content.get("prompts"), dict) else {}
-    default = known.get(content.get("default_prompt_name"), "")
+    default = known.get(str(content.get("default_prompt_name")), "")
     query = next((known[name] for name in _QUERY_PROMPTS if name in known), default)
     paper = next((known[name] for name in _PAPER_PROMPTS if name in known), default)
     prompts = {task_format: query if task_format is Format.QRY else paper for task_format in Format}
