@@ -133,6 +133,11 @@ class Encoder:
     ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
         """Encode texts, and give them out part by part, so that a process that is killed loses no more than one part.
 
+        Args:
+            prompts: The texts.
+            heads: Those to run.
+            like: A format whose prompt stands before each text.
+
         Yields:
             Which texts are done, by number, and their vectors, float32 (part, dimension) by head.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -15,40 +16,59 @@ NASTY = (
 )
 
 
-@st.composite
-def damaged(draw: st.DrawFn, sample: bytes) -> bytes:
-    """Bytes of a file after a few edits: parts taken out, put in, doubled, moved or cut off."""
+_SHARE = st.floats(0, 1)
+EDITS = st.lists(
+    st.tuples(
+        _SHARE, st.sampled_from([0, 0, 1, 2, 9, 50, 1 << 30]), st.sampled_from(NASTY) | st.binary(max_size=4) | _SHARE
+    ),
+    min_size=1,
+    max_size=3,
+)
+"""Where, how many bytes go, and what comes: bytes, or those that stand elsewhere in the file."""
+
+
+def edited(sample: bytes, edits: list[tuple[float, int, bytes | float]]) -> bytes:
+    """Return a file's bytes after some edits: parts taken out, put in, doubled, moved or cut off."""
     data = sample
-    for _ in range(draw(st.integers(1, 3))):
-        start = draw(st.integers(0, len(data)))
-        length = draw(st.sampled_from([0, 0, 1, 2, 9, 50, len(data)]))
-        other = draw(st.integers(0, len(sample)))
-        put = draw(st.sampled_from(NASTY) | st.binary(max_size=4) | st.just(sample[other : other + 40]))
+    for share, length, put in edits:
+        start = round(share * len(data))
+        if isinstance(put, float):
+            put = sample[round(put * len(sample)) :][:40]
         data = data[:start] + put + data[start + length :]
     return data
 
 
+GONE = ...
 _VALUES = st.sampled_from([None, True, 0, -1, 7, 2**31, 2**70, 0.5, 1e308, "", "x", "../x", "\0", "\ud800", "/"])
-VALUES = _VALUES | st.lists(_VALUES, max_size=3) | st.dictionaries(st.text(max_size=3), _VALUES, max_size=2)
-"""What may stand in JSON where something else is meant."""
+CHANGES = st.lists(
+    st.tuples(
+        _SHARE,
+        _VALUES
+        | st.lists(_VALUES, max_size=3)
+        | st.dictionaries(st.text(max_size=3), _VALUES, max_size=2)
+        | st.just(GONE),
+    ),
+    min_size=1,
+    max_size=2,
+)
+"""Where in a JSON value, and what stands there instead."""
+
+
+def changed(sample: bytes, changes: list[tuple[float, Any]]) -> bytes:
+    """Return JSON in which a few values, at any depth, became others or went."""
+    value = json.loads(sample)
+    for share, put in changes:
+        # The first hundred, or a tokenizer's words would be all that is ever changed.
+        if places := _places(value)[:100]:
+            container, key = places[round(share * (len(places) - 1))]
+            if put is GONE:
+                del container[key]
+            else:
+                container[key] = copy.deepcopy(put)
+    return json.dumps(value).encode()
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every container in a JSON value with each of its keys."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
     return [place for key in keys for place in [(value, key), *_places(value[key])]]
-
-
-@st.composite
-def damaged_json(draw: st.DrawFn, sample: bytes) -> bytes:
-    """JSON after a few of its values, at any depth, became others, went, or were put in."""
-    value = json.loads(sample)
-    for _ in range(draw(st.integers(1, 2))):
-        # The first hundred, or a tokenizer's words would be all that is ever changed.
-        container, key = draw(st.sampled_from(_places(value)[:100] or [([None], 0)]))
-        how = draw(st.sampled_from(["change", "change", "drop"]))
-        if how == "change":
-            container[key] = draw(VALUES)
-        else:
-            del container[key]
-    return json.dumps(value).encode()
