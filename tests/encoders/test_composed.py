@@ -89,6 +89,7 @@ def test_the_fingerprint_follows_the_members_and_how_they_are_combined(two, tmp_
         ({"architecture": "ensemble", "members": ["../a"]}, "must name its members: a list of two or more models."),
         ({"architecture": "ensemble", "members": {"prx": "../a", "qry": "../b"}}, "must name its members: a list"),
         ({"architecture": "ensemble", "members": ["../a", 3]}, "must name its members: a list"),
+        ({"architecture": "ensemble", "members": True}, "must name its members: a list"),
         ({"architecture": "routes", "members": ["../a", "../b"]}, "a model for each of two or more formats."),
         ({"architecture": "routes", "members": {"prx": "../a", "xyz": "../b"}}, "sets members for xyz; "),
         ({"architecture": "ensemble", "members": ["../a", "../b"], "combine": "max"}, "by 'max'; choose mean "),

@@ -220,3 +220,11 @@ def test_a_tokenizer_that_adds_no_special_tokens_is_told(folder):
     (folder / "tokenizer.json").write_text(json.dumps(file | {"post_processor": None}))
     with pytest.raises(InputError, match="adds no special tokens, which encoders need"):
         tokenizer_of(folder)
+
+
+def test_a_file_at_which_the_library_panics_is_told(folder):
+    file = json.loads((folder / "tokenizer.json").read_text())
+    file["post_processor"]["single"][0]["SpecialToken"]["id"] = "[NONE]"
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+    with pytest.raises(InputError, match=r"The tokenizer in .* can't be read \(.*\); fetch the model again\."):
+        tokenizer_of(folder)
