@@ -19,6 +19,7 @@ from ses.commands.index import index
 from ses.commands.models import models
 from ses.commands.search import search
 from ses.commands.similar import similar
+from ses.commands.train import train
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -30,7 +31,7 @@ def ses() -> None:
     """
 
 
-for command in (index, search, similar, encode, eval_, models, doctor):
+for command in (index, search, similar, encode, train, eval_, models, doctor):
     ses.add_command(command)
 
 

@@ -1,1 +1,1 @@
-"""Makes the encoders; nothing yet."""
+"""Makes encoders: a recipe names data, objectives and weights, and the trainer turns them into a model folder."""

@@ -1,0 +1,149 @@
+"""Each objective's loss and gradient against a formula in numpy, and SciRepEval's against values of its own code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from training.objectives.base import Inputs
+from training.objectives.registry import OBJECTIVES
+
+pytestmark = pytest.mark.torch
+
+VECTORS = np.sin([[7 * row + 3 * column + 1 for column in range(5)] for row in range(6)])
+OUTPUTS = np.cos([[5 * row + 2 * column for column in range(3)] for row in range(6)])
+CLASSES = [0, 1, 0, 2, 1, 0]
+VALUES = [0.5, 2.0, -1.0, 0.5, 3.0, 0.0]
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def log_softmax(logits):
+    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+
+def triplet(columns, outputs, targets):
+    query, positive, *negatives = columns
+    near = np.linalg.norm(query - positive + 1e-6, axis=1)
+    return np.mean([np.maximum(0, near - np.linalg.norm(query - one + 1e-6, axis=1) + 1) for one in negatives])
+
+
+def contrastive(columns, outputs, targets):
+    logits = unit(columns[0]) @ unit(np.concatenate(columns[1:])).T / 0.05
+    return -np.mean(np.diagonal(log_softmax(logits)))
+
+
+def cross_entropy(columns, outputs, targets):
+    return -np.mean([log_softmax(row)[int(target[0])] for row, target in zip(outputs, targets, strict=True)])
+
+
+def supervised_contrastive(columns, outputs, targets):
+    vectors, classes, parts = unit(columns[0]), [target[0] for target in targets], []
+    for one in range(len(vectors)):
+        others = [other for other in range(len(vectors)) if other != one]
+        total = sum(np.exp(vectors[one] @ vectors[other] / 0.3) for other in others)
+        alike = [other for other in others if classes[other] == classes[one]]
+        logs = [vectors[one] @ vectors[other] / 0.3 - np.log(total) for other in alike]
+        parts.append(-sum(logs) / (len(alike) + 1))
+    return 0.1 * cross_entropy(columns, outputs, targets) + 0.9 * np.mean(parts)
+
+
+def bce(columns, outputs, targets):
+    parts = []
+    for row, labels in zip(outputs, targets, strict=True):
+        shares = 1 / (1 + np.exp(-row))
+        parts += [-np.log(share if label in labels else 1 - share) for label, share in enumerate(shares)]
+    return np.mean(parts)
+
+
+def mse(columns, outputs, targets):
+    return np.mean([(row[0] - target[0]) ** 2 for row, target in zip(outputs, targets, strict=True)])
+
+
+def ranking(columns, outputs, targets):
+    pairs = [(i, j) for i in range(len(outputs)) for j in range(len(outputs)) if targets[i][0] > targets[j][0]]
+    return np.mean([np.log1p(np.exp(outputs[j][0] - outputs[i][0])) for i, j in pairs])
+
+
+def kl(columns, outputs, targets):
+    query, *candidates = map(unit, columns)
+    student = log_softmax(np.stack([(query * one).sum(axis=1) for one in candidates], axis=1) / 0.05)
+    teacher = log_softmax(np.array(targets))
+    return (np.exp(teacher) * (teacher - student)).sum(axis=1).mean()
+
+
+def margin_mse(columns, outputs, targets):
+    query, *candidates = columns
+    scores = np.stack([(query * one).sum(axis=1) for one in candidates], axis=1)
+    wanted = np.array(targets)
+    return np.mean([(scores[:, 0] - scores[:, i] - wanted[:, 0] + wanted[:, i]) ** 2 for i in (1, 2)])
+
+
+CASES = {
+    "triplet": (triplet, 4, [()] * 6),
+    "contrastive": (contrastive, 3, [()] * 6),
+    "cross-entropy": (cross_entropy, 1, [(one,) for one in CLASSES]),
+    "supervised-contrastive": (supervised_contrastive, 1, [(one,) for one in CLASSES]),
+    "bce": (bce, 1, [(0,), (1, 2), (), (0, 1, 2), (2,), (1,)]),
+    "mse": (mse, 1, [(one,) for one in VALUES]),
+    "ranking": (ranking, 1, [(one,) for one in VALUES]),
+    "kl": (kl, 4, [(1.0, 0.2, -0.5)] * 3 + [(0.0, 2.0, 1.0)] * 3),
+    "margin-mse": (margin_mse, 4, [(1.0, 0.2, -0.5)] * 3 + [(0.0, 2.0, 1.0)] * 3),
+}
+
+
+def columns_of(count):
+    return [np.roll(VECTORS, shift, axis=0) + 0.1 * shift for shift in range(count)]
+
+
+def computed(name, columns, outputs, targets):
+    """Return the loss, and its gradient by all columns and outputs."""
+    import torch
+
+    objective = OBJECTIVES[name]
+    tensors = [torch.tensor(array, dtype=torch.float64, requires_grad=True) for array in (*columns, outputs)]
+    inputs = Inputs(tensors[:-1], tensors[-1] if objective.head else None, targets)
+    loss = objective.loss(inputs, objective.options)
+    loss.backward()
+    gradients = [np.zeros(one.shape) if one.grad is None else one.grad.numpy() for one in tensors]
+    return loss.item(), gradients
+
+
+def test_every_objective_has_its_formula():
+    assert CASES.keys() == OBJECTIVES.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_loss_and_gradient_equal_the_formula(name):
+    formula, count, targets = CASES[name]
+    columns = columns_of(count)
+    loss, gradients = computed(name, columns, OUTPUTS, targets)
+    assert loss == pytest.approx(formula(columns, OUTPUTS, targets), rel=1e-5)
+    assert any(np.abs(gradient).max() > 1e-3 for gradient in gradients)
+    arrays = [*columns, OUTPUTS]
+    for number, gradient in enumerate(gradients):
+        for place in [(0, 0), (2, 1), (5, 2)]:
+            moved = []
+            for by in (1e-6, -1e-6):
+                other = [array.copy() for array in arrays]
+                other[number][place] += by
+                moved.append(formula(other[:-1], other[-1], targets))
+            assert gradient[place] == pytest.approx((moved[0] - moved[1]) / 2e-6, abs=1e-5)
+
+
+def test_scirepevals_own_code_gives_the_same():
+    """Values of TripletLoss and SCLLoss of allenai/scirepeval (training/tasks.py), run on these arrays."""
+    rows = [VECTORS[:2], VECTORS[4:6], VECTORS[2:4]]
+    assert computed("triplet", rows, OUTPUTS, [()] * 2)[0] == pytest.approx(3.1635842323303223, rel=1e-6)
+    targets = [(one,) for one in CLASSES]
+    mixed, _ = computed("supervised-contrastive", [VECTORS], VECTORS[:, :3], targets)
+    assert mixed == pytest.approx(2.6423606872558594, rel=1e-6)
+
+
+def test_a_batch_without_pairs_or_positives_is_finite():
+    same = [(1.0,)] * 6
+    assert computed("ranking", [VECTORS], OUTPUTS, same)[0] == 0
+    one, _ = computed("supervised-contrastive", [VECTORS[:1]], OUTPUTS[:1], [(0,)])
+    assert np.isfinite(one)

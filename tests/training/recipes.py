@@ -1,0 +1,80 @@
+"""Small task files and recipes over a tiny model."""
+
+from __future__ import annotations
+
+import json
+import random
+
+from tests.tiny import WORDS, make_model
+
+LABELS = ("astronomy", "biology", "medicine")
+
+
+def paper(draw, label=0):
+    own = WORDS[label * 9 : label * 9 + 9]
+    return {"title": " ".join(draw.choices(own, k=4)), "abstract": " ".join(draw.choices(WORDS, k=draw.randint(0, 9)))}
+
+
+def write(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def task_files(folder, count=24):
+    """Write one file of each shape of records, all about three subjects that their words tell apart."""
+    draw = random.Random(3)
+    numbers = [draw.randrange(3) for _ in range(count)]
+    other = [(number + 1) % 3 for number in numbers]
+    labelled = [paper(draw, number) | {"label": LABELS[number], "value": number + 0.5} for number in numbers]
+    write(folder / "papers.jsonl", labelled)
+    write(
+        folder / "several.jsonl",
+        [one | {"label": [one["label"], LABELS[0]][: 1 + i % 2]} for i, one in enumerate(labelled)],
+    )
+    pairs = list(zip(numbers, other, strict=True))
+    triplets = [{"query": paper(draw, a), "pos": paper(draw, a), "neg": paper(draw, b)} for a, b in pairs]
+    write(folder / "triplets.jsonl", triplets)
+    ranked = [
+        {
+            "query": " ".join(draw.choices(WORDS[a * 9 : a * 9 + 9], k=3)),
+            "candidates": [paper(draw, a) | {"score": 1}, paper(draw, b) | {"score": 0}, paper(draw, b) | {"score": 0}],
+        }
+        for a, b in pairs
+    ]
+    write(folder / "judged.jsonl", ranked)
+    return folder
+
+
+TASKS = {
+    "cross-entropy": {"type": "classification", "train": "papers.jsonl", "format": "clf"},
+    "supervised-contrastive": {"type": "classification", "train": "papers.jsonl", "format": "clf"},
+    "bce": {"type": "classification", "train": "several.jsonl", "multi_label": True, "format": "clf"},
+    "mse": {"type": "regression", "train": "papers.jsonl", "label": "value", "format": "rgn"},
+    "ranking": {"type": "regression", "train": "papers.jsonl", "label": "value", "format": "rgn"},
+    "triplet": {"type": "triplet", "train": "triplets.jsonl", "format": "prx"},
+    "contrastive": {"type": "ir", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
+    "kl": {"type": "ranked", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
+    "margin-mse": {"type": "ranked", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
+}
+"""A task for every objective."""
+
+
+def toml(values):
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+
+
+def write_recipe(folder, objectives=("cross-entropy", "triplet"), options=None, **values):
+    """Write task files, a tiny base and a recipe in a folder; return the recipe's path."""
+    if not (folder / "papers.jsonl").exists():
+        task_files(folder)
+        make_model(folder / "base")
+    given = {"base": str(folder / "base"), "trains": "adapters", "learning_rate": 0.01, "batch_size": 8} | values
+    text = toml(given)
+    if options:
+        text += f"[options]\n{toml(options)}"
+    for name in objectives:
+        task = {"name": name, "objective": name, "validation": TASKS[name]["train"], **TASKS[name]}
+        text += f"[[tasks]]\n{toml(task)}"
+    path = folder / "recipe.toml"
+    path.write_text(text)
+    return path

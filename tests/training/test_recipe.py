@@ -1,0 +1,157 @@
+"""Recipes: what is read, and one plain sentence for every mistake."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from tests.training.recipes import LABELS, task_files, write_recipe
+from training.data.examples import Example, Unusable, read_examples, read_labels
+from training.recipe import read_recipe
+
+
+def changed(path, before, after):
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("batch_size", "batchsize", "the key batchsize is unknown; did you mean 'batch_size'?"),
+        (
+            "multi_label = true",
+            "multilabel = true",
+            "the key tasks.0.multilabel is unknown; did you mean 'multi_label'?",
+        ),
+        ('"adapters"', '"adaptors"', "trains can't be so: choose one of all, last, adapters"),
+        ('objective = "bce"', 'objective = "triplet"', "the objective triplet takes tasks of the type triplet or ir"),
+        ('type = "classification"\n', "", "the key tasks.0.type is missing"),
+        ("several.jsonl", "none.jsonl", "names .*none.jsonl as its train file, and there is no such file"),
+        ('name = "bce"', 'name = "bce"\noptions = {margin = 2.0}', "the objective bce has no option 'margin'"),
+        ("learning_rate = 0.01", "learning_rate = -1", "learning_rate can't be so"),
+        ("learning_rate = 0.01", "learning_rate = ", "can't be read"),
+        ('name = "cross-entropy"', 'name = "bce"', "two tasks have the name 'bce'"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(tmp_path, before, after, told):
+    path = write_recipe(tmp_path, ("bce", "cross-entropy"))
+    with pytest.raises(InputError, match=told):
+        read_recipe(changed(path, before, after))
+
+
+def test_an_unknown_option_of_what_is_trained(tmp_path):
+    with pytest.raises(
+        InputError, match="adapters has no option 'width'; its options are: layers, reduction, identity"
+    ):
+        read_recipe(write_recipe(tmp_path, options={"width": 3}))
+
+
+def test_scirepevals_configuration_as_it_is(tmp_path):
+    task_files(tmp_path)
+    (tmp_path / "labels.txt").write_text("\n".join(LABELS))
+    files = {"train": "papers.jsonl", "dev": "papers.jsonl"}
+    config = [
+        {
+            "name": "fos",
+            "type": "classification",
+            "multi_label": True,
+            "data_files": {"train": "several.jsonl"},
+            "labels": "labels.txt",
+            "labels_field": "label",
+            "ctrl_token": "[CLF]",
+            "sample_size": {"train": 5, "dev": 2},
+        },
+        {
+            "name": "search",
+            "type": "ir",
+            "data_files": {"train": "judged.jsonl"},
+            "ctrl_token": {"query": "[QRY]", "candidates": "[PRX]"},
+            "input_fields": ["title", "year"],
+        },
+        {"name": "years", "type": "regression", "data_files": files, "labels_field": "value", "ctrl_token": "[RGN]"},
+        {
+            "name": "mesh",
+            "type": "classification",
+            "contrastive": True,
+            "data_files": files,
+            "labels": "labels.txt",
+            "labels_field": "label",
+            "ctrl_token": "[CLF]",
+        },
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps(config))
+    path = tmp_path / "recipe.toml"
+    path.write_text('base = "b"\ntrains = "all"\nlearning_rate = 1e-4\nscirepeval = "tasks.json"\n')
+    fos, search, years, mesh = read_recipe(path).tasks
+    assert (fos.objective, fos.limit, fos.format) == ("bce", 5, Format.CLF)
+    assert (search.objective, search.query_format, search.format) == ("triplet", Format.QRY, Format.PRX)
+    assert search.fields == ("title", "year")
+    assert (years.objective, years.validation) == ("mse", tmp_path / "papers.jsonl")
+    assert mesh.objective == "supervised-contrastive"
+    config[0] = {"name": "fos", "type": "classification", "dataset": {"path": "allenai/scirepeval", "name": "fos"}}
+    (tmp_path / "tasks.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=r"The task fos .* names no data_files"):
+        read_recipe(path)
+
+
+def read(tmp_path, objective, records):
+    path = write_recipe(tmp_path, (objective,))
+    task = read_recipe(path).tasks[0]
+    task.train.write_text(json.dumps(records))
+    return list(read_examples(task, task.train, "[SEP]", read_labels(task)))
+
+
+def test_judged_queries_become_triplets_as_in_scirepeval(tmp_path):
+    """Positives are cycled and negatives taken from the end (allenai/scirepeval, IRDataset.preprocess)."""
+    candidates = [{"title": f"p{i}", "score": 2} for i in range(2)] + [{"title": f"n{i}", "score": 0} for i in range(7)]
+    found = read(tmp_path, "contrastive", [{"query": "what", "candidates": candidates}])
+    wanted = [("p0", "n6"), ("p1", "n5"), ("p0", "n4"), ("p1", "n3"), ("p0", "n2")]
+    assert found == [Example(("what", *pair)) for pair in wanted]
+
+
+def test_texts_leave_empty_fields_out(tmp_path):
+    record = {"title": "A", "abstract": "", "label": "x"}
+    assert read(tmp_path, "cross-entropy", [record, record | {"abstract": "B", "label": "y"}]) == [
+        Example(("A",), (0,)),
+        Example(("A [SEP] B",), (1,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("objective", "record", "reason"),
+    [
+        ("cross-entropy", {"title": "A"}, "label holds 0 labels instead of one"),
+        ("cross-entropy", {"title": "A", "label": ["x", "y"]}, "label holds 2 labels instead of one"),
+        ("cross-entropy", {"title": " ", "label": "x"}, "a text is empty"),
+        ("mse", {"title": "A", "value": "many"}, "value is 'many' and not a number"),
+        ("mse", {"title": "A", "value": True}, "value is True and not a number"),
+        ("triplet", {"query": {"title": "A"}, "pos": {"title": "B"}}, "a text is empty"),
+        ("contrastive", {"query": "q", "candidates": [{"title": "A", "score": 1}]}, "one with a score of 0"),
+        ("contrastive", {"query": "q", "candidates": {}}, "candidates is not a list of papers"),
+        ("kl", {"query": "q", "candidates": [{"title": "A"}]}, "a candidate's score is None"),
+        ("mse", 3, "isn't a JSON object"),
+    ],
+)
+def test_records_that_give_no_example_are_told_with_the_reason(tmp_path, objective, record, reason):
+    labelled = [{"title": "A", "label": "x"}, {"title": "A", "label": "y"}]
+    *_, last = read(tmp_path, objective, [*(labelled if objective == "cross-entropy" else []), record])
+    assert isinstance(last, Unusable)
+    assert reason in last.reason
+
+
+def test_a_label_that_the_file_of_labels_lacks(tmp_path):
+    path = write_recipe(tmp_path, ("cross-entropy",))
+    (tmp_path / "labels.txt").write_text("astronomy\nbiology\n")
+    task = read_recipe(changed(path, 'name = "cross-entropy"', 'name = "cross-entropy"\nlabels = "labels.txt"')).tasks[
+        0
+    ]
+    labels = read_labels(task)
+    assert labels == ("astronomy", "biology")
+    reasons = {one.reason for one in read_examples(task, task.train, "", labels) if isinstance(one, Unusable)}
+    assert reasons == {"the label 'medicine' is none of the task's labels"}

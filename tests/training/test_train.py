@@ -1,0 +1,181 @@
+"""Runs of the trainer: what it learns, that a killed run ends in the same weights, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock
+from safetensors.numpy import load_file
+
+from corpora.errors import InputError
+from encoders.encoder import load_encoder
+from encoders.formats import Format
+from encoders.registry import find_model
+from tests.training.recipes import TASKS, write_recipe
+from training.objectives.registry import OBJECTIVES
+from training.recipe import read_recipe
+from training.train import train
+from training.trainables.registry import TRAINABLES
+
+pytestmark = pytest.mark.torch
+
+TEXTS = ["virus lung cell [SEP] protein gene", "galaxy star", "climate ocean water soil"]
+
+
+def losses(folder):
+    return [json.loads(line)["loss"] for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def all_weights(folder):
+    files = sorted(folder.rglob("*.safetensors"))
+    assert files
+    return {f"{path.relative_to(folder)}:{name}": array for path in files for name, array in load_file(path).items()}
+
+
+def same(first, second):
+    ours, theirs = all_weights(first), all_weights(second)
+    return ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+def vectors(model, cache, task_format):
+    return load_encoder(str(model), cache_dir=cache, precision="fp32").encode(TEXTS, task_format)
+
+
+def test_every_objective_is_tried():
+    assert TASKS.keys() == OBJECTIVES.keys()
+
+
+@pytest.mark.parametrize("trains", TRAINABLES)
+def test_every_objective_learns_together(tmp_path, trains):
+    recipe = write_recipe(tmp_path, tuple(TASKS), trains=trains, epochs=3, batch_size=24, dropout=0.0)
+    done = train(read_recipe(recipe), tmp_path / "run")
+    assert done.folder == tmp_path / "run" / "model"
+    # Eight tasks of 24 examples, and one whose 24 queries give two triplets each: 240 examples in batches of 24.
+    assert done.steps == done.total == 3 * 10
+    found = losses(tmp_path / "run")
+    assert np.mean(found[-5:]) < np.mean(found[:5])
+    before = vectors(tmp_path / "run" / "start", tmp_path / "cache", Format.PRX)
+    after = vectors(done.folder, tmp_path / "cache", Format.PRX)
+    assert np.abs(before - after).max() > 1e-4
+
+
+@pytest.mark.parametrize("trains", ["adapters", "last"])
+def test_what_is_not_trained_stays(tmp_path, trains):
+    recipe = write_recipe(tmp_path, trains=trains, steps=2, options={"layers": 1})
+    done = train(read_recipe(recipe), tmp_path / "run")
+    before, after = (find_model(str(path)).read() for path in (tmp_path / "run" / "start", done.folder))
+    changed = {name for name in before if not np.array_equal(before[name], after[name])}
+    assert changed
+    assert all(name.startswith("encoder.layer.1.") for name in changed)
+
+
+def test_codes_change_their_own_rows_only(tmp_path):
+    done = train(read_recipe(write_recipe(tmp_path, trains="shared-codes", steps=2)), tmp_path / "run")
+    before, after = (find_model(str(path)).read() for path in (tmp_path / "run" / "start", done.folder))
+    words = "embeddings.word_embeddings.weight"
+    base = find_model(str(tmp_path / "base")).read()[words]
+    np.testing.assert_array_equal(after[words][: len(base)], base)
+    assert not np.isclose(after[words][len(base) :], before[words][len(base) :]).all(axis=1).any()
+
+
+def test_adapters_that_start_as_the_identity_give_the_bases_vectors(tmp_path):
+    recipe = write_recipe(tmp_path, steps=1, options={"identity": 1})
+    train(read_recipe(recipe), tmp_path / "run")
+    start = vectors(tmp_path / "run" / "start", tmp_path / "cache", Format.CLF)
+    np.testing.assert_allclose(start, vectors(tmp_path / "base", tmp_path / "cache", Format.CLF), atol=1e-6)
+
+
+def test_formats_of_the_model_are_those_of_the_tasks(tmp_path):
+    done = train(read_recipe(write_recipe(tmp_path, ("mse", "contrastive"), steps=1)), tmp_path / "run")
+    assert set(find_model(str(done.folder)).card.formats) == {Format.RGN, Format.PRX, Format.QRY}
+
+
+def test_a_run_that_stops_resumes_to_the_same_weights(tmp_path):
+    recipe = read_recipe(write_recipe(tmp_path, epochs=3, validate_every=2))
+    whole = train(recipe, tmp_path / "whole")
+    first = train(recipe, tmp_path / "parts", minutes=1e-9)
+    assert (first.folder, first.steps) == (None, 1)
+    second = train(recipe, tmp_path / "parts", minutes=1e-9, resume=True)
+    assert second.steps == 2
+    third = train(recipe, tmp_path / "parts", resume=True)
+    assert third.steps == whole.steps > 2
+    assert losses(tmp_path / "whole") == losses(tmp_path / "parts")
+    assert same(whole.folder, third.folder)
+
+
+def test_killed_runs_resume_to_the_same_weights(tmp_path):
+    path = write_recipe(tmp_path, tuple(TASKS), epochs=4, validate_every=1)
+    whole = train(read_recipe(path), tmp_path / "whole")
+    chance, kills = random.Random(11), 0
+    command = [sys.executable, "-m", "ses", "train", str(path), "--output", str(tmp_path / "killed"), "--resume"]
+    while not (tmp_path / "killed" / "model").exists():
+        run = subprocess.Popen(
+            command, cwd=Path(__file__).parents[2], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ
+        )
+        limit = chance.randint(1, 30) if kills < 3 else 10_000
+        for _ in range(limit):
+            if not run.stderr.readline():
+                break
+        else:
+            time.sleep(chance.random() / 20)
+            run.send_signal(signal.SIGKILL)
+            kills += 1
+        run.stderr.close()
+        run.wait(timeout=120)
+        assert run.returncode in (0, -signal.SIGKILL)
+    assert kills == 3
+    assert same(whole.folder, tmp_path / "killed" / "model")
+
+
+def test_one_process_a_folder(tmp_path):
+    recipe = read_recipe(write_recipe(tmp_path, steps=1))
+    (tmp_path / "run").mkdir()
+    with FileLock(tmp_path / "run" / ".lock"), pytest.raises(InputError, match="Another process trains in"):
+        train(recipe, tmp_path / "run")
+
+
+def test_another_recipe_in_the_folder_is_refused(tmp_path):
+    train(read_recipe(write_recipe(tmp_path, steps=1)), tmp_path / "run")
+    with pytest.raises(InputError, match="holds a run of 1 steps; add --resume"):
+        train(read_recipe(write_recipe(tmp_path, steps=1)), tmp_path / "run")
+    with pytest.raises(InputError, match="another recipe"):
+        train(read_recipe(write_recipe(tmp_path, steps=2)), tmp_path / "run", resume=True)
+
+
+def test_the_best_validation_is_chosen_and_training_stops_early(tmp_path):
+    recipe = write_recipe(tmp_path, ("cross-entropy",), epochs=60, validate_every=1, patience=3, learning_rate=0.3)
+    done = train(read_recipe(recipe), tmp_path / "run")
+    told = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    scores = [entry["validation"]["cross-entropy"] for entry in told]
+    assert done.steps == len(scores) < done.total
+    assert done.chosen == 1 + scores.index(max(scores)) == done.steps - 3
+    assert done.measures["cross-entropy"] == max(scores)
+
+
+def test_a_loss_that_is_not_a_number_stops_and_keeps_the_state_before(tmp_path):
+    recipe = write_recipe(
+        tmp_path, ("mse",), epochs=20, validate_every=1, learning_rate=1e30, clip=0, schedule="constant"
+    )
+    with pytest.raises(InputError, match=r"The loss of mse is not a number in step \d+.*the state of step \d+ is kept"):
+        train(read_recipe(recipe), tmp_path / "run")
+    assert list((tmp_path / "run").glob("state-*"))
+
+
+def test_accumulation_is_a_larger_batch(tmp_path):
+    values = {"epochs": 1, "dropout": 0.0, "learning_rate": 0.01, "clip": 0.0, "schedule": "constant"}
+    options = {"identity": 1}
+    whole = train(read_recipe(write_recipe(tmp_path, ("triplet",), options, batch_size=8, **values)), tmp_path / "a")
+    parts = write_recipe(tmp_path, ("triplet",), options, batch_size=4, accumulation=2, **values)
+    done = train(read_recipe(parts), tmp_path / "b")
+    assert done.steps == whole.steps == 3
+    ours, theirs = all_weights(whole.folder), all_weights(done.folder)
+    assert all(np.allclose(ours[name], theirs[name], atol=2e-4) for name in ours)

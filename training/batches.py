@@ -1,0 +1,79 @@
+"""Which examples each batch has, a function of the recipe's seed alone, and their texts as padded tensors.
+
+A resumed run skips the batches that were done, so it sees what an uninterrupted one sees.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from encoders.batching import batches as padded
+from training.data.packed import Packed
+from training.recipe import Recipe
+from training.samplers.base import Item
+from training.samplers.registry import SAMPLERS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def batches_an_epoch(recipe: Recipe, sizes: Sequence[int]) -> int:
+    """Return how many batches hold every example once."""
+    return math.ceil(sum(sizes) / recipe.batch_size)
+
+
+def examples_of(recipe: Recipe, sizes: Sequence[int], epoch: int) -> Iterator[list[Item]]:
+    """Yield the examples of each batch of an epoch.
+
+    Args:
+        recipe: Gives sampler, batch size and seed.
+        sizes: Examples of each task.
+        epoch: From 0; each shuffles the tasks anew.
+
+    Yields:
+        Pairs of a task's number and an example's number.
+    """
+    import numpy as np
+
+    orders = [np.random.default_rng([recipe.seed, epoch, task]).permutation(size) for task, size in enumerate(sizes)]
+    sampled = SAMPLERS[recipe.sampler](sizes, recipe.batch_size, random.Random(f"{recipe.seed} {epoch}"))  # noqa: S311
+    while batch := list(islice(sampled, recipe.batch_size)):
+        yield [(task, int(orders[task][position])) for task, position in batch]
+
+
+def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the texts of some columns of some examples, column after column.
+
+    Args:
+        packed: Holds them.
+        examples: Their numbers.
+        columns: Which of their texts.
+
+    Returns:
+        Token ids padded with 0 and the mask, int64 (columns x examples, tokens).
+    """
+    ids = [packed.text(example, column) for column in columns for example in examples]
+    (batch,) = padded(ids, len(ids))  # type: ignore[arg-type]
+    order = batch.rows.argsort()
+    return batch.ids[order], batch.mask[order]
+
+
+def by_task(items: Sequence[Item]) -> dict[int, list[int]]:
+    """Return the examples of each task in a batch."""
+    grouped: dict[int, list[int]] = {}
+    for task, example in items:
+        grouped.setdefault(task, []).append(example)
+    return grouped
+
+
+def length_grouped(packed: Packed, at_once: int) -> Iterator[list[int]]:
+    """Yield all examples in groups of about the same length, longest first: for validation, where order is free."""
+    import numpy as np
+
+    longest = np.diff(packed.starts).reshape(len(packed), packed.columns).max(axis=1)
+    order: Any = np.argsort(-longest, kind="stable").tolist()
+    yield from (order[start : start + at_once] for start in range(0, len(order), at_once))

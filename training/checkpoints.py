@@ -1,0 +1,148 @@
+"""The state of a run on disk: whole or not there, so that a kill or a full disk leaves the state before it valid."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError, UnavailableError
+from training.learner import Learner
+
+_TENSORS, _FACTS = "state.safetensors", "state.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        step: Optimizer steps done.
+        scores: Mean of the validation measures by step, of the validations so far.
+        recipe_key: Hash of the recipe and the data; a run goes on with the same only.
+    """
+
+    step: int = 0
+    scores: Mapping[int, float] = field(default_factory=dict)
+    recipe_key: str = ""
+
+    def best(self, count: int) -> list[int]:
+        """Return the steps with the highest scores, best first; of equal ones the earlier."""
+        return sorted(self.scores, key=lambda step: (-self.scores[step], step))[:count]
+
+
+def save(folder: Path, learner: Learner, progress: Progress) -> None:
+    """Write a run's state; the one before stays valid until the new one is whole.
+
+    Args:
+        folder: Of the run.
+        learner: The model and its optimizer.
+        progress: How far it is.
+
+    Raises:
+        UnavailableError: If it can't be written, such as on a full disk.
+    """
+    from safetensors.torch import save_file
+
+    part, place = folder / "state.part", folder / f"state-{progress.step:08d}"
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        save_file({name: tensor.contiguous() for name, tensor in _state(learner).items()}, part / _TENSORS)
+        told = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
+        (part / _FACTS).write_text(json.dumps(told), encoding="utf-8")
+        _to_disk(part)
+        shutil.rmtree(place, ignore_errors=True)
+        part.rename(place)
+    except (OSError, RuntimeError) as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise UnavailableError(
+            f"The state of step {progress.step} can't be written to {folder} ({error}); free some space and give the "
+            "same command with --resume: the state before it is valid."
+        ) from error
+    for step, old in _states(folder).items():
+        if step != progress.step and step not in progress.best(learner.recipe.keep):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def last(folder: Path) -> int | None:
+    """Return the step of the last state in a folder, None if there is none."""
+    return max(_states(folder), default=None)
+
+
+def load(folder: Path, step: int, learner: Learner) -> Progress:
+    """Put a state into a learner.
+
+    Args:
+        folder: Of the run.
+        step: Whose state.
+        learner: Made by the same recipe.
+
+    Returns:
+        How far the run was.
+
+    Raises:
+        InputError: If the state is damaged, or of another recipe.
+    """
+    from safetensors.torch import load_file
+
+    place = _states(folder)[step]
+    try:
+        kept = load_file(place / _TENSORS)
+        facts = json.loads((place / _FACTS).read_text(encoding="utf-8"))
+        progress = Progress(
+            facts["step"], {int(at): score for at, score in facts["scores"].items()}, facts["recipe_key"]
+        )
+    except Exception as error:
+        # safetensors raises its own kind.
+        raise InputError(
+            f"{place} is damaged ({error}); delete it, and the run resumes from the state before."
+        ) from error
+    _prepare_optimizer(learner)
+    state = _state(learner)
+    if {name: tensor.shape for name, tensor in kept.items()} != {name: tensor.shape for name, tensor in state.items()}:
+        raise InputError(
+            f"{place} is of another recipe: start anew in another folder, or give the recipe it began with."
+        )
+    import torch
+
+    with torch.no_grad():
+        for name, tensor in state.items():
+            tensor.copy_(kept[name])
+    return progress
+
+
+def _states(folder: Path) -> dict[int, Path]:
+    return {int(path.name.removeprefix("state-")): path for path in folder.glob("state-*") if path.is_dir()}
+
+
+def _state(learner: Learner) -> dict[str, Any]:
+    """Return all tensors that the next step depends on; the optimizer's are those of the trained weights."""
+    trained = learner.trained()
+    found = dict(trained)
+    for name, tensor in trained.items():
+        for key, value in learner.optimizer.state.get(tensor, {}).items():
+            found[f"adamw.{key}.{name}"] = value
+    return found
+
+
+def _prepare_optimizer(learner: Learner) -> None:
+    """Make the optimizer's tensors, which it makes itself only at its first step."""
+    import torch
+
+    for tensor in learner.trained().values():
+        learner.optimizer.state[tensor] = {
+            "step": torch.tensor(0.0),
+            "exp_avg": torch.zeros_like(tensor),
+            "exp_avg_sq": torch.zeros_like(tensor),
+        }
+
+
+def _to_disk(folder: Path) -> None:
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())

@@ -1,0 +1,186 @@
+"""Records of task files into examples: texts, and the numbers they must give.
+
+The shapes are those of SciRepEval's training files (its mtl_datasets.py): a flat paper with a label;
+`{query, pos, neg}`; `{query, candidates: [{..., score}]}`, whose query is a paper or plain text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError
+from corpora.json_lines import read_lines
+from corpora.json_stream import read_items
+from corpora.opening import BUFFER_BYTES, open_binary
+from corpora.paper import Rejected
+from training.recipe import Task
+
+_FEWEST_CLASSES = 2
+
+MOST_TRIPLETS = 5
+"""Made of one query with judged candidates, as SciRepEval's training does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example.
+
+    Attributes:
+        texts: The text itself; or the query, its positive and negatives, or its candidates.
+        targets: One class, some labels, one value, a score a candidate, or nothing.
+    """
+
+    texts: tuple[str, ...]
+    targets: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A record that gives no example.
+
+    Attributes:
+        line: Where it begins.
+        reason: Why.
+    """
+
+    line: int
+    reason: str
+
+
+def read_labels(task: Task) -> tuple[str, ...]:
+    """Return the labels of a classification task in the order of the head's outputs; none for other tasks.
+
+    Args:
+        task: If it names no file of labels, those of its training data are taken, sorted.
+
+    Raises:
+        InputError: If there are too few.
+    """
+    if task.type != "classification":
+        return ()
+    if task.labels:
+        lines = task.labels.read_text(encoding="utf-8").splitlines()
+        labels = [line.strip() for line in lines if line.strip()]
+    else:
+        found = (_given_labels(task, record) for _, record in _records(task.train) if isinstance(record, dict))
+        labels = sorted({label for given in found if given for label in given})
+    if len(labels) < (1 if task.multi_label else _FEWEST_CLASSES):
+        raise InputError(
+            f"The task {task.name} has {len(labels)} labels in {task.label!r}, too few to tell papers apart; check "
+            "the key label and the records."
+        )
+    # Several labels are sorted, as scikit-learn's binarizer sorts them in SciRepEval's code.
+    return tuple(sorted(labels) if task.multi_label else labels)
+
+
+def read_examples(task: Task, path: Path, separator: str, labels: Sequence[str]) -> Iterator[Example | Unusable]:
+    """Read the examples of a task file.
+
+    Args:
+        task: Tells the shape of the records.
+        path: JSON lines.
+        separator: Stands between the fields of a text.
+        labels: Of the task, from `read_labels`.
+
+    Yields:
+        Every example in the order of the file, and every record that gives none.
+    """
+    make = {"classification": _labelled, "regression": _labelled, "triplet": _triplet, "ir": _judged, "ranked": _ranked}
+    numbers = {label: number for number, label in enumerate(labels)}
+    for line, record in _records(path):
+        if isinstance(record, str):
+            yield Unusable(line, record)
+            continue
+        try:
+            yield from make[task.type](task, record, separator, numbers)
+        except _UnusableError as error:
+            yield Unusable(line, str(error))
+
+
+class _UnusableError(Exception):
+    """Why a record gives no example."""
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Yield the line and the record, or what is wrong with it; of JSON lines, or of one array."""
+    with open_binary(path) as stream:
+        array = stream.peek(BUFFER_BYTES).lstrip().startswith(b"[")
+        for record in read_items(stream, "array") if array else read_lines(stream):
+            yield record.line, record.reason if isinstance(record, Rejected) else record.members
+
+
+def _text(task: Task, given: Any, separator: str) -> str:
+    """Return the text of a paper or of a plain query."""
+    if isinstance(given, str):
+        text = given
+    elif isinstance(given, dict):
+        parts = [given.get(field) for field in task.fields]
+        # Years may be numbers with a point (SciRepEval's Search data).
+        parts = [str(int(part)) if isinstance(part, float) and math.isfinite(part) else part for part in parts]
+        text = f" {separator} ".join(str(part) for part in parts if part)
+    else:
+        text = ""
+    if not text.strip():
+        raise _UnusableError(f"a text is empty or not a text: none of {', '.join(task.fields)} is there")
+    return text.strip()
+
+
+def _given_labels(task: Task, record: Mapping[str, Any]) -> list[str]:
+    given = record.get(task.label)
+    if given is None or given == "":
+        return []
+    return [str(label) for label in given] if isinstance(given, list) else [str(given)]
+
+
+def _labelled(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:
+    text = _text(task, record, separator)
+    if task.type == "regression":
+        yield Example((text,), (_number(record.get(task.label), task.label),))
+        return
+    given = _given_labels(task, record)
+    if not task.multi_label and len(given) != 1:
+        raise _UnusableError(f"{task.label} holds {len(given)} labels instead of one")
+    if unknown := [label for label in given if label not in numbers]:
+        raise _UnusableError(f"the label {unknown[0]!r} is none of the task's labels")
+    yield Example((text,), tuple(sorted(numbers[label] for label in given)))
+
+
+def _triplet(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:  # noqa: ARG001
+    yield Example(tuple(_text(task, record.get(part), separator) for part in ("query", "pos", "neg")))
+
+
+def _judged(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:  # noqa: ARG001
+    """Yield up to five triplets: positives from the first, again and again, negatives from the last."""
+    query, candidates = _text(task, record.get("query"), separator), _candidates(record)
+    positives = [one for one in candidates if one["score"]]
+    negatives = [one for one in candidates if not one["score"]]
+    if not positives or not negatives:
+        raise _UnusableError("it needs a candidate with a score above 0 and one with a score of 0")
+    for positive, negative in zip(itertools.cycle(positives), negatives[: -MOST_TRIPLETS - 1 : -1], strict=False):
+        yield Example((query, _text(task, positive, separator), _text(task, negative, separator)))
+
+
+def _ranked(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:  # noqa: ARG001
+    candidates = _candidates(record)
+    texts = [_text(task, record.get("query"), separator), *(_text(task, one, separator) for one in candidates)]
+    yield Example(tuple(texts), tuple(float(one["score"]) for one in candidates))
+
+
+def _candidates(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = record.get("candidates")
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given) or not given:
+        raise _UnusableError("candidates is not a list of papers")
+    for one in given:
+        _number(one.get("score"), "a candidate's score")
+    return given
+
+
+def _number(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _UnusableError(f"{what} is {value!r} and not a number")
+    return float(value)

@@ -1,0 +1,201 @@
+"""Examples tokenised once and kept in arrays on disk, so that training reads any of them without parsing.
+
+A pack is a folder: `tokens.bin` holds the token ids of all texts, `starts.npy` where each text begins, `targets.npy`
+the numbers of all examples, `ends.npy` where each example's numbers end; `manifest.json` tells what it was made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.long_text import pieces
+from encoders.tokenizer import load_tokenizer, well_formed
+from encoders.weights import sha256_of
+from training.data.examples import Example, read_examples
+from training.recipe import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.model import Model
+
+_EXAMPLES_AT_ONCE = 256
+_FORM = 1
+"""Raised when packs of before can't be used any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a pack was made of, and what came of it.
+
+    Attributes:
+        key: Hash over all that decides the content.
+        source_sha256: Of the file of records.
+        examples: How many there are.
+        unusable: Records that gave none, by reason.
+        labels: Of the head's outputs, in order.
+    """
+
+    key: str
+    source_sha256: str
+    examples: int
+    unusable: Counter[str]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Tokenised examples.
+
+    Attributes:
+        columns: Texts an example.
+        manifest: What they were made of.
+        tokens: int32 (tokens of all texts,), mapped from disk.
+        starts: int64 (texts + 1,).
+        targets: float64 (numbers of all examples,).
+        ends: int64 (examples,).
+    """
+
+    columns: int
+    manifest: Manifest
+    tokens: np.ndarray
+    starts: np.ndarray
+    targets: np.ndarray
+    ends: np.ndarray
+
+    def __len__(self) -> int:
+        """Return how many examples there are."""
+        return len(self.ends)
+
+    def text(self, example: int, column: int) -> np.ndarray:
+        """Return the token ids of one text, int32."""
+        row = example * self.columns + column
+        return self.tokens[self.starts[row] : self.starts[row + 1]]
+
+    def numbers(self, example: int) -> list[float]:
+        """Return what an example must give."""
+        start = self.ends[example - 1] if example else 0
+        found: list[float] = self.targets[start : self.ends[example]].tolist()
+        return found
+
+
+def pack(task: Task, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
+    """Tokenise the examples of a file, or open the pack if that was done before.
+
+    Args:
+        task: Whose they are.
+        path: The file of records.
+        labels: Of the task.
+        model: Gives tokenizer and prompts.
+        max_tokens: Longer texts are cut, special tokens included.
+        cache: Folder of packs.
+
+    Returns:
+        The examples, in the order of the file.
+
+    Raises:
+        InputError: If the file gives no example, or examples with different numbers of texts.
+    """
+    source = sha256_of(path)
+    facts = [_FORM, source, task.model_dump(mode="json"), list(labels), model.card.settings_sha256, max_tokens]
+    key = hashlib.sha256(json.dumps([*facts, sorted(model.card.prompts.items())]).encode()).hexdigest()[:24]
+    folder = cache / key
+    if not (folder / "manifest.json").is_file():
+        part = cache / f"{key}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        _write(part, task, path, labels, model, max_tokens, key, source)
+        part.rename(folder)
+    return _open(folder)
+
+
+def _write(
+    folder: Path,
+    task: Task,
+    path: Path,
+    labels: Sequence[str],
+    model: Model,
+    max_tokens: int,
+    key: str,
+    source: str,
+) -> None:
+    import numpy as np
+
+    tokenizer, card = load_tokenizer(model.folder, model.card), model.card
+    formats = (task.query_format or task.format, task.format)
+    starts, targets, ends = array("q", [0]), array("d"), array("q")
+    unusable: Counter[str] = Counter()
+    columns = 0
+    examples = _usable(read_examples(task, path, card.separator, labels), unusable)
+    with (folder / "tokens.bin").open("wb") as tokens:
+        for block in _blocks(islice(examples, task.limit)):
+            for example in block:
+                columns = columns or len(example.texts)
+                if len(example.texts) != columns:
+                    raise InputError(
+                        f"{path} has examples of {columns} and of {len(example.texts)} texts; give every query of the "
+                        f"task {task.name} as many candidates."
+                    )
+            prompts = [
+                card.prompt(well_formed(text), formats[min(column, 1)])
+                for example in block
+                for column, text in enumerate(example.texts)
+            ]
+            for encoding in tokenizer.encode_batch_fast(prompts):
+                ids = pieces(encoding.ids, max_tokens, 1, "start")[0]
+                tokens.write(np.array(ids, dtype=np.int32).tobytes())
+                starts.append(starts[-1] + len(ids))
+            for example in block:
+                targets.extend(example.targets)
+                ends.append(len(targets))
+    if not ends:
+        told = "; ".join(f"{count} x {reason}" for reason, count in unusable.most_common(3)) or "it has no records"
+        raise InputError(f"The task {task.name} gets no example from {path}: {told}.")
+    for name, values, kind in (
+        ("starts", starts, np.int64),
+        ("targets", targets, np.float64),
+        ("ends", ends, np.int64),
+    ):
+        np.save(folder / f"{name}.npy", np.frombuffer(values, dtype=kind) if values else np.empty(0, dtype=kind))
+    manifest = Manifest(key, source, len(ends), unusable, tuple(labels))
+    (folder / "manifest.json").write_text(json.dumps(asdict(manifest) | {"columns": columns}), encoding="utf-8")
+
+
+def _usable(examples: Iterator[object], unusable: Counter[str]) -> Iterator[Example]:
+    for example in examples:
+        if isinstance(example, Example):
+            yield example
+        else:
+            unusable[example.reason] += 1  # type: ignore[attr-defined]
+
+
+def _blocks(examples: Iterator[Example]) -> Iterator[list[Example]]:
+    while block := list(islice(examples, _EXAMPLES_AT_ONCE)):
+        yield block
+
+
+def _open(folder: Path) -> Packed:
+    import numpy as np
+
+    told = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    columns = told.pop("columns")
+    manifest = Manifest(**told | {"labels": tuple(told["labels"]), "unusable": Counter(told["unusable"])})
+    arrays = {name: np.load(folder / f"{name}.npy") for name in ("starts", "targets", "ends")}
+    tokens = np.memmap(folder / "tokens.bin", dtype=np.int32, mode="r")
+    return Packed(columns, manifest, tokens, **arrays)
+
+
+def formats_of(task: Task, columns: int) -> list[Format]:
+    """Return the format of each column's vectors."""
+    return [task.query_format or task.format, *[task.format] * (columns - 1)]

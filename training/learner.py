@@ -1,0 +1,145 @@
+"""The network, the heads and the optimizer: what a step changes and a checkpoint keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.model import read_checked
+from encoders.ops.module import as_module
+from training.batches import by_task, texts_of
+from training.data.packed import Packed, formats_of
+from training.objectives.base import Inputs
+from training.objectives.registry import OBJECTIVES
+from training.recipe import Recipe
+from training.samplers.base import Item
+from training.trainables.registry import TRAINABLES
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.model import Model
+
+_HEAD_DROPOUT = 0.2
+_HEAD_DEVIATION = 0.02
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learner:
+    """A model in training.
+
+    Attributes:
+        recipe: What is learned and how.
+        card: Of the model.
+        module: The network (`encoders.ops.module.as_module`).
+        heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
+        optimizer: AdamW over what is trained.
+        device: Where it computes.
+    """
+
+    recipe: Recipe
+    card: ModelCard
+    module: Any
+    heads: Any
+    optimizer: Any
+    device: str
+
+    def losses(self, items: Sequence[Item], data: Sequence[Packed]) -> dict[str, Any]:
+        """Return the mean loss of each task in a batch, weighted by the recipe.
+
+        Args:
+            items: The examples of the batch.
+            data: Of every task.
+
+        Returns:
+            Scalars by task name; their sum is what is minimised (SciRepEval's training code).
+        """
+        found = {}
+        for number, examples in by_task(items).items():
+            task = self.recipe.tasks[number]
+            inputs, objective = self.encode(number, examples, data[number]), OBJECTIVES[task.objective]
+            found[task.name] = task.weight * objective.loss(inputs, {**objective.options, **task.options})
+        return found
+
+    def encode(self, number: int, examples: Sequence[int], packed: Packed) -> Inputs:
+        """Return what a task's objective is given of some examples; texts of one format go through together."""
+        import torch
+
+        task = self.recipe.tasks[number]
+        heads = [self.card.head(task_format) for task_format in formats_of(task, packed.columns)]
+        vectors: list[Any] = [None] * packed.columns
+        for head in dict.fromkeys(heads):
+            columns = [column for column, of_column in enumerate(heads) if of_column == head]
+            ids, mask = (torch.from_numpy(array).to(self.device) for array in texts_of(packed, examples, columns))
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
+                (made,) = self.module(ids, mask, [head])
+            for column, part in zip(columns, made.float().split(len(examples)), strict=True):
+                vectors[column] = part
+        outputs = None
+        if task.name in self.heads:
+            dropped = torch.nn.functional.dropout(vectors[0], _HEAD_DROPOUT, self.module.training)
+            outputs = self.heads[task.name](dropped)
+        return Inputs(vectors, outputs, [packed.numbers(example) for example in examples])
+
+    def trained(self) -> dict[str, Any]:
+        """Return every tensor that training changes, by name."""
+        found = {f"module.{name}": tensor for name, tensor in self.module.named_parameters() if tensor.requires_grad}
+        return found | {f"heads.{name}": tensor for name, tensor in self.heads.named_parameters()}
+
+    def weights(self) -> dict[str, Any]:
+        """Return the weights of the whole network as float32 arrays."""
+        return {name: tensor.detach().float().cpu().numpy() for name, tensor in self.module.named_parameters()}
+
+
+def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int]) -> Learner:
+    """Make a model ready to be trained.
+
+    Args:
+        recipe: What is learned and how.
+        start: The untrained model, as `Trainable.write` wrote it.
+        labels: Outputs of each task's head.
+
+    Returns:
+        The learner, on a GPU if torch finds one.
+
+    Raises:
+        InputError: If a task trains a format that the model lacks.
+        UnavailableError: If torch is not installed.
+    """
+    weights = read_checked(start, tuple(dict.fromkeys(start.card.heads.values())))
+    module = as_module(weights, start.card, dropout=recipe.dropout)
+    import torch
+
+    trainable = TRAINABLES[recipe.trains]
+    rows = trainable.trained(start.card, {**trainable.options, **recipe.options}, weights)
+    if not rows:
+        raise InputError(f"The recipe trains no weight of {start.card.name}; change its options.")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    module.to(device)
+    for name, parameter in module.named_parameters():
+        parameter.requires_grad_(name in rows)
+        if first := rows.get(name):
+            parameter.register_hook(lambda gradient, first=first: _rows_from(gradient, first))
+    torch.manual_seed(recipe.seed)
+    heads = torch.nn.ModuleDict(
+        {
+            task.name: torch.nn.Linear(start.card.dimension, labels[task.name])
+            for task in recipe.tasks
+            if OBJECTIVES[task.objective].head
+        }
+    )
+    for head in heads.values():
+        torch.nn.init.normal_(head.weight, std=_HEAD_DEVIATION)
+        torch.nn.init.zeros_(head.bias)
+    heads.to(device)
+    changing = [one for one in (*module.parameters(), *heads.parameters()) if one.requires_grad]
+    optimizer = torch.optim.AdamW(changing, lr=recipe.learning_rate, eps=1e-8, weight_decay=recipe.weight_decay)
+    return Learner(recipe, start.card, module, heads, optimizer, device)
+
+
+def _rows_from(gradient: Any, first: int) -> Any:
+    """Return a gradient that leaves the rows before the first trained one as they are."""
+    kept = gradient.clone()
+    kept[:first] = 0
+    return kept

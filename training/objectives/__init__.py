@@ -1,0 +1,1 @@
+"""What is learned from a task, one file an objective."""

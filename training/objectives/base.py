@@ -1,0 +1,63 @@
+"""What every objective is given, and what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Tensor = Any
+"""A torch tensor."""
+
+Measure = Literal["macro-f1", "kendall", "first"]
+"""How validation judges: macro F1, Kendall's tau-b, or the share of queries whose positive is nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """A batch of one task, encoded.
+
+    Attributes:
+        vectors: For each column of the examples (the text itself; or query, positive, negatives) its vectors, float32
+            (examples, dimension).
+        outputs: What the task's head made of the first column, float32 (examples, labels); None without a head.
+        targets: The numbers each example must give: one class, some labels, one value, a score for each candidate, or
+            none.
+    """
+
+    vectors: Sequence[Tensor]
+    outputs: Tensor | None
+    targets: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """An objective.
+
+    Attributes:
+        types: The types of tasks it can learn from.
+        loss: From inputs and options to a scalar, the mean over the examples.
+        measure: What validation measures of such a task.
+        head: Whether it needs a linear layer from a vector to one output a label.
+        options: Its options with their defaults.
+    """
+
+    types: tuple[str, ...]
+    loss: Callable[[Inputs, Mapping[str, float]], Tensor]
+    measure: Measure
+    head: bool = False
+    options: Mapping[str, float] = field(default_factory=dict)
+
+
+def classes_of(inputs: Inputs) -> Tensor:
+    """Return the class of each example, int64 (examples,)."""
+    import torch
+
+    return torch.tensor([int(target[0]) for target in inputs.targets], device=inputs.vectors[0].device)
+
+
+def values_of(inputs: Inputs) -> Tensor:
+    """Return the value of each example, float32 (examples,)."""
+    import torch
+
+    return torch.tensor([target[0] for target in inputs.targets], device=inputs.vectors[0].device)

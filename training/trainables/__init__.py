@@ -1,0 +1,1 @@
+"""Which weights are trained, and how the result lies on disk, one file each."""

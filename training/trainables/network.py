@@ -1,0 +1,53 @@
+"""The network itself: all of it, or its last layers. All formats share one vector."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import UnavailableError
+from encoders.architectures.bert import layer_name
+from encoders.formats import Format
+from encoders.weights import SAFETENSORS
+from training.trainables.base import Options, Trainable, last_layers
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.model import Model, Weights
+
+
+def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+    return {}
+
+
+def write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:  # noqa: ARG001
+    """Write the base's folder with other weights."""
+    import numpy as np
+    from safetensors.numpy import save
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (*base.folder.glob("*.json"), *base.folder.glob("*.txt"), *base.folder.glob("*_Pooling/*.json")):
+            copy = folder / path.relative_to(base.folder)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, copy)
+        arrays = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
+        (folder / SAFETENSORS).write_bytes(save(arrays, metadata={"format": "pt"}))
+    except OSError as error:
+        raise UnavailableError(f"{folder} can't be written ({error}); name a folder that can be.") from error
+
+
+def _everything(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    return dict.fromkeys(weights, 0)
+
+
+def of_last_layers(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:
+    """Return the weights of the last layers."""
+    prefixes = tuple(f"{layer_name(number)}." for number in last_layers(card, options["layers"]))
+    return {name: 0 for name in weights if name.startswith(prefixes)}
+
+
+ALL = Trainable({}, _start, write, _everything)
+LAST = Trainable({"layers": 2}, _start, write, of_last_layers)

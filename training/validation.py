@@ -1,0 +1,109 @@
+"""Validation: each task's own measure on its held-out records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from eval.measures.f1 import macro_f1
+from training.batches import length_grouped
+from training.data.packed import Packed
+from training.learner import Learner
+from training.objectives.base import Inputs
+from training.objectives.registry import OBJECTIVES
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_AT_ONCE = 32
+
+
+def validate(learner: Learner, data: Sequence[Packed | None]) -> dict[str, float]:
+    """Measure a model on every task with validation records.
+
+    Args:
+        learner: The model.
+        data: Validation examples of each task; None where there are none.
+
+    Returns:
+        Macro F1, Kendall's tau-b, or the share of queries whose positive is nearest, from 0 (-1 for tau) to 1, by task.
+    """
+    import torch
+
+    learner.module.eval()
+    try:
+        with torch.no_grad():
+            return {
+                task.name: _measured(learner, number, packed)
+                for number, (task, packed) in enumerate(zip(learner.recipe.tasks, data, strict=True))
+                if packed is not None
+            }
+    finally:
+        learner.module.train()
+
+
+def _measured(learner: Learner, number: int, packed: Packed) -> float:
+    task = learner.recipe.tasks[number]
+    measure = OBJECTIVES[task.objective].measure
+    parts = [learner.encode(number, examples, packed) for examples in length_grouped(packed, _AT_ONCE)]
+    if measure == "first":
+        return _first(parts, learner.card.similarity)
+    if measure == "kendall":
+        return _kendall(parts)
+    return _macro_f1(parts, several=task.multi_label)
+
+
+def _macro_f1(parts: Sequence[Inputs], *, several: bool) -> float:
+    import numpy as np
+
+    outputs = np.concatenate([_array(part.outputs) for part in parts])
+    targets = [target for part in parts for target in part.targets]
+    if not several:
+        return macro_f1(np.array([int(target[0]) for target in targets]), outputs.argmax(axis=1))
+    truth = np.zeros(outputs.shape, dtype=bool)
+    for row, labels in enumerate(targets):
+        truth[row, [int(label) for label in labels]] = True
+    said = outputs > 0
+    hits, sums = (truth & said).sum(axis=0), truth.sum(axis=0) + said.sum(axis=0)
+    # A label that is neither true nor predicted anywhere says nothing about the model.
+    seen = sums > 0
+    return float((2 * hits[seen] / sums[seen]).mean()) if seen.any() else 0.0
+
+
+def _kendall(parts: Sequence[Inputs]) -> float:
+    import numpy as np
+    from scipy.stats import kendalltau
+
+    outputs = np.concatenate([_array(part.outputs)[:, 0] for part in parts])
+    tau = float(kendalltau(outputs, [target[0] for part in parts for target in part.targets]).statistic)
+    return tau if np.isfinite(tau) else 0.0
+
+
+def _first(parts: Sequence[Inputs], similarity: str) -> float:
+    """Return the share of queries whose best candidate is the first, or the teacher's best."""
+    import numpy as np
+
+    right, total = 0, 0
+    for part in parts:
+        query, *candidates = (_array(vectors) for vectors in part.vectors)
+        scores = np.stack([_similar(query, one, similarity) for one in candidates], axis=1)
+        best = [int(np.argmax(target)) if target else 0 for target in part.targets]
+        right += int((scores.argmax(axis=1) == best).sum())
+        total += len(best)
+    return right / total
+
+
+def _similar(first: np.ndarray, second: np.ndarray, similarity: str) -> np.ndarray:
+    import numpy as np
+
+    if similarity == "l2":
+        return np.asarray(-np.linalg.norm(first - second, axis=1))
+    dots = (first * second).sum(axis=1)
+    if similarity == "cosine":
+        dots = dots / (np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)).clip(1e-12)
+    return np.asarray(dots)
+
+
+def _array(tensor: Any) -> np.ndarray:
+    array: np.ndarray = tensor.float().cpu().numpy()
+    return array
