@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +20,7 @@ from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import find_model
+from tests.chance import drawn, kills
 from tests.training.recipes import TASKS, write_recipe
 from training.objectives.registry import OBJECTIVES
 from training.recipe import read_recipe
@@ -113,26 +114,29 @@ def test_a_run_that_stops_resumes_to_the_same_weights(tmp_path):
 
 
 def test_killed_runs_resume_to_the_same_weights(tmp_path):
-    path = write_recipe(tmp_path, tuple(TASKS), epochs=4, validate_every=1)
+    path = write_recipe(tmp_path, ("cross-entropy", "triplet"), epochs=2, validate_every=1)
     whole = train(read_recipe(path), tmp_path / "whole")
-    chance, kills = random.Random(11), 0
+    chance, left = drawn(), kills(newcomer=1, ci=1, long=20)
     command = [sys.executable, "-m", "ses", "train", str(path), "--output", str(tmp_path / "killed"), "--resume"]
-    while not (tmp_path / "killed" / "model").exists():
+    while left or not (tmp_path / "killed" / "model").exists():
+        if (tmp_path / "killed" / "model").exists():
+            assert same(whole.folder, tmp_path / "killed" / "model")
+            shutil.rmtree(tmp_path / "killed")
         run = subprocess.Popen(
             command, cwd=Path(__file__).parents[2], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ
         )
-        limit = chance.randint(1, 30) if kills < 3 else 10_000
+        # It tells a line a step: the kill comes while it computes, validates or saves.
+        limit = chance.randint(1, whole.steps) if left else whole.steps + 1
         for _ in range(limit):
             if not run.stderr.readline():
                 break
         else:
             time.sleep(chance.random() / 20)
-            run.send_signal(signal.SIGKILL)
-            kills += 1
+            run.kill()
         run.stderr.close()
         run.wait(timeout=120)
+        left -= run.returncode == -signal.SIGKILL
         assert run.returncode in (0, -signal.SIGKILL)
-    assert kills == 3
     assert same(whole.folder, tmp_path / "killed" / "model")
 
 
