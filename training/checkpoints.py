@@ -121,12 +121,13 @@ def _states(folder: Path) -> dict[int, Path]:
 
 
 def _state(learner: Learner) -> dict[str, Any]:
-    """Return all tensors that the next step depends on; the optimizer's are those of the trained weights."""
-    trained = learner.trained()
-    found = dict(trained)
-    for name, tensor in trained.items():
+    """Return views of all that training changes: the trained rows, and what the optimizer keeps for them."""
+    found: dict[str, Any] = {}
+    for name, tensor in learner.trained().items():
+        first = learner.rows.get(name.removeprefix("module."), 0)
+        found[name] = tensor.detach()[first:]
         for key, value in learner.optimizer.state.get(tensor, {}).items():
-            found[f"adamw.{key}.{name}"] = value
+            found[f"adamw.{key}.{name}"] = value[first:] if value.dim() else value
     return found
 
 

@@ -34,6 +34,7 @@ class Learner:
         card: Of the model.
         module: The network (`encoders.ops.module.as_module`).
         heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
+        rows: The first trained row of each trained weight of the network; those before it stay as they are.
         optimizer: AdamW over what is trained.
         device: Where it computes.
     """
@@ -42,6 +43,7 @@ class Learner:
     card: ModelCard
     module: Any
     heads: Any
+    rows: Mapping[str, int]
     optimizer: Any
     device: str
 
@@ -133,9 +135,13 @@ def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int]) -> Lea
         torch.nn.init.normal_(head.weight, std=_HEAD_DEVIATION)
         torch.nn.init.zeros_(head.bias)
     heads.to(device)
-    changing = [one for one in (*module.parameters(), *heads.parameters()) if one.requires_grad]
-    optimizer = torch.optim.AdamW(changing, lr=recipe.learning_rate, eps=1e-8, weight_decay=recipe.weight_decay)
-    return Learner(recipe, start.card, module, heads, optimizer, device)
+    whole = [one for name, one in module.named_parameters() if rows.get(name) == 0]
+    # Decay would change the rows that must stay.
+    parts = [one for name, one in module.named_parameters() if rows.get(name)]
+    groups: list[dict[str, Any]] = [{"params": [*whole, *heads.parameters()]}, {"params": parts, "weight_decay": 0.0}]
+    filled = [group for group in groups if group["params"]]
+    optimizer = torch.optim.AdamW(filled, lr=recipe.learning_rate, eps=1e-8, weight_decay=recipe.weight_decay)
+    return Learner(recipe, start.card, module, heads, rows, optimizer, device)
 
 
 def _rows_from(gradient: Any, first: int) -> Any:
