@@ -53,10 +53,13 @@ class Unusable:
 
 
 def read_labels(task: Task) -> tuple[str, ...]:
-    """Return the labels of a classification task in the order of the head's outputs; none for other tasks.
+    """Return the labels of a classification task.
 
     Args:
         task: If it names no file of labels, those of its training data are taken, sorted.
+
+    Returns:
+        The labels in the order of the head's outputs; none for other tasks.
 
     Raises:
         InputError: If there are too few.
