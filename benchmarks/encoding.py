@@ -35,6 +35,7 @@ QUERIES = 40
 SIZES = (1, 4, 8, 16, 32)
 PEER = "sentence-transformers"
 BASE = "torch fp32"
+FOREIGN = "transformers"  # runs only what no other runtime can
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def main() -> None:
                 model, cache_dir=Path(cache), runtime=runtime.name, precision=precision
             )
             for runtime in RUNTIMES.values()
-            if is_installed(runtime) and (runtime.device == "cpu" or has_device())
+            if is_installed(runtime) and (runtime.device == "cpu" or has_device()) and runtime.name != FOREIGN
             for precision in runtime.precisions
         }
         work: dict[str, Callable[[list[str]], np.ndarray]] = {name: one.encode for name, one in encoders.items()}

@@ -143,8 +143,9 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def no_thread_outlives_the_tests():
     """Fail where a thread is left that would keep a process from its end."""
     yield
-    # Python itself ends the workers of pools that libraries leave open, as transformers does.
-    stray = [one for one in threading.enumerate() if not one.daemon and not one.name.startswith("ThreadPoolExecutor")]
+    # Python itself ends the pools that libraries leave open, as transformers and joblib do.
+    pools = ("ThreadPoolExecutor", "ExecutorManagerThread")
+    stray = [one for one in threading.enumerate() if not one.daemon and not one.name.startswith(pools)]
     assert stray == [threading.main_thread()]
 
 
