@@ -198,8 +198,8 @@ def load_encoder(
         model: What `find_model` found, or takes: a known name, folder or hub id.
         cache_dir: Where built graphs are kept.
         runtime: A name in `encoders.runtimes.registry`; if None, onnx, or what an exported model was exported for.
-        precision: `int8` is twice as fast at a mean cosine of .997 to `fp32` (docs/benchmarks.md); if None, the
-            fastest that the runtime has.
+        precision: `int8` is the fastest, at a mean cosine of .998 to `fp32` (docs/benchmarks.md, Encoding). If None,
+            the fastest that the runtime has.
         threads: Cores to use; 0 for all.
         cache: Where vectors are kept; none if absent.
         long_text: What becomes of texts with more tokens than the model takes.

@@ -45,7 +45,7 @@ runtime_options = _together(
     click.option(
         "--precision",
         type=click.Choice(get_args(Precision)),
-        help="How precisely: int8 is twice as fast [default: int8; fp32 or bf16 where a runtime has no int8].",
+        help="How precisely: int8 is the fastest [default: int8; fp32 or bf16 where a runtime has no int8].",
     ),
     click.option(
         "--long-text",
