@@ -146,11 +146,11 @@ def _summary(report: IndexReport) -> str:
         f"{report.seconds:.1f} s, of them {report.encoding_seconds:.1f} s encoding by {report.model}",
     ]
     if report.kept:
-        parts.append(f"{report.kept:,} papers that this corpus no longer holds stay: another corpus holds them.")
+        parts.append(f"No longer in this corpus, but kept since another corpus holds them: {report.kept:,}")
     if report.unowned:
         parts.append(
-            f"{report.unowned:,} papers were not pruned, since an earlier version of ses did not record their origin; "
-            "index each corpus of this index again to record it, or build with --fresh."
+            f"Not pruned, since an earlier version of ses did not record their origin: {report.unowned:,}; index each "
+            "corpus of this index again to record it, or build with --fresh."
         )
     if report.dead_letter:
         parts.append(f"The rejected records, with line and reason: {report.dead_letter}")

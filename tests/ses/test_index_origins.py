@@ -62,7 +62,7 @@ def test_two_files_are_two_origins_unless_the_user_names_one(home):
     told = index(home, "jsonl", "a.jsonl", "--prune")
     assert f"From {a}: 0 new" in told
     assert "1 deleted by pruning" in told
-    assert "2 papers that this corpus no longer holds stay: another corpus holds them." in told
+    assert "No longer in this corpus, but kept since another corpus holds them: 2" in told
     # Under a name of its own, a corpus keeps its papers wherever its file lies.
     index(home, "jsonl", "a.jsonl", "--origin", "library")
     (home / "a.jsonl").rename(home / "moved.jsonl")
@@ -82,4 +82,4 @@ def test_papers_of_an_earlier_version_are_told_when_pruning(home):
     write_jsonl(home / "a.jsonl", papers(3))
     told = index(home, "jsonl", "a.jsonl", "--prune", *engine)
     assert "0 deleted by pruning" in told
-    assert "1 papers were not pruned, since an earlier version of ses did not record their origin; index each" in told
+    assert "Not pruned, since an earlier version of ses did not record their origin: 1; index each" in told
