@@ -183,3 +183,11 @@ def test_accumulation_is_a_larger_batch(tmp_path):
     assert done.steps == whole.steps == 3
     ours, theirs = all_weights(whole.folder), all_weights(done.folder)
     assert all(np.allclose(ours[name], theirs[name], atol=2e-4) for name in ours)
+    # Adam's steps are the same for gradients twice as large: its averages are not.
+    one, two = (all_weights(next((tmp_path / run).glob("state-*"))) for run in ("a", "b"))
+    averages = [name for name in one if ":adamw.exp_avg." in name]
+    apart, size = (
+        np.sqrt(sum(np.square(x).sum() for x in found))
+        for found in ([one[name] - two[name] for name in averages], [one[name] for name in averages])
+    )
+    assert apart < 0.1 * size
