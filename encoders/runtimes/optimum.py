@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling, layer_name
 from encoders.graph import build_graph
+from encoders.runtimes.pooling import pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +111,7 @@ def load(folder: Path, threads: int) -> Session:
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (states,) = session.run(["last_hidden_state"], inputs)
-        return [_pool(states, mask, pooled)] * len(pooled.heads)
+        return [pool(states, mask, pooled.pooling, normalize=pooled.normalize)] * len(pooled.heads)
 
     try:
         pooled = _json().validate_json((folder / _POOLING).read_bytes())
@@ -158,19 +159,6 @@ def _write_network(weights: Weights, card: ModelCard, folder: Path) -> None:
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     save_file(arrays, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def _pool(states: np.ndarray, mask: np.ndarray, pooled: _Pooled) -> np.ndarray:
-    import numpy as np
-
-    if pooled.pooling == "mean":
-        kept = mask[:, :, None].astype(np.float32)
-        vectors = (states * kept).sum(axis=1) / kept.sum(axis=1)
-    else:
-        vectors = states[:, 1 if pooled.pooling == "code" else 0]
-    if pooled.normalize:
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return np.ascontiguousarray(vectors)
 
 
 def _damaged(folder: Path) -> InputError:

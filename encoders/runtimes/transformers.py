@@ -17,6 +17,7 @@ from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling
 from encoders.architectures.foreign import ARCHITECTURE
 from encoders.runtimes.base import Precision
+from encoders.runtimes.pooling import pool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,7 +150,7 @@ def load(folder: Path, threads: int) -> Session:
             import torch
 
             torch.set_num_threads(threads)
-        return [_pool(states(ids, mask), mask, pooled)] * pooled.heads
+        return [pool(states(ids, mask), mask, pooled.pooling, normalize=pooled.normalize)] * pooled.heads
 
     return run
 
@@ -239,19 +240,6 @@ def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         return found
 
     return states
-
-
-def _pool(states: np.ndarray, mask: np.ndarray, pooled: _Pooled) -> np.ndarray:
-    import numpy as np
-
-    if pooled.pooling == "mean":
-        kept = mask[:, :, None].astype(np.float32)
-        vectors = (states * kept).sum(axis=1) / kept.sum(axis=1)
-    else:
-        vectors = states[:, 1 if pooled.pooling == "code" else 0]
-    if pooled.normalize:
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return np.ascontiguousarray(vectors)
 
 
 def _library(path: Path, family: str) -> Any:
