@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from corpora.errors import InputError
 from encoders.formats import Format
+from training.data.builders.base import TaskType
+from training.data.builders.registry import BUILDERS
+from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
 from training.objectives.registry import OBJECTIVES
 from training.samplers.registry import SAMPLERS
 from training.schedules import SCHEDULES
+from training.strict import Strict, nearest, one_of
 from training.trainables.registry import TRAINABLES
 
-TaskType = Literal["classification", "regression", "ir", "triplet", "ranked"]
-"""SciRepEval's four, and `ranked`: a query and candidates with a teacher's scores."""
-
-
-def _one_of(names: Any) -> BeforeValidator:
-    """Return a check that a value is one of the names, which the message lists."""
-
-    def check(value: Any) -> Any:
-        if value not in names:
-            raise ValueError(f"choose one of {', '.join(names)}")
-        return value
-
-    return BeforeValidator(check)
-
-
-class Strict(BaseModel):
-    """Settings that refuse unknown keys and never change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+PATHS = ("train", "validation", "labels", "build")
+"""Keys of a task that say where its records are; what they hold counts, not their places."""
 
 
 class Task(Strict):
@@ -43,8 +29,9 @@ class Task(Strict):
 
     Attributes:
         name: For the log, unique in a recipe.
-        type: The shape of its records, as in SciRepEval's task files.
+        type: The shape of its records, as in SciRepEval's task files; a builder's need not be named.
         train: JSON lines to train on, relative to the recipe.
+        build: In place of `train`, how its records are made of papers.
         validation: JSON lines to validate on, if any.
         format: The format whose vectors it trains.
         query_format: The format of its queries, if another.
@@ -60,7 +47,8 @@ class Task(Strict):
 
     name: str
     type: TaskType
-    train: Path
+    train: Path | None = None
+    build: Build | None = None
     validation: Path | None = None
     format: Format
     query_format: Format | None = None
@@ -68,20 +56,35 @@ class Task(Strict):
     label: str = "label"
     labels: Path | None = None
     multi_label: bool = False
-    objective: Annotated[str, _one_of(OBJECTIVES)] = ""
+    objective: Annotated[str, one_of(OBJECTIVES)] = ""
     options: dict[str, float] = Field(default_factory=dict)
     weight: float = Field(default=1.0, gt=0)
     limit: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="before")
     @classmethod
-    def _default_objective(cls, given: Any) -> Any:
-        """Choose SciRepEval's objective where none is named (section 4.2)."""
-        if not isinstance(given, dict) or given.get("objective"):
+    def _defaults(cls, given: Any) -> Any:
+        """Take the type from the builder, and choose SciRepEval's objective where none is named (section 4.2)."""
+        if not isinstance(given, dict):
+            return given
+        build = given.get("build")
+        if isinstance(build, dict) and (builder := BUILDERS.get(str(build.get("builder")))):
+            given = {"type": builder.type} | given
+        if given.get("objective"):
             return given
         by_type = {"classification": "cross-entropy", "regression": "mse", "ranked": "kl"}
         multi = given.get("type") == "classification" and given.get("multi_label")
         return given | {"objective": "bce" if multi else by_type.get(str(given.get("type")), "triplet")}
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Task:
+        if (self.train is None) == (self.build is None):
+            raise ValueError(f"the task {self.name} needs one of the keys train (a file) and build (a table)")
+        if self.build and self.validation:
+            raise ValueError(f"the task {self.name} is built: give the share to validate on as build.validation")
+        if self.build and self.type != (wanted := BUILDERS[self.build.builder].type):
+            raise ValueError(f"the builder {self.build.builder} makes tasks of the type {wanted}")
+        return self
 
     @model_validator(mode="after")
     def _objective_fits(self) -> Task:
@@ -104,6 +107,8 @@ class Recipe(Strict):
         trains: A name in `training.trainables.registry`.
         options: Of what is trained.
         tasks: The data sets, one or more.
+        guard: Files, folders or archives of evaluation data, relative to the recipe. Built tasks refuse papers with a
+            title of theirs, besides those that the suites test on.
         sampler: A name in `training.samplers.registry`.
         batch_size: Examples a batch.
         accumulation: Batches a step.
@@ -124,16 +129,17 @@ class Recipe(Strict):
     """
 
     base: str
-    trains: Annotated[str, _one_of(TRAINABLES)]
+    trains: Annotated[str, one_of(TRAINABLES)]
     options: dict[str, int] = Field(default_factory=dict)
     tasks: tuple[Task, ...] = Field(min_length=1)
-    sampler: Annotated[str, _one_of(SAMPLERS)] = "mixed-proportional"
+    guard: tuple[Path, ...] = ()
+    sampler: Annotated[str, one_of(SAMPLERS)] = "mixed-proportional"
     batch_size: int = Field(default=16, ge=1)
     accumulation: int = Field(default=1, ge=1)
     epochs: int = Field(default=1, ge=1)
     steps: int | None = Field(default=None, ge=1)
     learning_rate: float = Field(gt=0)
-    schedule: Annotated[str, _one_of(SCHEDULES)] = "linear"
+    schedule: Annotated[str, one_of(SCHEDULES)] = "linear"
     warmup: int = Field(default=0, ge=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: float = Field(default=1.0, ge=0)
@@ -187,27 +193,43 @@ def read_recipe(path: Path) -> Recipe:
     try:
         recipe = Recipe.model_validate(content)
     except ValidationError as error:
-        raise InputError(f"The recipe {path}: {_told(error.errors()[0])}.") from error
-    return recipe.model_copy(update={"tasks": tuple(_located(task, path.parent) for task in recipe.tasks)})
+        # A key is often missing, and a list too short, because another key is wrong.
+        first = min(error.errors(), key=lambda one: (one["type"] == "too_short", one["type"] == "missing"))
+        raise InputError(f"The recipe {path}: {_told(first)}.") from error
+    guard = tuple(path.parent / one for one in recipe.guard)
+    if missing := next((one for one in guard if not one.exists()), None):
+        raise InputError(f"The recipe {path} guards {missing}, and there is no such file or folder.")
+    located = tuple(_located(task, path.parent) for task in recipe.tasks)
+    return recipe.model_copy(update={"tasks": located, "guard": guard})
 
 
 def _located(task: Task, folder: Path) -> Task:
-    found = {key: folder / value for key in ("train", "validation", "labels") if (value := getattr(task, key))}
+    found = {key: folder / value for key in PATHS[:-1] if (value := getattr(task, key))}
     for key, value in found.items():
         if not value.is_file():
             raise InputError(f"The task {task.name} names {value} as its {key} file, and there is no such file.")
-    return task.model_copy(update=found)
+    if task.build is None:
+        return task.model_copy(update=found)
+    papers = tuple(folder / path for path in task.build.papers)
+    files = {name: folder / path for name, path in task.build.files.items()}
+    for path in (*papers, *files.values()):
+        if not path.is_file():
+            raise InputError(f"The task {task.name} is built of {path}, and there is no such file.")
+    build = task.build.model_copy(update={"papers": papers, "files": files})
+    return task.model_copy(update={**found, "build": build})
 
 
 def _told(error: Any) -> str:
     """Return one plain sentence for a wrong key or value."""
     place = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        known = Task.model_fields if "tasks" in error["loc"] else Recipe.model_fields
-        near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=0.5)
-        advice = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
-        return f"the key {place} is unknown; {advice}"
+        inside = next((model for name, model in _TABLES.items() if name in error["loc"]), Recipe)
+        return f"the key {place} is unknown; {nearest(str(error['loc'][-1]), inside.model_fields)}"
     if error["type"] == "missing":
         return f"the key {place} is missing"
     reason = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
     return f"{place or 'the recipe'} can't be so: {reason}"
+
+
+_TABLES: dict[str, type[Strict]] = {"build": Build, "tasks": Task}
+"""The tables of a recipe by their keys, the innermost first."""

@@ -12,18 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from encoders.encoder import load_encoder
 from encoders.registry import find_model
 from training import checkpoints
 from training.checkpoints import Progress
+from training.data.building import build_tasks
 from training.data.examples import read_labels
 from training.data.packed import Packed, pack
 from training.learner import Learner, make_learner
-from training.recipe import Recipe
+from training.recipe import PATHS, Recipe
 from training.steps import Data, overdue, run_steps, total_steps
 from training.trainables.registry import TRAINABLES
 from training.validation import validate
 
 if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
     from encoders.model import Model
 
 MODEL = "model"
@@ -74,21 +77,63 @@ def train(
         InputError: If data, base or recipe can't be used, the folder holds another run, or the loss is not a number.
         UnavailableError: If torch is not installed, or the folder can't be written.
     """
+    base = _base(recipe)
+    with _held(folder):
+        recipe, model, labels, data = _prepared(recipe, base, folder, say)
+        learner = make_learner(recipe, model, {name: max(1, len(found)) for name, found in labels.items()})
+        progress = _resumed(folder, learner, _key(recipe, base, data), resume=resume)
+        progress = run_steps(learner, data, progress, folder, minutes, say)
+        return _finish(recipe, base, learner, data, progress, folder)
+
+
+def prepare(
+    recipe: Recipe, folder: Path, *, say: Callable[[Mapping[str, Any]], None] = lambda _: None
+) -> dict[str, tuple[int, int]]:
+    """Build and pack the data of a run, so that time on a lent accelerator goes into training alone.
+
+    Args:
+        recipe: As for `train`, which finds the data in the folder.
+        folder: Of the run.
+        say: Told what each task was built of.
+
+    Returns:
+        Examples to train on and to validate on, by task.
+
+    Raises:
+        InputError: If data, base or recipe can't be used.
+        UnavailableError: If the folder can't be written.
+    """
+    base = _base(recipe)
+    with _held(folder):
+        recipe, _, _, data = _prepared(recipe, base, folder, say)
+    return {
+        task.name: (len(train), len(held) if held else 0)
+        for task, train, held in zip(recipe.tasks, data.train, data.validation, strict=True)
+    }
+
+
+def _base(recipe: Recipe) -> Model:
     base = find_model(recipe.base)
     if base.card.architecture != "plain":
         raise InputError(
             f"The base {recipe.base} is of the architecture {base.card.architecture}; name a plain network."
         )
-    if recipe.max_tokens > base.card.max_tokens:
-        recipe = recipe.model_copy(update={"max_tokens": base.card.max_tokens})
-    with _held(folder):
-        labels = {task.name: read_labels(task) for task in recipe.tasks}
-        model = _started(recipe, base, folder)
-        data = _data(recipe, labels, model, folder / "packs")
-        learner = make_learner(recipe, model, {name: max(1, len(found)) for name, found in labels.items()})
-        progress = _resumed(folder, learner, _key(recipe, base, data), resume=resume)
-        progress = run_steps(learner, data, progress, folder, minutes, say)
-        return _finish(recipe, base, learner, data, progress, folder)
+    return base
+
+
+def _prepared(
+    recipe: Recipe, base: Model, folder: Path, say: Callable[[Mapping[str, Any]], None]
+) -> tuple[Recipe, Model, dict[str, tuple[str, ...]], Data]:
+    """Return the recipe as it is run, the untrained model, the labels of each task, and the data."""
+
+    def encoder() -> TextEncoder:
+        return load_encoder(base, cache_dir=folder / "graphs", precision="fp32")
+
+    recipe = recipe.model_copy(update={"max_tokens": min(recipe.max_tokens, base.card.max_tokens)})
+    recipe = build_tasks(recipe, base.card.fingerprint, encoder, folder / "data", say)
+    labels = {task.name: read_labels(task) for task in recipe.tasks}
+    model = _started(recipe, base, folder)
+    return recipe, model, labels, _data(recipe, labels, model, folder / "packs")
 
 
 @contextmanager
@@ -133,7 +178,14 @@ def _data(recipe: Recipe, labels: Mapping[str, Sequence[str]], model: Model, cac
 
 def _key(recipe: Recipe, base: Model, data: Data) -> str:
     # Validation decides which weights are kept, not how they change.
-    facts = [recipe.model_dump_json(), base.card.fingerprint, [one.manifest.key for one in data.train]]
+    # Names of files do not count, so that a prepared run may be moved to another machine.
+    tasks = [task.model_dump_json(exclude=set(PATHS)) for task in recipe.tasks]
+    facts = [
+        recipe.model_dump_json(exclude={"base", "tasks"}),
+        tasks,
+        base.card.fingerprint,
+        [one.manifest.key for one in data.train],
+    ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,13 @@ import rich_click as click
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after this time; --resume goes on.")
+@click.option(
+    "--prepare", is_flag=True, help="Build and tokenise the data of the run only; the same command without it trains."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document and nothing else.")
-def train(*, recipe: Path, output: Path | None, resume: bool, minutes: float | None, as_json: bool) -> None:
+def train(
+    *, recipe: Path, output: Path | None, resume: bool, minutes: float | None, prepare: bool, as_json: bool
+) -> None:
     """Train a model as a recipe says (docs/training.md).
 
     RECIPE is a TOML file. The model is then in DIR/model, for every --model.
@@ -27,10 +33,14 @@ def train(*, recipe: Path, output: Path | None, resume: bool, minutes: float | N
     import orjson
 
     from training.recipe import read_recipe
+    from training.train import prepare as run_prepare
     from training.train import train as run
 
-    folder = output or Path(recipe.stem)
-    trained = run(read_recipe(recipe), folder, minutes=minutes, resume=resume, say=_quiet if as_json else _say)
+    folder, say = output or Path(recipe.stem), _quiet if as_json else _say
+    if prepare:
+        _tell_prepared(run_prepare(read_recipe(recipe), folder, say=say), folder, as_json=as_json)
+        return
+    trained = run(read_recipe(recipe), folder, minutes=minutes, resume=resume, say=say)
     told: dict[str, Any] = {
         "model": str(trained.folder) if trained.folder else None,
         "steps": trained.steps,
@@ -57,6 +67,22 @@ def _quiet(told: Any) -> None:
     pass
 
 
+def _tell_prepared(examples: Mapping[str, tuple[int, int]], folder: Path, *, as_json: bool) -> None:
+    import orjson
+
+    if as_json:
+        told = {name: {"train": train, "validation": held} for name, (train, held) in examples.items()}
+        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        return
+    for name, (train, held) in examples.items():
+        click.echo(f"{name}: {train:,} examples to train on, {held:,} to validate on")
+    click.echo(f"The data of the run are in {folder}; the same command without --prepare trains.")
+
+
 def _say(told: Any) -> None:
+    if "built" in told:
+        counts = {f"{part} records": count for part, count in told["records"].items()} | told["papers"]
+        click.echo(f"{told['built']}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()), err=True)
+        return
     measures = "".join(f", {name} {value:.4f}" for name, value in told.get("validation", {}).items())
     click.echo(f"step {told['step']}: loss {told['loss']:.4f}{measures}", err=True)

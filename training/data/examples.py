@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
-from corpora.json_lines import read_lines
-from corpora.json_stream import read_items
-from corpora.opening import BUFFER_BYTES, open_binary
-from corpora.paper import Rejected
+from training.data.records import read_records
 from training.recipe import Task
 
 _FEWEST_CLASSES = 2
@@ -70,7 +67,8 @@ def read_labels(task: Task) -> tuple[str, ...]:
         lines = task.labels.read_text(encoding="utf-8").splitlines()
         labels = [line.strip() for line in lines if line.strip()]
     else:
-        found = (_given_labels(task, record) for _, record in _records(task.train) if isinstance(record, dict))
+        records = read_records(task.train) if task.train else ()
+        found = (_given_labels(task, record) for _, record in records if isinstance(record, dict))
         labels = sorted({label for given in found if given for label in given})
     if len(labels) < (1 if task.multi_label else _FEWEST_CLASSES):
         raise InputError(
@@ -95,7 +93,7 @@ def read_examples(task: Task, path: Path, separator: str, labels: Sequence[str])
     """
     make = {"classification": _labelled, "regression": _labelled, "triplet": _triplet, "ir": _judged, "ranked": _ranked}
     numbers = {label: number for number, label in enumerate(labels)}
-    for line, record in _records(path):
+    for line, record in read_records(path):
         if isinstance(record, str):
             yield Unusable(line, record)
             continue
@@ -107,14 +105,6 @@ def read_examples(task: Task, path: Path, separator: str, labels: Sequence[str])
 
 class _UnusableError(Exception):
     """Why a record gives no example."""
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield the line and the record, or what is wrong with it; of JSON lines, or of one array."""
-    with open_binary(path) as stream:
-        array = stream.peek(BUFFER_BYTES).lstrip().startswith(b"[")
-        for record in read_items(stream, "array") if array else read_lines(stream):
-            yield record.line, record.reason if isinstance(record, Rejected) else record.members
 
 
 def _text(task: Task, given: Any, separator: str) -> str:

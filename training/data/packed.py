@@ -23,7 +23,7 @@ from encoders.long_text import pieces
 from encoders.tokenizer import load_tokenizer, well_formed
 from encoders.weights import sha256_of
 from training.data.examples import Example, read_examples
-from training.recipe import Task
+from training.recipe import PATHS, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +108,14 @@ def pack(task: Task, path: Path, labels: Sequence[str], model: Model, max_tokens
         InputError: If the file gives no example, or examples with different numbers of texts.
     """
     source = sha256_of(path)
-    facts = [_FORM, source, task.model_dump(mode="json"), list(labels), model.card.settings_sha256, max_tokens]
+    facts = [
+        _FORM,
+        source,
+        task.model_dump(mode="json", exclude=set(PATHS)),
+        list(labels),
+        model.card.settings_sha256,
+        max_tokens,
+    ]
     key = hashlib.sha256(json.dumps([*facts, sorted(model.card.prompts.items())]).encode()).hexdigest()[:24]
     folder = cache / key
     if not (folder / "manifest.json").is_file():

@@ -1,0 +1,88 @@
+"""The papers that the suites test on, by id and by title: training must not see them.
+
+`frozen.tsv` beside this file lists them: source, id, and a hash of the normalised title, so that no title is repeated.
+`python -m eval.suites.freeze DATA` makes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.cleaning import identifiers_of, text_of
+
+FROZEN = Path(__file__).with_name("frozen.tsv")
+
+_KINDS = {
+    "doi": re.compile(r"(https?://(dx\.)?doi\.org/|doi:\s*)?10\.\d{4,}/\S+", re.IGNORECASE),
+    "pmid": re.compile(r"(https?://pubmed\.ncbi\.nlm\.nih\.gov/|pmid:?\s*)\d+/?", re.IGNORECASE),
+    "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)\S+", re.IGNORECASE),
+    "openalex": re.compile(r"(https?://openalex\.org/)?W\d+", re.IGNORECASE),
+}
+"""How an identifier looks whose kind its key does not tell."""
+
+_KEYS = {"doi": "doi", "pmid": "pmid", "arxiv": "arxiv", "arxiv_id": "arxiv", "openalex": "openalex"} | {
+    "openalex_id": "openalex",
+    "pubmed_id": "pmid",
+}
+_ANY = ("id", "doc_id", "paper_id", "corpus_id", "_id")
+_VERSION = re.compile(r"v\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Papers that are tested on.
+
+    Attributes:
+        ids: As `ids_of` gives them.
+        titles: As `title_key` gives them.
+    """
+
+    ids: frozenset[str]
+    titles: frozenset[str]
+
+
+def title_key(title: object) -> str:
+    """Return a hash of a title without case, accents' form, punctuation and blanks; empty where nothing is left."""
+    plain = unicodedata.normalize("NFKC", text_of(title)).casefold()
+    letters = "".join(char for char in plain if char.isalnum())
+    return hashlib.sha256(letters.encode()).hexdigest()[:16] if letters else ""
+
+
+def ids_of(paper: Mapping[str, Any]) -> Iterator[str]:
+    """Yield every identifier of a paper as `kind:value`, the same however it is written.
+
+    Args:
+        paper: A record with an id, and perhaps a DOI, PubMed, arXiv or OpenAlex id.
+
+    Yields:
+        Identifiers in lower case, arXiv's without version; those of an unknown kind as `id:value`.
+    """
+    for key in _ANY:
+        if value := text_of(paper.get(key)):
+            kind = next((kind for kind, looks in _KINDS.items() if looks.fullmatch(value)), "id")
+            yield from _normalised(kind, value)
+    for key, kind in _KEYS.items():
+        yield from _normalised(kind, paper.get(key))
+
+
+def _normalised(kind: str, value: object) -> Iterator[str]:
+    for found in identifiers_of(kind, value):
+        name = found.lower()
+        yield _VERSION.sub("", name) if kind == "arxiv" else name
+
+
+def read_frozen(path: Path = FROZEN) -> Frozen:
+    """Read a file of frozen papers."""
+    ids, titles = set[str](), set[str]()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            _, name, title = line.split("\t")
+            ids.update(ids_of({"id": name}))
+            titles.add(title)
+    return Frozen(frozenset(ids), frozenset(titles - {""}))

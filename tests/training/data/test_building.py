@@ -1,0 +1,191 @@
+"""Building: records are written once, with a manifest that tells what became of every paper."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from corpora.errors import InputError
+from tests.commands import ses
+from tests.tiny import make_model
+from tests.training.data.papers import paper
+from tests.training.recipes import toml, write
+from training.data.building import build_tasks
+from training.recipe import read_recipe
+from training.train import prepare, train
+
+
+def recipe_of(folder, papers, *, task="", recipe="", build=""):
+    """Write papers and a recipe that builds one task of them."""
+    write(folder / "papers.jsonl", papers)
+    if not (folder / "base").exists():
+        make_model(folder / "base")
+    values = {"base": str(folder / "base"), "trains": "adapters", "learning_rate": 0.01, "batch_size": 8}
+    path = folder / "recipe.toml"
+    path.write_text(
+        f'{toml(values)}{recipe}\n[[tasks]]\nname = "topics"\nformat = "clf"\n{task}\n'
+        f'[tasks.build]\nbuilder = "labels"\npapers = ["papers.jsonl"]\n{build}\n'
+    )
+    return path
+
+
+def no_model():
+    raise AssertionError("labels need no model")
+
+
+def build(path, folder, base="base"):
+    told = []
+    recipe = build_tasks(read_recipe(path), base, no_model, folder, told.append)
+    return recipe.tasks[0], told[0]
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+PAPERS = [paper(n, label="ab"[n % 2]) for n in range(200)]
+
+
+def test_records_are_divided_by_paper_and_the_manifest_tells_what_became_of_each(tmp_path):
+    odd = [paper(0, label="a"), paper(1000, label="a", title="PAPER: 1 !"), paper(1001)]
+    path = recipe_of(tmp_path, [*PAPERS, *odd], build="validation = 0.2")
+    with (tmp_path / "papers.jsonl").open("a") as file:
+        file.write("no JSON\n")
+    task, told = build(path, tmp_path / "data")
+    train, held = lines(task.train), lines(task.validation)
+    assert {one["title"] for one in (*train, *held)} == {one["title"] for one in PAPERS}
+    assert 20 < len(held) < 60
+    assert task.build is None
+    assert told["papers"] == {
+        "read": 204,
+        "duplicate: id": 1,
+        "duplicate: title": 1,
+        "malformed": 1,
+        "left out: no label under label": 1,
+    }
+    assert told["records"] == {"train": len(train), "validation": len(held)}
+    assert told["options"]["fewest"] == 8
+    content = (tmp_path / "papers.jsonl").read_bytes()
+    assert told["sources"]["papers 0: papers.jsonl"] == hashlib.sha256(content).hexdigest()
+    assert told["outputs"]["train.jsonl"] == hashlib.sha256(task.train.read_bytes()).hexdigest()
+    assert json.loads((task.train.parent / "manifest.json").read_text()).items() <= told.items()
+
+
+def test_what_was_built_is_kept_until_something_changes(tmp_path):
+    path = recipe_of(tmp_path, PAPERS)
+    first, _ = build(path, tmp_path / "data")
+    stamp = first.train.stat().st_mtime_ns
+    again, told = build(path, tmp_path / "data")
+    assert (again.train, again.train.stat().st_mtime_ns) == (first.train, stamp)
+    assert told["records"]["train"] == len(lines(first.train))
+    places = {first.train}
+    for change in ("options = {fewest = 2}", "validation = 0.3"):
+        places.add(build(recipe_of(tmp_path, PAPERS, build=change), tmp_path / "data")[0].train)
+    places.add(build(recipe_of(tmp_path, PAPERS, task='fields = ["title"]'), tmp_path / "data")[0].train)
+    places.add(build(recipe_of(tmp_path, PAPERS, recipe="seed = 7"), tmp_path / "data")[0].train)
+    places.add(build(recipe_of(tmp_path, PAPERS[:-1]), tmp_path / "data")[0].train)
+    places.add(build(recipe_of(tmp_path, PAPERS), tmp_path / "data", base="another")[0].train)
+    assert len(places) == 7
+
+
+def test_an_interrupted_build_leaves_nothing_that_is_taken_for_whole(tmp_path):
+    path = recipe_of(tmp_path, PAPERS)
+    whole, _ = build(path, tmp_path / "data")
+    content = whole.train.read_bytes()
+    place = whole.train.parent
+    place.rename(place.with_name(f"{place.name}.part"))
+    (place.with_name(f"{place.name}.part") / "train.jsonl").write_text("half")
+    again, _ = build(path, tmp_path / "data")
+    assert again.train.read_bytes() == content
+
+
+def test_a_paper_is_held_out_in_every_task_or_in_none(tmp_path):
+    papers = [one | {"label": "ab"[n % 2], "year": 1900 + n} for n, one in enumerate(PAPERS)]
+    path = recipe_of(tmp_path, papers, build="validation = 0.2")
+    path.write_text(
+        path.read_text()
+        + '[[tasks]]\nname = "years"\nformat = "rgn"\n[tasks.build]\nbuilder = "numbers"\npapers = ["papers.jsonl"]\n'
+        + 'validation = 0.2\noptions = {field = "year"}\n'
+    )
+    recipe = build_tasks(read_recipe(path), "base", no_model, tmp_path / "data")
+    first, second = ({one["title"] for one in lines(task.validation)} for task in recipe.tasks)
+    assert first == second
+
+
+def test_several_labels_are_the_tasks_own_key(tmp_path):
+    papers = [paper(n, label=["a", "b"]) for n in range(40)]
+    task, _ = build(recipe_of(tmp_path, papers, task="multi_label = true"), tmp_path / "data")
+    assert {tuple(one["label"]) for one in lines(task.train)} == {("a", "b")}
+    assert task.objective == "bce"
+
+
+@pytest.mark.parametrize(
+    ("where", "before", "after", "told"),
+    [
+        ("build", "", "options = {fewst = 2}", "the builder labels has no option 'fewst'; did you mean 'fewest'?"),
+        ("build", "", "options = {multi_label = true}", "has no option 'multi_label'"),
+        ("build", "", 'options = {fewest = "2"}', "the option fewest of the builder labels is '2'; give a number"),
+        ("build", "", "options = {field = true}", "the option field of the builder labels is True; give a string"),
+        ("build", "", 'files = {clases = "x"}', "the builder labels has no file 'clases'; did you mean 'classes'?"),
+        ("build", "", 'files = {classes = "x"}', "is built of .*x, and there is no such file"),
+        ("build", "", "validaton = 0.1", "the key tasks.0.build.validaton is unknown; did you mean 'validation'?"),
+        ("build", '"labels"', '"lables"', "tasks.0.build.builder can't be so: choose one of labels, numbers"),
+        ("build", "papers.jsonl", "none.jsonl", "is built of .*none.jsonl, and there is no such file"),
+        ("task", "", 'train = "papers.jsonl"', "needs one of the keys train"),
+        ("task", "", 'validation = "papers.jsonl"', "give the share to validate on as build.validation"),
+        ("task", "", 'type = "regression"', "the builder labels makes tasks of the type classification"),
+        ("recipe", "", 'guard = ["nowhere"]', "guards .*nowhere, and there is no such file or folder"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(tmp_path, where, before, after, told):
+    path = recipe_of(tmp_path, PAPERS, **({where: after} if not before else {}))
+    if before:
+        path.write_text(path.read_text().replace(before, after))
+    with pytest.raises(InputError, match=told):
+        read_recipe(path)
+
+
+def test_neither_a_file_nor_a_build_is_a_mistake(tmp_path):
+    path = recipe_of(tmp_path, PAPERS)
+    path.write_text(path.read_text().partition("[tasks.build]")[0] + 'type = "classification"\n')
+    with pytest.raises(InputError, match="the task topics needs one of the keys train"):
+        read_recipe(path)
+
+
+def test_no_record_is_told_with_the_reasons(tmp_path):
+    path = recipe_of(tmp_path, [paper(n, label="ab"[n % 2], title="", abstract="") for n in range(20)])
+    with pytest.raises(InputError, match=r"The task topics gets no training record .*read 20, left out: no text 20"):
+        build(path, tmp_path / "data")
+
+
+@pytest.mark.torch
+def test_a_prepared_run_trains_where_it_was_moved_to(tmp_path):
+    path = (
+        recipe_of(tmp_path / "here", PAPERS[:40], build="validation = 0.2")
+        if (tmp_path / "here").mkdir() is None
+        else None
+    )
+    assert prepare(read_recipe(path), tmp_path / "here" / "run") == {"topics": (31, 9)}
+    packs = {one.name: one.stat().st_mtime_ns for one in (tmp_path / "here" / "run" / "packs").iterdir()}
+    (tmp_path / "here").rename(tmp_path / "there")
+    path = tmp_path / "there" / "recipe.toml"
+    path.write_text(path.read_text().replace("/here/", "/there/"))
+    done = train(read_recipe(path), tmp_path / "there" / "run")
+    assert done.folder
+    assert {one.name: one.stat().st_mtime_ns for one in (tmp_path / "there" / "run" / "packs").iterdir()} == packs
+    (tmp_path / "there").rename(tmp_path / "elsewhere")
+    path = tmp_path / "elsewhere" / "recipe.toml"
+    path.write_text(path.read_text().replace("/there/", "/elsewhere/"))
+    assert train(read_recipe(path), tmp_path / "elsewhere" / "run", resume=True).steps == done.steps
+
+
+def test_the_command_prepares(tmp_path):
+    path = recipe_of(tmp_path, PAPERS[:40], build="validation = 0.2")
+    done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert "topics: 31 examples to train on, 9 to validate on" in done.stdout
+    assert "topics: train records 31, validation records 9, read 40" in done.stderr
+    done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run", "--json")
+    assert json.loads(done.stdout) == {"topics": {"train": 31, "validation": 9}}

@@ -1,0 +1,56 @@
+"""The builder numbers: which numbers are known, and how they are scaled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError
+from tests.training.data.papers import build, paper, source
+
+YEARS = [1990, "2001", 2010.0, 2021]
+
+
+def values(made):
+    return [one.record["label"] for one in made]
+
+
+def test_unknown_numbers_are_left_out_and_counted():
+    given = source([paper(n, n=value) for n, value in enumerate([3, -1, "7", None, "many", True, math.nan, 0])])
+    assert values(build("numbers", given, field="n")) == [3, 7, 0]
+    assert given.left_out == {"no number under n": 5}
+    assert values(build("numbers", [paper(0, n=-1), paper(1, n=9)], field="n", unknown=9)) == [-1]
+
+
+def test_logarithms_are_of_one_more_as_in_scirepeval():
+    assert values(build("numbers", [paper(0, label=0), paper(1, label=9)], log=True)) == [
+        0,
+        pytest.approx(math.log(10)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scale", "formula"),
+    [
+        ("none", lambda x: x),
+        ("standard", lambda x: (x - x.mean()) / x.std()),
+        ("range", lambda x: (x - x.min()) / (x.max() - x.min())),
+    ],
+)
+def test_scales(scale, formula):
+    papers = [paper(n, year=year) for n, year in enumerate(YEARS)]
+    wanted = formula(np.array(YEARS, dtype=float))
+    np.testing.assert_allclose(values(build("numbers", papers, field="year", scale=scale)), wanted)
+
+
+def test_equal_numbers_are_scaled_without_a_division_by_zero():
+    assert values(build("numbers", [paper(n, label=5) for n in range(2)], scale="standard")) == [0, 0]
+
+
+def test_mistakes():
+    with pytest.raises(InputError, match="has no scale 'log'; choose none, standard, range"):
+        build("numbers", [paper(0, label=1)], scale="log")
+    with pytest.raises(InputError, match="No paper has a number under 'label'"):
+        build("numbers", [paper(0)])

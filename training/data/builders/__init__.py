@@ -1,0 +1,1 @@
+"""Builders: from papers to the records of a task."""

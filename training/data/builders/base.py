@@ -1,0 +1,85 @@
+"""What every builder is given, and what it makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
+
+TaskType = Literal["classification", "regression", "ir", "triplet", "ranked"]
+"""SciRepEval's four, and `ranked`: a query and candidates with a teacher's scores."""
+
+Paper = Mapping[str, Any]
+"""A record of a file of papers, as it is there."""
+
+Options = Mapping[str, Any]
+"""Numbers, strings and booleans by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a builder reads.
+
+    Attributes:
+        papers: Begins a pass over the papers of all files; none is in an evaluation set, none comes twice.
+        model: Loads the recipe's base.
+        seed: Of everything drawn at random.
+        fields: The fields of a paper that the task reads.
+        files: Other files that the recipe names, such as a citation graph.
+        left_out: Papers that the builder could not use, by reason; the builder counts them here.
+    """
+
+    papers: Callable[[], Iterator[Paper]]
+    model: Callable[[], TextEncoder]
+    seed: int
+    fields: tuple[str, ...] = ("title", "abstract")
+    files: Mapping[str, Path] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def text_of(self, paper: Paper) -> dict[str, Any]:
+        """Return the fields of a paper that the task reads, those that are filled."""
+        return {name: paper[name] for name in self.fields if paper.get(name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One record of a task.
+
+    Attributes:
+        key: Id of the paper or query that it asks about; decides whether it is trained on or validated on.
+        record: In the form of the task's type (`training.data.examples`).
+    """
+
+    key: str
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """A way to make a task's records from papers.
+
+    Attributes:
+        type: Of the task.
+        options: With their defaults. The option `multi_label` is set by the task's own key.
+        build: From papers and options to records.
+        files: Names of the other files that it can read.
+    """
+
+    type: TaskType
+    options: Options
+    build: Callable[[Source, Options], Iterator[Made]]
+    files: tuple[str, ...] = ()
+
+
+def id_of(paper: Paper) -> str:
+    """Return the id of a paper under the first key that holds one, empty if there is none."""
+    return next((str(found) for key in ID_KEYS if (found := paper.get(key)) not in (None, "")), "")
+
+
+ID_KEYS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
+"""Where files of papers keep a paper's id."""

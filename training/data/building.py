@@ -1,0 +1,156 @@
+"""Tasks that a recipe builds from papers: their records are written once, with a manifest of what they came from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.weights import sha256_of
+from eval.reports.provenance import data_hash
+from eval.suites.frozen import FROZEN
+from training.data.builders.base import Made, Paper, Source
+from training.data.builders.registry import BUILDERS
+from training.data.builders.settings import Build
+from training.data.chance import drawn
+from training.data.guard import Guard, make_guard, read_papers
+from training.recipe import Recipe, Task
+
+if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
+
+_MANIFEST = "manifest.json"
+_FORM = 1
+"""Raised when a builder makes other records of the same papers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a task was built of, and what came of it.
+
+    Attributes:
+        builder: Its name in the registry.
+        options: All of them.
+        sources: SHA-256 of every file that was read.
+        seed: Of the draws.
+        base: Fingerprint of the recipe's base, which a builder may use.
+        papers: Records read, refused by the guard by reason, duplicates, and those the builder left out by reason.
+        records: Made, by part: train and validation.
+        outputs: SHA-256 of the files written.
+    """
+
+    builder: str
+    options: Mapping[str, Any]
+    sources: Mapping[str, str]
+    seed: int
+    base: str
+    papers: Mapping[str, int]
+    records: Mapping[str, int]
+    outputs: Mapping[str, str]
+
+
+def build_tasks(
+    recipe: Recipe,
+    base: str,
+    model: Callable[[], TextEncoder],
+    folder: Path,
+    say: Callable[[Mapping[str, Any]], None] = lambda _: None,
+) -> Recipe:
+    """Write the records of the tasks that are built from papers; what was built before from the same is kept.
+
+    Args:
+        recipe: With whole paths.
+        base: Fingerprint of its base.
+        model: Loads the base.
+        folder: For the records.
+        say: Told the manifest of every task built, under `built`.
+
+    Returns:
+        The recipe with tasks of files only.
+
+    Raises:
+        InputError: If papers can't be read, or give no record.
+    """
+    guard = cache(lambda: make_guard(recipe.guard))
+
+    def built(task: Task) -> Task:
+        if task.build is None:
+            return task
+        place = _built(task, task.build, recipe, base, model, guard, folder)
+        say({"built": task.name, **json.loads((place / _MANIFEST).read_text(encoding="utf-8"))})
+        held_out = place / "validation.jsonl"
+        found = {"train": place / "train.jsonl", "validation": held_out if held_out.stat().st_size else None}
+        return task.model_copy(update={**found, "build": None})
+
+    return recipe.model_copy(update={"tasks": tuple(map(built, recipe.tasks))})
+
+
+def _built(
+    task: Task,
+    build: Build,
+    recipe: Recipe,
+    base: str,
+    model: Callable[[], TextEncoder],
+    guard: Callable[[], Guard],
+    folder: Path,
+) -> Path:
+    """Return the folder of a task's records, written now or before."""
+    builder = BUILDERS[build.builder]
+    options = {**builder.options, **build.options}
+    if "multi_label" in options:
+        options["multi_label"] = task.multi_label
+    sources = _sources(build, recipe.guard)
+    # Without names: the same files in another place give the same task.
+    facts = [_FORM, build.builder, options, build.validation, list(sources.values()), recipe.seed, base, task.fields]
+    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
+    place, part = folder / f"{task.name}-{key}", folder / f"{task.name}-{key}.part"
+    if (place / _MANIFEST).is_file():
+        return place
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    papers, left_out = Counter[str](), Counter[str]()
+
+    def begin() -> Iterator[Paper]:
+        return read_papers(build.papers, guard(), papers)
+
+    source = Source(begin, model, recipe.seed, task.fields, build.files, left_out)
+    records = _write(part, builder.build(source, options), build.validation)
+    told = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
+    if not records["train"]:
+        reasons = ", ".join(f"{name} {count:,}" for name, count in told.items())
+        raise InputError(f"The task {task.name} gets no training record from its papers ({reasons}).")
+    outputs = {path.name: sha256_of(path) for path in sorted(part.iterdir())}
+    manifest = Manifest(build.builder, options, sources, recipe.seed, base, told, records, outputs)
+    (part / _MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
+    part.rename(place)
+    return place
+
+
+def _sources(build: Build, guard: Sequence[Path]) -> dict[str, str]:
+    """Return the SHA-256 of all that decides the records, by what it is."""
+    read = [("papers", build.papers), ("guard", (FROZEN, *guard))]
+    found = {
+        f"{kind} {number}: {path.name}": data_hash(path) for kind, paths in read for number, path in enumerate(paths)
+    }
+    return found | {name: data_hash(path) for name, path in sorted(build.files.items())}
+
+
+def _write(folder: Path, made: Iterator[Made], validation: float) -> dict[str, int]:
+    """Write records; a paper is in the same part in all tasks of a recipe, and in every run."""
+    counts = {"train": 0, "validation": 0}
+    with (
+        (folder / "train.jsonl").open("w", encoding="utf-8") as train,
+        (folder / "validation.jsonl").open("w", encoding="utf-8") as held_out,
+    ):
+        for one in made:
+            held = drawn("validation", one.key) < validation
+            counts["validation" if held else "train"] += 1
+            (held_out if held else train).write(json.dumps(one.record) + "\n")
+    return counts

@@ -1,0 +1,97 @@
+"""Which papers training refuses: those that evaluations test on, and those that came before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.suites.frozen import Frozen, ids_of, read_frozen, title_key
+from training.data.builders.base import Paper
+from training.data.records import read_records
+from training.data.titles import titles_of
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Tells papers of evaluation sets by id and by title.
+
+    Attributes:
+        ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
+        titles: As `eval.suites.frozen.title_key` gives them.
+    """
+
+    ids: frozenset[str] = frozenset()
+    titles: frozenset[str] = frozenset()
+
+    def reason(self, record: Mapping[str, Any]) -> str:
+        """Return why a record is refused, empty if it is not; the papers inside a record are looked at too."""
+        for paper in _papers_in(record):
+            if any(name in self.ids for name in ids_of(paper)):
+                return "id of an evaluation set"
+            if title_key(paper.get("title")) in self.titles:
+                return "title of an evaluation set"
+        query = record.get("query")
+        return "title of an evaluation set" if isinstance(query, str) and title_key(query) in self.titles else ""
+
+
+def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:
+    """Make a guard of the suites' frozen papers and of files that a user names.
+
+    Args:
+        paths: Files of papers or folders of them, such as a folder in BEIR's form; their titles are refused. Their
+            ids are not: many data sets number their papers from 1.
+        frozen: If none, the file that is part of this project.
+
+    Returns:
+        The guard.
+
+    Raises:
+        InputError: If a file can't be read or holds no title.
+    """
+    frozen = frozen or read_frozen()
+    titles = {title_key(title) for path in paths for title in titles_of(path)}
+    return Guard(frozen.ids, frozen.titles | (titles - {""}))
+
+
+def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> Iterator[Paper]:
+    """Read papers that may be trained on, each once.
+
+    Args:
+        files: JSON lines, arrays, or objects of objects, plain or compressed.
+        guard: Refuses.
+        counts: Set after a whole pass: records read, malformed, refused by reason, and duplicates.
+
+    Yields:
+        The records, in the order of the files.
+    """
+    told, ids, titles = Counter[str](read=0), set[int](), set[str]()
+    for path in files:
+        for _, record in read_records(path):
+            told["read"] += 1
+            if isinstance(record, str):
+                told["malformed"] += 1
+                continue
+            # Of millions of papers, hashes take a fraction of the memory.
+            own, title = {hash(name) for name in ids_of(record)}, title_key(record.get("title"))
+            if reason := guard.reason(record):
+                told[f"refused: {reason}"] += 1
+            elif not own.isdisjoint(ids):
+                told["duplicate: id"] += 1
+            elif title in titles:
+                told["duplicate: title"] += 1
+            else:
+                ids |= own
+                titles |= {title} - {""}
+                yield record
+    counts.clear()
+    counts.update(told)
+
+
+def _papers_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield record
+    for value in record.values():
+        inside = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+        yield from (one for one in inside if isinstance(one, dict))
