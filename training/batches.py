@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from encoders.batching import batches as padded
 from training.data.packed import Packed
 from training.recipe import Recipe
 from training.samplers.base import Item
@@ -46,7 +45,7 @@ def examples_of(recipe: Recipe, sizes: Sequence[int], epoch: int) -> Iterator[li
 
 
 def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the texts of some columns of some examples, column after column.
+    """Return what the network is given of some columns of some examples, column after column.
 
     Args:
         packed: Holds them.
@@ -54,12 +53,23 @@ def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) ->
         columns: Which of their texts.
 
     Returns:
-        Token ids padded with 0 and the mask, int64 (columns x examples, tokens).
+        Token ids, int64 (columns x examples, tokens), or kept states, float16 (columns x examples, tokens, width),
+        both padded with 0; and the mask, int64 (columns x examples, tokens).
     """
-    ids = [packed.text(example, column) for column in columns for example in examples]
-    (batch,) = padded(ids, len(ids))  # type: ignore[arg-type]
-    order = batch.rows.argsort()
-    return batch.ids[order], batch.mask[order]
+    values, mask = padded([packed.input(example, column) for column in columns for example in examples])
+    return (values if packed.kept else values.astype("int64")), mask
+
+
+def padded(texts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return texts (tokens, ...) as one array padded with 0, (texts, tokens, ...), and its mask, int64."""
+    import numpy as np
+
+    lengths = np.array([len(text) for text in texts])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    values = np.zeros((*mask.shape, *texts[0].shape[1:]), dtype=texts[0].dtype)
+    for row, text in zip(values, texts, strict=True):
+        row[: len(text)] = text
+    return values, mask.astype(np.int64)
 
 
 def by_task(items: Sequence[Item]) -> dict[int, list[int]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from encoders.architectures.bert import States
 from encoders.model import read_checked
 from encoders.ops.module import as_module
 from training.batches import by_task, texts_of
@@ -73,9 +74,10 @@ class Learner:
         vectors: list[Any] = [None] * packed.columns
         for head in dict.fromkeys(heads):
             columns = [column for column, of_column in enumerate(heads) if of_column == head]
-            ids, mask = (torch.from_numpy(array).to(self.device) for array in texts_of(packed, examples, columns))
+            values, mask = (torch.from_numpy(array).to(self.device) for array in texts_of(packed, examples, columns))
+            given = States(values.float(), packed.kept.layers) if packed.kept else values
             with torch.autocast(self.device, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
-                (made,) = self.module(ids, mask, [head])
+                (made,) = self.module(given, mask, [head])
             for column, part in zip(columns, made.float().split(len(examples)), strict=True):
                 vectors[column] = part
         outputs = None

@@ -122,6 +122,8 @@ class Recipe(Strict):
         max_tokens: Longer texts are cut.
         dropout: Share of values dropped in the network.
         precision: `bf16` computes in bfloat16 where that is safe.
+        keep_states: Folder, relative to the recipe, for what the frozen first layers make of each text, computed once
+            and without dropout; if none, it is computed in every step. Runs with the same base and texts share it.
         validate_every: Steps between two validations.
         keep: How many of the best states to keep.
         patience: Validations without a better one until training stops; 0 for no early stop.
@@ -146,6 +148,7 @@ class Recipe(Strict):
     max_tokens: int = Field(default=512, ge=8)
     dropout: float = Field(default=0.1, ge=0, lt=1)
     precision: Literal["fp32", "bf16"] = "fp32"
+    keep_states: Path | None = None
     validate_every: int = Field(default=100, ge=1)
     keep: int = Field(default=1, ge=1)
     patience: int = Field(default=0, ge=0)
@@ -200,7 +203,8 @@ def read_recipe(path: Path) -> Recipe:
     if missing := next((one for one in guard if not one.exists()), None):
         raise InputError(f"The recipe {path} guards {missing}, and there is no such file or folder.")
     located = tuple(_located(task, path.parent) for task in recipe.tasks)
-    return recipe.model_copy(update={"tasks": located, "guard": guard})
+    kept = recipe.keep_states and path.parent / recipe.keep_states
+    return recipe.model_copy(update={"tasks": located, "guard": guard, "keep_states": kept})
 
 
 def _located(task: Task, folder: Path) -> Task:

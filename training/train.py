@@ -21,6 +21,7 @@ from training.data.examples import read_labels
 from training.data.packed import Packed, pack
 from training.learner import Learner, make_learner
 from training.recipe import PATHS, Recipe
+from training.states import keep_states
 from training.steps import Data, overdue, run_steps, total_steps
 from training.trainables.registry import TRAINABLES
 from training.validation import validate
@@ -81,6 +82,8 @@ def train(
     with _held(folder):
         recipe, model, labels, data = _prepared(recipe, base, folder, say)
         learner = make_learner(recipe, model, {name: max(1, len(found)) for name, found in labels.items()})
+        if recipe.keep_states:
+            data = _with_states(learner, data, recipe.keep_states, say)
         progress = _resumed(folder, learner, _key(recipe, base, data), resume=resume)
         progress = run_steps(learner, data, progress, folder, minutes, say)
         return _finish(recipe, base, learner, data, progress, folder)
@@ -176,12 +179,19 @@ def _data(recipe: Recipe, labels: Mapping[str, Sequence[str]], model: Model, cac
     )
 
 
+def _with_states(learner: Learner, data: Data, folder: Path, say: Callable[[Mapping[str, Any]], None]) -> Data:
+    packs = keep_states(learner, [*data.train, *data.validation], folder, say)
+    train, validation = packs[: len(data.train)], packs[len(data.train) :]
+    return Data(tuple(one for one in train if one), tuple(validation))
+
+
 def _key(recipe: Recipe, base: Model, data: Data) -> str:
     # Validation decides which weights are kept, not how they change.
     # Names of files do not count, so that a prepared run may be moved to another machine.
     tasks = [task.model_dump_json(exclude=set(PATHS)) for task in recipe.tasks]
     facts = [
-        recipe.model_dump_json(exclude={"base", "tasks"}),
+        recipe.model_dump_json(exclude={"base", "tasks", "keep_states"}),
+        bool(recipe.keep_states),
         tasks,
         base.card.fingerprint,
         [one.manifest.key for one in data.train],

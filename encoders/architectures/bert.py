@@ -48,6 +48,19 @@ class Network:
     options: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class States:
+    """What the first layers made of a batch, in place of its token ids: a network goes on from there.
+
+    Attributes:
+        hidden: (texts, tokens, width).
+        layers: How many layers made them.
+    """
+
+    hidden: Tensor
+    layers: int
+
+
 Layer = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """A layer's number, the states that attend, those attended to, and the mask's bias if there is padding, to new states
 of the former."""
@@ -116,7 +129,28 @@ def plain_layer(ops: Ops, network: Network) -> Layer:
     return layer
 
 
-def run(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str], layer: Layer) -> list[Tensor]:
+def trunk(ops: Ops, network: Network, ids: Tensor, mask: Tensor, layers: int) -> States:
+    """Run the first layers, which are plain ones that all heads share.
+
+    Args:
+        ops: The operators.
+        network: The model's facts.
+        ids: Token ids, int64 (texts, tokens).
+        mask: 1 for text, 0 for padding, int64 (texts, tokens).
+        layers: How many, fewer than the network has and at most those that the heads share.
+
+    Returns:
+        What `run` takes in place of the token ids.
+    """
+    states, bias, plain = embeddings(ops, network, ids), ops.mask_bias(mask), plain_layer(ops, network)
+    for number in range(layers):
+        states = plain(number, states, states, bias)
+    return States(states, layers)
+
+
+def run(
+    ops: Ops, network: Network, ids: Tensor | States, mask: Tensor, heads: Sequence[str], layer: Layer
+) -> list[Tensor]:
     """Run the layers that all heads share once, the others for each head, and pool.
 
     Above the shared layers the texts stand below one another once for each head, so that weights common to the heads
@@ -125,7 +159,7 @@ def run(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[s
     Args:
         ops: The operators.
         network: The model's facts.
-        ids: Token ids, int64 (texts, tokens).
+        ids: Token ids, int64 (texts, tokens), or what `trunk` made of them.
         mask: 1 for text, 0 for padding, int64 (texts, tokens).
         heads: Whose vectors are wanted.
         layer: What stands above the shared layers, which are plain.
@@ -133,9 +167,10 @@ def run(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[s
     Returns:
         One vector a text, (texts, width), for each head.
     """
-    states, bias = embeddings(ops, network, ids), ops.mask_bias(mask)
+    begun = ids if isinstance(ids, States) else States(embeddings(ops, network, ids), 0)
+    states, bias = begun.hidden, ops.mask_bias(mask)
     plain, copies, shared = plain_layer(ops, network), len(heads), network.shared_layers
-    for number in range(network.layers):
+    for number in range(begun.layers, network.layers):
         if number == shared and copies > 1:
             states, bias, mask = (ops.stack([tensor] * copies) for tensor in (states, bias, mask))
         chosen = plain if number < shared else layer

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from encoders.architectures.bert import States, trunk
 from encoders.architectures.registry import ARCHITECTURES
 from encoders.ops.torch import TorchOps, import_torch
 
@@ -18,7 +19,8 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any
     """Return a model as a module.
 
     Called with token ids and mask, int64 (texts, tokens), and heads, it gives a list of float32 (texts, dimension), a
-    tensor for each head. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
+    tensor for each head. Its method `trunk` gives what the first layers make of ids and mask, which can be given in
+    place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
 
     Args:
         weights: As `encoders.model.read_checked` gives them; copied.
@@ -40,8 +42,13 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any
         """The network of a card."""
 
         def forward(self, ids: Any, mask: Any, heads: Sequence[str]) -> list[Any]:
-            ops = TorchOps(dict(self.named_parameters()), facts.epsilon, dropout if self.training else 0.0)
-            return architecture(ops, facts, ids, mask, heads)
+            return architecture(self._ops(), facts, ids, mask, heads)
+
+        def trunk(self, ids: Any, mask: Any, layers: int) -> States:
+            return trunk(self._ops(), facts, ids, mask, layers)
+
+        def _ops(self) -> TorchOps:
+            return TorchOps(dict(self.named_parameters()), facts.epsilon, dropout if self.training else 0.0)
 
     module = Network()
     for name, array in weights.items():

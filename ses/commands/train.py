@@ -84,5 +84,9 @@ def _say(told: Any) -> None:
         counts = {f"{part} records": count for part, count in told["records"].items()} | told["papers"]
         click.echo(f"{told['built']}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()), err=True)
         return
+    if kept := told.get("states"):
+        size, layers = f"{kept['bytes'] / 1e6:,.0f} MB", kept["layers"]
+        click.echo(f"states of {kept['texts']:,} texts after {layers} layers: {size}", err=True)
+        return
     measures = "".join(f", {name} {value:.4f}" for name, value in told.get("validation", {}).items())
     click.echo(f"step {told['step']}: loss {told['loss']:.4f}{measures}", err=True)

@@ -55,6 +55,21 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptStates:
+    """What the first layers made of the texts of a pack (`training.states`).
+
+    Attributes:
+        layers: How many layers made them.
+        states: Of the tokens of all texts, float16 (tokens, width), mapped from disk.
+        starts: Where those of each text begin, int64 (texts of the pack,).
+    """
+
+    layers: int
+    states: np.ndarray
+    starts: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """Tokenised examples.
 
@@ -65,6 +80,7 @@ class Packed:
         starts: int64 (texts + 1,).
         targets: float64 (numbers of all examples,).
         ends: int64 (examples,).
+        kept: States that stand for the tokens, if they are kept.
     """
 
     columns: int
@@ -73,6 +89,7 @@ class Packed:
     starts: np.ndarray
     targets: np.ndarray
     ends: np.ndarray
+    kept: KeptStates | None = None
 
     def __len__(self) -> int:
         """Return how many examples there are."""
@@ -82,6 +99,14 @@ class Packed:
         """Return the token ids of one text, int32."""
         row = example * self.columns + column
         return self.tokens[self.starts[row] : self.starts[row + 1]]
+
+    def input(self, example: int, column: int) -> np.ndarray:
+        """Return what the network is given of one text: its token ids, or their states where those are kept."""
+        if self.kept is None:
+            return self.text(example, column)
+        row = example * self.columns + column
+        start = self.kept.starts[row]
+        return self.kept.states[start : start + self.starts[row + 1] - self.starts[row]]
 
     def numbers(self, example: int) -> list[float]:
         """Return what an example must give."""

@@ -1,0 +1,135 @@
+"""Kept states: what a network makes of them, what runs on them come to, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError, UnavailableError
+from encoders.model import read_checked
+from encoders.ops.module import as_module
+from encoders.registry import find_model
+from tests.tiny import make_model
+from tests.training.recipes import write_recipe
+from tests.training.test_train import all_weights, losses, same
+from training import states
+from training.recipe import read_recipe
+from training.train import train
+
+pytestmark = pytest.mark.torch
+
+LAST = {"layers": 1}
+
+
+def run(folder, name, **values):
+    recipe = write_recipe(folder, **{"options": LAST, "dropout": 0.0, "epochs": 2, "learning_rate": 0.001} | values)
+    return train(read_recipe(recipe), folder / name)
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_a_network_goes_on_from_its_own_states(tmp_path, layers):
+    import torch
+
+    model = find_model(str(make_model(tmp_path / "base", layers=3)))
+    module = as_module(read_checked(model, ("",)), model.card).eval()
+    ids, mask = torch.tensor([[2, 9, 11, 3], [2, 12, 3, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
+    (whole,), (parts,) = module(ids, mask, [""]), module(module.trunk(ids, mask, layers), mask, [""])
+    assert torch.equal(whole, parts)
+
+
+@pytest.mark.parametrize("trains", ["adapters", "last"])
+def test_runs_on_kept_states_have_the_same_losses(tmp_path, trains):
+    objectives = ("cross-entropy", "triplet", "contrastive", "kl")
+    plain = run(tmp_path, "plain", objectives=objectives, trains=trains)
+    kept = run(tmp_path, "kept", objectives=objectives, trains=trains, keep_states="states")
+    np.testing.assert_allclose(losses(tmp_path / "kept"), losses(tmp_path / "plain"), rtol=3e-3)
+    assert kept.measures == pytest.approx(plain.measures, abs=0.1)
+    (folder,) = (tmp_path / "states").iterdir()
+    facts = json.loads((folder / "manifest.json").read_text())
+    assert (folder / "states.bin").stat().st_size == facts["bytes"] == facts["tokens"] * 64 * 2
+    # 24 papers, 72 of the triplets, 24 queries with three candidates each; those of kl are those of contrastive.
+    assert facts["texts"] <= 24 + 72 + 24 * 4
+
+
+def test_the_states_are_read_and_not_computed_again(tmp_path):
+    run(tmp_path, "first", keep_states="states")
+    (file,) = (tmp_path / "states").glob("*/states.bin")
+    file.write_bytes(bytes(file.stat().st_size))
+    # Other tasks' options and seeds want the same states: those of zeros give other losses.
+    run(tmp_path, "second", keep_states="states", seed=7, learning_rate=0.01)
+    run(tmp_path, "third", keep_states="others", seed=7, learning_rate=0.01)
+    assert losses(tmp_path / "second")[0] != pytest.approx(losses(tmp_path / "third")[0], rel=1e-3)
+    assert len(list((tmp_path / "states").iterdir())) == 1
+
+
+@pytest.mark.parametrize("values", [{"options": {"layers": 1}}, {"max_tokens": 12}, {"precision": "bf16"}, {"seed": 3}])
+def test_states_of_another_base_or_other_texts_are_kept_apart(tmp_path, values):
+    task_files = {"options": {"layers": 2}, "base": str(make_model(tmp_path / "three", layers=3)), "steps": 1}
+    run(tmp_path, "first", keep_states="states", **task_files)
+    if "seed" in values:
+        make_model(tmp_path / "three", layers=3, seed=1)
+    run(tmp_path, "second", keep_states="states", **task_files | values)
+    assert len(list((tmp_path / "states").iterdir())) == 2
+
+
+def test_an_interrupted_computation_resumes(tmp_path, monkeypatch):
+    monkeypatch.setattr(states, "_TOKENS_AT_ONCE", {"cpu": 64, "cuda": 64})
+    run(tmp_path, "whole", keep_states="states")
+    (file,) = (tmp_path / "states").glob("*/states.bin")
+    wanted = file.read_bytes()
+    file.rename(file.with_name("states.part")).write_bytes(wanted[: len(wanted) // 2 + 77])
+    computed, once = [], states._computed
+    monkeypatch.setattr(states, "_computed", lambda *given: computed.append(given[-1]) or once(*given))
+    run(tmp_path, "resumed", keep_states="states")
+    assert file.read_bytes() == wanted
+    tokens = sum(len(ids) for batch in computed for ids in batch)
+    assert 0.4 < tokens / (len(wanted) / 128) < 0.7
+    assert losses(tmp_path / "whole") == losses(tmp_path / "resumed")
+
+
+def test_a_stopped_run_on_kept_states_resumes_to_the_same_weights(tmp_path):
+    recipe = read_recipe(write_recipe(tmp_path, options=LAST, keep_states="states", epochs=2, validate_every=2))
+    whole = train(recipe, tmp_path / "whole")
+    train(recipe, tmp_path / "parts", minutes=1e-9)
+    shutil.rmtree(tmp_path / "states")  # computed again, they are the same
+    done = train(recipe, tmp_path / "parts", resume=True)
+    assert same(whole.folder, done.folder)
+    assert all_weights(whole.folder)
+
+
+@pytest.mark.parametrize(
+    ("trains", "options"), [("all", {}), ("shared-codes", {}), ("adapters", {}), ("last", {"layers": 2})]
+)
+def test_recipes_that_train_the_first_layers_are_refused(tmp_path, trains, options):
+    recipe = write_recipe(tmp_path, trains=trains, options=options, keep_states="states")
+    with pytest.raises(InputError, match="keep_states needs frozen layers below the first trained one"):
+        train(read_recipe(recipe), tmp_path / "run")
+
+
+def test_a_full_disk_is_told_with_the_size(tmp_path, monkeypatch):
+    room = shutil.disk_usage(tmp_path)._replace(free=10)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: room)
+    with pytest.raises(UnavailableError, match=r"The states take 0\.\d GB in .*states, and it has less room"):
+        run(tmp_path, "run", keep_states="states")
+
+
+def test_the_states_have_no_dropout(tmp_path):
+    run(tmp_path, "without", keep_states="states")
+    (file,) = (tmp_path / "states").glob("*/states.bin")
+    wanted = file.read_bytes()
+    shutil.rmtree(tmp_path / "states")
+    run(tmp_path, "with", keep_states="states", dropout=0.5)
+    assert file.read_bytes() == wanted
+
+
+def test_a_batch_of_many_long_texts_is_one_batch():
+    """Inference cuts such a batch in parts, and training did so too, and failed."""
+    from training.batches import padded
+
+    values, mask = padded([np.full(512, 7, np.int32)] * 9 + [np.full(3, 5, np.int32)])
+    assert values.shape == mask.shape == (10, 512)
+    assert mask.sum(axis=1).tolist() == [512] * 9 + [3]
+    assert values[9, :4].tolist() == [5, 5, 5, 0]
