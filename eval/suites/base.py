@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
     from eval.embedder import Embedder
 
-VERSION = 2
+VERSION = 3
 """Raised when an entry's meaning changes, so that what was found before is not shown for it."""
 
 
@@ -50,6 +50,7 @@ class Entry:
         files: What it reads, from the data folder: files, or folders read whole.
         by_vectors: Runs it with the model.
         by_words: Runs it by BM25 alone, where that can be done.
+        tested: Ids of the papers that it tests on, from the data folder, where its first file also serves training.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Entry:
     files: tuple[str, ...]
     by_vectors: Callable[[Bench], Outcome]
     by_words: Callable[[Bench], Outcome] | None = None
+    tested: Callable[[Path], Collection[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.formats import Format
@@ -14,8 +15,10 @@ from eval.suites.retrieval import retrieval_entries
 if TYPE_CHECKING:
     import numpy as np
 
+    from eval.authors.signatures import Signatures
     from eval.embedder import Text
     from eval.screening import Review
+    from eval.suites.samples import Numbered
 
 _REVIEWS = "eval/systematic-reviews.tar.xz"
 _GOLD = "eval/goldstandard-reviewers.tar.xz"
@@ -53,20 +56,29 @@ def _gold_standard(bench: Bench) -> Outcome:
     return evaluate_gold_standard(read_gold_standard(bench.data / _GOLD), bench.embed)
 
 
-def _authors(bench: Bench) -> Outcome:
-    from eval.authors.protocol import evaluate_authors
+def _signatures(folder: Path) -> Signatures:
     from eval.authors.signatures import read_named_papers
 
-    return evaluate_authors(read_named_papers(bench.data / _CONF), bench.embed)
+    return read_named_papers(folder / _CONF)
 
 
-def _regression(name: str, *, log: bool) -> Callable[[Bench], Outcome]:
+def _authors(bench: Bench) -> Outcome:
+    from eval.authors.protocol import evaluate_authors
+
+    return evaluate_authors(_signatures(bench.data), bench.embed)
+
+
+def _regression(name: str, number: str, *, log: bool) -> Entry:
+    def read(folder: Path) -> Numbered:
+        from eval.suites.samples import read_numbered
+
+        return read_numbered(folder / _CONF, number, count=DRAWN, log=log)
+
     def run(bench: Bench) -> Outcome:
         from eval.probes.linear import regress
         from eval.scirepeval.measures import regression_measure
-        from eval.suites.samples import read_numbered
 
-        data = read_numbered(bench.data / _CONF, name, count=DRAWN, log=log)
+        data = read(bench.data)
         vectors = bench.embed([*data.train, *data.test], Format.RGN)
         cut = len(data.train)
         matrix = vectors.of([text.id for text in (*data.train, *data.test)])
@@ -77,7 +89,14 @@ def _regression(name: str, *, log: bool) -> Callable[[Bench], Outcome]:
         }
         return Outcome(cells, {}, {"train": cut, "test": len(data.test)})
 
-    return run
+    return Entry(name, "kendalltau", (_CONF,), run, tested=lambda folder: {text.id for text in read(folder).test})
+
+
+def _held_out(folder: Path) -> set[str]:
+    from eval.files.text import json_objects
+    from eval.suites.samples import HELD_OUT
+
+    return {str(row["id"]) for _, row in json_objects(folder / _SYNERGY) if row.get("dataset") in HELD_OUT}
 
 
 def _citations(bench: Bench) -> Outcome:
@@ -116,25 +135,28 @@ ENTRIES: tuple[Entry, ...] = (
     *retrieval_entries("SciFact", "eval/scifact"),
     *retrieval_entries("Cranfield", "eval/cranfield"),
     *retrieval_entries("NFCorpus, preprocessed and partial", "eval/nfcorpus-preprocessed"),
-    Entry("Citations among 30 candidates (SYNERGY)", "MAP", (_SYNERGY,), _citations, _citations_by_words),
+    Entry(
+        "Citations among 30 candidates (SYNERGY, held-out reviews)",
+        "MAP",
+        (_SYNERGY,),
+        _citations,
+        _citations_by_words,
+        tested=_held_out,
+    ),
     Entry("Screening of systematic reviews, one seed", "WSS@95", (_REVIEWS,), _screening, _screening_by_words),
     Entry("Reviewers' expertise (gold standard)", "loss", (_GOLD,), _gold_standard),
-    Entry("Authors of one name (conference papers)", "B3 F1", (_CONF,), _authors),
+    Entry(
+        "Authors of one name (conference papers)",
+        "B3 F1",
+        (_CONF,),
+        _authors,
+        tested=lambda folder: set(_signatures(folder).papers),
+    ),
     *labelled_entries("OHSUMED, 23 classes", "train/ohsumed.jsonl.xz"),
     *labelled_entries("PubMed, journals of 60 papers or more", "train/pubmed.jsonl.xz", label="journal", fewest=60),
     *labelled_entries(
         "arXiv, categories of 500 papers or more", "train/arxiv.jsonl.xz", label="categories", fewest=500
     ),
-    Entry(
-        "Citations of conference papers",
-        "kendalltau",
-        (_CONF,),
-        _regression("citations", log=True),
-    ),
-    Entry(
-        "Year of conference papers",
-        "kendalltau",
-        (_CONF,),
-        _regression("year", log=False),
-    ),
+    _regression("Citations of conference papers", "citations", log=True),
+    _regression("Year of conference papers", "year", log=False),
 )
