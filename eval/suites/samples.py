@@ -23,8 +23,8 @@ _CITED, _OTHERS = 5, 25
 
 HELD_OUT = ("Meijboom_2021", "Nelson_2002", "van_der_Valk_2021")
 """Reviews of SYNERGY that citations are tested on, and no training sees. `random.Random(seed)` orders their sorted
-names, and the first are taken until they have 30 % of the papers with references. Seed 6 is the first with which these are
-three reviews or more, have no more than 40 %, and have 500 papers that cite five others of their review."""
+names, and the first are taken until they have 30 % of the papers with references. Seed 6 is the first with which these
+are three reviews or more, have no more than 40 %, and have 500 papers that cite five others of their review."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.data.builders import labels, numbers
+from training.data.builders import citations, coupling, labels, neighbours, numbers
 from training.data.builders.base import Builder
 
 BUILDERS: Mapping[str, Builder] = {
+    "citations": citations.BUILDER,
+    "coupling": coupling.BUILDER,
     "labels": labels.BUILDER,
+    "neighbours": neighbours.BUILDER,
     "numbers": numbers.BUILDER,
 }
