@@ -12,6 +12,7 @@ from encoders.model import read_checked
 from encoders.ops.module import as_module
 from training.batches import by_task, texts_of
 from training.data.packed import Packed, formats_of
+from training.heads import make_heads, scores
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
 from training.recipe import Recipe
@@ -21,9 +22,6 @@ from training.trainables.registry import TRAINABLES
 if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model
-
-_HEAD_DROPOUT = 0.2
-_HEAD_DEVIATION = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +80,7 @@ class Learner:
                 vectors[column] = part
         outputs = None
         if task.name in self.heads:
-            dropped = torch.nn.functional.dropout(vectors[0], _HEAD_DROPOUT, self.module.training)
-            outputs = self.heads[task.name](dropped)
+            outputs = scores(self.heads[task.name], vectors[0], self.card, training=self.module.training)
         return Inputs(vectors, outputs, [packed.numbers(example) for example in examples])
 
     def trained(self) -> dict[str, Any]:
@@ -96,13 +93,14 @@ class Learner:
         return {name: tensor.detach().float().cpu().numpy() for name, tensor in self.module.named_parameters()}
 
 
-def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int]) -> Learner:
+def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs: Sequence[Packed]) -> Learner:
     """Make a model ready to be trained.
 
     Args:
         recipe: What is learned and how.
         start: The untrained model, as `Trainable.write` wrote it.
         labels: Outputs of each task's head.
+        packs: Training examples of each task.
 
     Returns:
         The learner, on a GPU if torch finds one.
@@ -125,17 +123,7 @@ def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int]) -> Lea
         parameter.requires_grad_(name in rows)
         if first := rows.get(name):
             parameter.register_hook(lambda gradient, first=first: _rows_from(gradient, first))
-    torch.manual_seed(recipe.seed)
-    heads = torch.nn.ModuleDict(
-        {
-            task.name: torch.nn.Linear(start.card.dimension, labels[task.name])
-            for task in recipe.tasks
-            if OBJECTIVES[task.objective].head
-        }
-    )
-    for head in heads.values():
-        torch.nn.init.normal_(head.weight, std=_HEAD_DEVIATION)
-        torch.nn.init.zeros_(head.bias)
+    heads = make_heads(recipe, start.card.dimension, labels, packs)
     heads.to(device)
     whole = [one for name, one in module.named_parameters() if rows.get(name) == 0]
     # Decay would change the rows that must stay.

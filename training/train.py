@@ -81,7 +81,7 @@ def train(
     base = _base(recipe)
     with _held(folder):
         recipe, model, labels, data = _prepared(recipe, base, folder, say)
-        learner = make_learner(recipe, model, {name: max(1, len(found)) for name, found in labels.items()})
+        learner = make_learner(recipe, model, {name: max(1, len(found)) for name, found in labels.items()}, data.train)
         if recipe.keep_states:
             data = _with_states(learner, data, recipe.keep_states, say)
         progress = _resumed(folder, learner, _key(recipe, base, data), resume=resume)

@@ -18,9 +18,9 @@ def test_rows_that_are_not_trained_stay(tmp_path):
     recipe = read_recipe(write_recipe(tmp_path, ("triplet",), trains="shared-codes", steps=1, weight_decay=0.5))
     train(recipe, tmp_path / "run")
     start, (task,) = find_model(str(tmp_path / "run" / "start")), recipe.tasks
-    learner = make_learner(recipe, start, {})
-    before = {name: array.copy() for name, array in learner.weights().items()}
     data = pack(task, task.train, (), start, recipe.max_tokens, tmp_path / "packs")
+    learner = make_learner(recipe, start, {}, [data])
+    before = {name: array.copy() for name, array in learner.weights().items()}
     sum(learner.losses([(0, example) for example in range(4)], [data]).values()).backward()
     learner.optimizer.step()
     changed = {name: (array != before[name]) for name, array in learner.weights().items()}

@@ -140,7 +140,7 @@ def _labelled(task: Task, record: Mapping[str, Any], separator: str, numbers: Ma
         raise _UnusableError(f"{task.label} holds {len(given)} labels instead of one")
     if unknown := [label for label in given if label not in numbers]:
         raise _UnusableError(f"the label {unknown[0]!r} is none of the task's labels")
-    yield Example((text,), tuple(sorted(numbers[label] for label in given)))
+    yield Example((text,), tuple(sorted({numbers[label] for label in given})))
 
 
 def _triplet(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:  # noqa: ARG001
