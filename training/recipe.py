@@ -172,13 +172,14 @@ class Recipe(Strict):
         return tuple(task_format for task_format in Format if task_format in used)
 
 
-def read_recipe(path: Path) -> Recipe:
-    """Read a recipe; the paths in it are relative to its folder.
+def read_recipe(path: Path, data: Path | None = None) -> Recipe:
+    """Read a recipe.
 
     Its key `scirepeval` may name a task configuration of SciRepEval, whose tasks join the recipe's own.
 
     Args:
         path: A TOML file.
+        data: Folder that the paths in it are relative to; if none, the recipe's own.
 
     Returns:
         The recipe, with whole paths.
@@ -190,8 +191,9 @@ def read_recipe(path: Path) -> Recipe:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"The recipe {path} can't be read ({error}); correct it.") from error
+    folder = data or path.parent
     if "scirepeval" in content:
-        tasks = read_config(path.parent / str(content.pop("scirepeval")))
+        tasks = read_config(folder / str(content.pop("scirepeval")))
         content["tasks"] = [*content.get("tasks", []), *tasks]
     try:
         recipe = Recipe.model_validate(content)
@@ -199,10 +201,10 @@ def read_recipe(path: Path) -> Recipe:
         # A key is often missing, and a list too short, because another key is wrong.
         first = min(error.errors(), key=lambda one: (one["type"] == "too_short", one["type"] == "missing"))
         raise InputError(f"The recipe {path}: {_told(first)}.") from error
-    guard = tuple(path.parent / one for one in recipe.guard)
+    guard = tuple(folder / one for one in recipe.guard)
     if missing := next((one for one in guard if not one.exists()), None):
         raise InputError(f"The recipe {path} guards {missing}, and there is no such file or folder.")
-    located = tuple(_located(task, path.parent) for task in recipe.tasks)
+    located = tuple(_located(task, folder) for task in recipe.tasks)
     kept = recipe.keep_states and path.parent / recipe.keep_states
     return recipe.model_copy(update={"tasks": located, "guard": guard, "keep_states": kept})
 

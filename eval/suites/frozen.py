@@ -24,7 +24,7 @@ _KINDS = {
     "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)\S+", re.IGNORECASE),
     "openalex": re.compile(r"(https?://openalex\.org/)?W\d+", re.IGNORECASE),
 }
-"""How an identifier looks whose kind its key does not tell."""
+"""How identifiers look. Others are not of their kind, whatever their key says: some files have `2-n` as a DOI."""
 
 _KEYS = {"doi": "doi", "pmid": "pmid", "arxiv": "arxiv", "arxiv_id": "arxiv", "openalex": "openalex"} | {
     "openalex_id": "openalex",
@@ -74,7 +74,8 @@ def ids_of(paper: Mapping[str, Any]) -> Iterator[str]:
 def _normalised(kind: str, value: object) -> Iterator[str]:
     for found in identifiers_of(kind, value):
         name = found.lower()
-        yield _VERSION.sub("", name) if kind == "arxiv" else name
+        if kind not in _KINDS or _KINDS[kind].fullmatch(name) or _KINDS[kind].fullmatch(name.partition(":")[2]):
+            yield _VERSION.sub("", name) if kind == "arxiv" else name
 
 
 def read_frozen(path: Path = FROZEN) -> Frozen:

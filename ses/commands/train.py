@@ -17,6 +17,12 @@ import rich_click as click
     metavar="DIR",
     help="Folder of the run: states, log and model [default: named like the recipe, here].",
 )
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Folder that the paths in the recipe are relative to [default: the recipe's].",
+)
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after this time; --resume goes on.")
 @click.option(
@@ -24,7 +30,14 @@ import rich_click as click
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document and nothing else.")
 def train(
-    *, recipe: Path, output: Path | None, resume: bool, minutes: float | None, prepare: bool, as_json: bool
+    *,
+    recipe: Path,
+    output: Path | None,
+    data: Path | None,
+    resume: bool,
+    minutes: float | None,
+    prepare: bool,
+    as_json: bool,
 ) -> None:
     """Train a model as a recipe says (docs/training.md).
 
@@ -38,9 +51,9 @@ def train(
 
     folder, say = output or Path(recipe.stem), _quiet if as_json else _say
     if prepare:
-        _tell_prepared(run_prepare(read_recipe(recipe), folder, say=say), folder, as_json=as_json)
+        _tell_prepared(run_prepare(read_recipe(recipe, data), folder, say=say), folder, as_json=as_json)
         return
-    trained = run(read_recipe(recipe), folder, minutes=minutes, resume=resume, say=say)
+    trained = run(read_recipe(recipe, data), folder, minutes=minutes, resume=resume, say=say)
     told: dict[str, Any] = {
         "model": str(trained.folder) if trained.folder else None,
         "steps": trained.steps,
