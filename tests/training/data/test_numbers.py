@@ -54,3 +54,13 @@ def test_mistakes():
         build("numbers", [paper(0, label=1)], scale="log")
     with pytest.raises(InputError, match="No paper has a number under 'label'"):
         build("numbers", [paper(0)])
+
+
+def test_as_many_papers_as_asked_are_drawn_whatever_their_order():
+    papers = [paper(n, label=n) for n in range(40)]
+    given = source(papers)
+    kept = values(build("numbers", given, most=10))
+    assert len(kept) == 10
+    assert given.left_out == {"not drawn": 30}
+    assert sorted(values(build("numbers", source(papers[::-1]), most=10))) == kept
+    assert kept != list(range(10))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterator
 
 from corpora.errors import InputError
 from training.data.builders.base import Builder, Made, Options, Paper, Source, id_of
+from training.data.chance import drawn
 
 _SCALES = ("none", "standard", "range")
 
@@ -18,7 +20,7 @@ def build(source: Source, options: Options) -> Iterator[Made]:
         source: The papers.
         options: `field` holds the number, which may be written as digits; `unknown` is the value that says there is
             none. `log` takes log(1 + number), as SciRepEval does for citations. `scale` is `none`, `standard` (mean 0
-            and deviation 1 over the papers) or `range` (from 0 to 1).
+            and deviation 1 over the papers) or `range` (from 0 to 1). `most` papers are drawn, 0 for all.
 
     Yields:
         Papers with a number in `label`.
@@ -36,14 +38,25 @@ def build(source: Source, options: Options) -> Iterator[Made]:
         return math.log1p(number) if options["log"] else number
 
     scaled = _scaling(options["scale"], (value_of(paper) for paper in source.papers()), options["field"])
+    last = _last_chance(source, options, value_of)
     for paper in source.papers():
         value = value_of(paper)
         if value is None:
             source.left_out[f"no number under {options['field']}"] += 1
+        elif drawn(source.seed, id_of(paper)) > last:
+            source.left_out["not drawn"] += 1
         elif text := source.text_of(paper):
             yield Made(id_of(paper), {**text, "label": scaled(value)})
         else:
             source.left_out["no text"] += 1
+
+
+def _last_chance(source: Source, options: Options, value_of: Callable[[Paper], float | None]) -> float:
+    """Return the largest number drawn for a paper that is kept."""
+    if not options["most"]:
+        return math.inf
+    found = array("d", (drawn(source.seed, id_of(paper)) for paper in source.papers() if value_of(paper) is not None))
+    return sorted(found)[: int(options["most"])][-1]
 
 
 def _scaling(scale: str, values: Iterator[float | None], field: str) -> Callable[[float], float]:
@@ -75,4 +88,4 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-BUILDER = Builder("regression", {"field": "label", "log": False, "unknown": -1.0, "scale": "none"}, build)
+BUILDER = Builder("regression", {"field": "label", "log": False, "unknown": -1.0, "scale": "none", "most": 0}, build)
