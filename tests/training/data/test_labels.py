@@ -35,7 +35,8 @@ def test_one_label_is_the_first_and_several_are_all_that_are_left():
 
 
 def test_concepts_are_taken_by_level_and_score():
-    concepts = [["Medicine", 0, 0.9], ["Surgery", 1, 0.5], ["Biology", 0, 0.2], ["Physics", 0, 0.4]]
+    # OpenAlex gives scores as strings.
+    concepts = [["Medicine", 0, 0.9], ["Surgery", 1, 0.5], ["Biology", 0, "0.2"], ["Physics", "0", "0.4"]]
     papers = [paper(n, concepts=concepts) for n in range(2)]
     assert of(build("labels", papers, field="concepts", fewest=1, level=0, score=0.3, multi_label=True)) == {
         "p0": ["Medicine", "Physics"],

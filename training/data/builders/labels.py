@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from corpora.errors import InputError
 from training.data.builders.base import Builder, Made, Options, Paper, Source, id_of
+from training.data.builders.numbers import number_of
 from training.data.chance import drawn
 
 
@@ -74,9 +75,10 @@ def _named(given: object, options: Options) -> str:
     if not isinstance(given, list):
         return str(given).strip()
     name, level, score = (*given, None, None, None)[:3]
-    if options["level"] >= 0 and level != options["level"]:
+    if options["level"] >= 0 and number_of(level) != options["level"]:
         return ""
-    weak = isinstance(score, int | float) and score < options["score"]
+    known = number_of(score)
+    weak = known is not None and known < options["score"]
     return "" if weak or name is None else str(name).strip()
 
 

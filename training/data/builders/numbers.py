@@ -32,7 +32,7 @@ def build(source: Source, options: Options) -> Iterator[Made]:
         raise InputError(f"The builder numbers has no scale {options['scale']!r}; choose {', '.join(_SCALES)}.")
 
     def value_of(paper: Paper) -> float | None:
-        number = _number(paper.get(options["field"]))
+        number = number_of(paper.get(options["field"]))
         if number is None or number == options["unknown"] or (options["log"] and number <= -1):
             return None
         return math.log1p(number) if options["log"] else number
@@ -77,7 +77,8 @@ def _scaling(scale: str, values: Iterator[float | None], field: str) -> Callable
     return lambda value: (value - first) / (width or 1.0)
 
 
-def _number(value: object) -> float | None:
+def number_of(value: object) -> float | None:
+    """Return a finite number, which may be written as a string; None for anything else."""
     if isinstance(value, str):
         try:
             value = float(value)
