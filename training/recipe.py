@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,8 +21,8 @@ from training.schedules import SCHEDULES
 from training.strict import Strict, nearest, one_of
 from training.trainables.registry import TRAINABLES
 
-PATHS = ("train", "validation", "labels", "build")
-"""Keys of a task that say where its records are; what they hold counts, not their places."""
+FILES = ("train", "validation", "labels")
+"""Keys of a task that name files; what these hold counts, not their places."""
 
 
 class Task(Strict):
@@ -178,7 +179,7 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
     Its key `scirepeval` may name a task configuration of SciRepEval, whose tasks join the recipe's own.
 
     Args:
-        path: A TOML file.
+        path: A TOML file, or the `recipe.json` of a prepared run.
         data: Folder that the paths in it are relative to; if none, the recipe's own.
 
     Returns:
@@ -188,7 +189,8 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
         InputError: If the file cannot be read, or a key or value is wrong.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        parse = json.loads if path.suffix == ".json" else tomllib.loads
+        content = parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"The recipe {path} can't be read ({error}); correct it.") from error
     folder = data or path.parent
@@ -210,7 +212,7 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
 
 
 def _located(task: Task, folder: Path) -> Task:
-    found = {key: folder / value for key in PATHS[:-1] if (value := getattr(task, key))}
+    found = {key: folder / value for key in FILES if (value := getattr(task, key))}
     for key, value in found.items():
         if not value.is_file():
             raise InputError(f"The task {task.name} names {value} as its {key} file, and there is no such file.")

@@ -20,7 +20,7 @@ from training.data.building import build_tasks
 from training.data.examples import read_labels
 from training.data.packed import Packed, pack
 from training.learner import Learner, make_learner
-from training.recipe import PATHS, Recipe
+from training.recipe import FILES, Recipe
 from training.states import keep_states
 from training.steps import Data, overdue, run_steps, total_steps
 from training.trainables.registry import TRAINABLES
@@ -94,6 +94,8 @@ def prepare(
 ) -> dict[str, tuple[int, int]]:
     """Build and pack the data of a run, so that time on a lent accelerator goes into training alone.
 
+    The folder then has a `recipe.json`, which trains on what was built; it needs the papers no more.
+
     Args:
         recipe: As for `train`, which finds the data in the folder.
         folder: Of the run.
@@ -109,10 +111,22 @@ def prepare(
     base = _base(recipe)
     with _held(folder):
         recipe, _, _, data = _prepared(recipe, base, folder, say)
+        (folder / "recipe.json").write_text(_portable(recipe, folder).model_dump_json(indent=1), encoding="utf-8")
     return {
         task.name: (len(train), len(held) if held else 0)
         for task, train, held in zip(recipe.tasks, data.train, data.validation, strict=True)
     }
+
+
+def _portable(recipe: Recipe, folder: Path) -> Recipe:
+    """Return a recipe as it is read from a run's folder: names of files in the folder are relative to it."""
+
+    def place(path: Path | None) -> Path | None:
+        return path and (path.relative_to(folder) if path.is_relative_to(folder) else path.absolute())
+
+    tasks = [task.model_copy(update={key: place(getattr(task, key)) for key in FILES}) for task in recipe.tasks]
+    states = Path("states") if recipe.keep_states else None
+    return recipe.model_copy(update={"tasks": tuple(tasks), "guard": (), "keep_states": states})
 
 
 def _base(recipe: Recipe) -> Model:
@@ -188,14 +202,10 @@ def _with_states(learner: Learner, data: Data, folder: Path, say: Callable[[Mapp
 def _key(recipe: Recipe, base: Model, data: Data) -> str:
     # Validation decides which weights are kept, not how they change.
     # Names of files do not count, so that a prepared run may be moved to another machine.
-    tasks = [task.model_dump_json(exclude=set(PATHS)) for task in recipe.tasks]
-    facts = [
-        recipe.model_dump_json(exclude={"base", "tasks", "keep_states"}),
-        bool(recipe.keep_states),
-        tasks,
-        base.card.fingerprint,
-        [one.manifest.key for one in data.train],
-    ]
+    tasks = [task.model_dump_json(exclude={*FILES, "build"}) for task in recipe.tasks]
+    settings = recipe.model_dump_json(exclude={"base", "tasks", "guard", "keep_states"})
+    trained = [one.manifest.key for one in data.train]
+    facts = [settings, tasks, bool(recipe.keep_states), base.card.fingerprint, trained]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
 
 

@@ -89,7 +89,7 @@ def _tell_prepared(examples: Mapping[str, tuple[int, int]], folder: Path, *, as_
         return
     for name, (train, held) in examples.items():
         click.echo(f"{name}: {train:,} examples to train on, {held:,} to validate on")
-    click.echo(f"The data of the run are in {folder}; the same command without --prepare trains.")
+    click.echo(f"The data of the run are in {folder}; train with: ses train {folder / 'recipe.json'} --output {folder}")
 
 
 def _say(told: Any) -> None:

@@ -23,7 +23,7 @@ from encoders.long_text import pieces
 from encoders.tokenizer import load_tokenizer, well_formed
 from encoders.weights import sha256_of
 from training.data.examples import Example, read_examples
-from training.recipe import PATHS, Task
+from training.recipe import FILES, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,7 +136,7 @@ def pack(task: Task, path: Path, labels: Sequence[str], model: Model, max_tokens
     facts = [
         _FORM,
         source,
-        task.model_dump(mode="json", exclude=set(PATHS)),
+        task.model_dump(mode="json", exclude={*FILES, "build"}),
         list(labels),
         model.card.settings_sha256,
         max_tokens,

@@ -162,23 +162,28 @@ def test_no_record_is_told_with_the_reasons(tmp_path):
 
 @pytest.mark.torch
 def test_a_prepared_run_trains_where_it_was_moved_to(tmp_path):
-    path = (
-        recipe_of(tmp_path / "here", PAPERS[:40], build="validation = 0.2")
-        if (tmp_path / "here").mkdir() is None
-        else None
-    )
-    assert prepare(read_recipe(path), tmp_path / "here" / "run") == {"topics": (31, 9)}
+    (tmp_path / "here").mkdir()
+    path = recipe_of(tmp_path / "here", PAPERS[:40], recipe='guard = ["set.jsonl"]', build="validation = 0.2")
+    write(tmp_path / "here" / "set.jsonl", [{"title": "Paper 7"}])
+    assert prepare(read_recipe(path), tmp_path / "here" / "run") == {"topics": (30, 9)}
     packs = {one.name: one.stat().st_mtime_ns for one in (tmp_path / "here" / "run" / "packs").iterdir()}
-    (tmp_path / "here").rename(tmp_path / "there")
-    path = tmp_path / "there" / "recipe.toml"
-    path.write_text(path.read_text().replace("/here/", "/there/"))
-    done = train(read_recipe(path), tmp_path / "there" / "run")
+    (tmp_path / "here" / "run").rename(tmp_path / "run")
+    (tmp_path / "here" / "papers.jsonl").unlink()
+    recipe = read_recipe(tmp_path / "run" / "recipe.json")
+    done = train(recipe, tmp_path / "run")
     assert done.folder
-    assert {one.name: one.stat().st_mtime_ns for one in (tmp_path / "there" / "run" / "packs").iterdir()} == packs
-    (tmp_path / "there").rename(tmp_path / "elsewhere")
-    path = tmp_path / "elsewhere" / "recipe.toml"
-    path.write_text(path.read_text().replace("/there/", "/elsewhere/"))
-    assert train(read_recipe(path), tmp_path / "elsewhere" / "run", resume=True).steps == done.steps
+    assert {one.name: one.stat().st_mtime_ns for one in (tmp_path / "run" / "packs").iterdir()} == packs
+    (tmp_path / "run").rename(tmp_path / "again")
+    recipe = read_recipe(tmp_path / "again" / "recipe.json")
+    assert train(recipe, tmp_path / "again", resume=True).steps == done.steps
+
+
+@pytest.mark.torch
+def test_a_prepared_run_is_the_same_run(tmp_path):
+    path = recipe_of(tmp_path, PAPERS[:40], build="validation = 0.2")
+    prepare(read_recipe(path), tmp_path / "run")
+    train(read_recipe(tmp_path / "run" / "recipe.json"), tmp_path / "run")
+    assert train(read_recipe(path), tmp_path / "run", resume=True).folder
 
 
 def test_the_command_prepares(tmp_path):
@@ -186,6 +191,7 @@ def test_the_command_prepares(tmp_path):
     done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert "topics: 31 examples to train on, 9 to validate on" in done.stdout
+    assert f"train with: ses train {tmp_path / 'run' / 'recipe.json'} --output {tmp_path / 'run'}" in done.stdout
     assert "topics: train records 31, validation records 9, read 40" in done.stderr
     done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run", "--json")
     assert json.loads(done.stdout) == {"topics": {"train": 31, "validation": 9}}
