@@ -2,7 +2,7 @@
 
 A folder's `ses_card.json` names them: `{"architecture": "adapters", "base": "allenai/specter2_base", "adapters":
 {"prx": "../my-adapter", "qry": "allenai/specter2_adhoc_query@main"}}`, and for fusion also `"fusions": {"prx": ...}`.
-Paths are relative to the folder. A model that was itself downloaded can name what is on the hub alone.
+Paths are relative to the folder; a format whose name is empty has the base's own vectors. A model that was itself downloaded can name what is on the hub alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ from encoders.layouts.base import base_of
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.model import Find, Model, Weights
 from encoders.weights import sha256_of
+
+BASE = "base"
+"""The head of formats without an adapter."""
 
 FUSION_FILES = (adapter_fusion.CONFIG, adapter_fusion.SAFETENSORS, adapter_fusion.TORCH)
 
@@ -60,14 +63,24 @@ def read(folder: Path, name: str, find: Find) -> Model:
             f"{name} is an adapter, not a whole model: give --model specter2, or a folder whose {CARD_FILE} names a "
             "base and adapters (docs/encoders.md)."
         )
-    adapters = _folders(folder, name, "adapters", own.get("adapters"), FILES)
+    given = own.get("adapters")
+    plain = [key for key, value in given.items() if value == ""] if isinstance(given, dict) else []
+    named = {key: value for key, value in given.items() if key not in plain} if isinstance(given, dict) else given
+    adapters = _folders(folder, name, "adapters", named, FILES)
     if "fusions" not in own and own["architecture"] == "fusion":
         raise InputError(f"{folder / CARD_FILE} asks for fusion and names no fusions.")
     fusions = _folders(folder, name, "fusions", own["fusions"], FUSION_FILES) if "fusions" in own else {}
-    return compose(name, base_of(folder, find), adapters, fusions)
+    own_vectors = tuple(by_format(folder / CARD_FILE, "adapters", dict.fromkeys(plain, "")))
+    return compose(name, base_of(folder, find), adapters, fusions, own_vectors)
 
 
-def compose(name: str, base: Model, adapters: Mapping[Format, Path], fusions: Mapping[Format, Path]) -> Model:
+def compose(
+    name: str,
+    base: Model,
+    adapters: Mapping[Format, Path],
+    fusions: Mapping[Format, Path],
+    plain: Sequence[Format] = (),
+) -> Model:
     """Put adapters on a base.
 
     Args:
@@ -75,6 +88,7 @@ def compose(name: str, base: Model, adapters: Mapping[Format, Path], fusions: Ma
         base: A plain network.
         adapters: Folders of adapters; formats that name the same one have the same vector.
         fusions: Folders of their fusions, if the model is to fuse them.
+        plain: Formats with the base's own vectors.
 
     Returns:
         The model.
@@ -90,19 +104,22 @@ def compose(name: str, base: Model, adapters: Mapping[Format, Path], fusions: Ma
     facts = {head: one.facts for head, one in found.items()}
     layers = {head: sorted(one.layers) for head, one in found.items()}
     network = base.card.network
+    if fused and plain:
+        raise InputError(f"{name} fuses adapters; name an adapter for {plain[0]} too.")
+    adapter_heads |= dict.fromkeys(plain, BASE)
     digests = {
         "base": base.card.weights_sha256,
-        "adapters": _by_format(adapter_heads, {head: sha256_of(one.file) for head, one in found.items()}),
+        "adapters": _by_format(adapter_heads, {BASE: ""} | {head: sha256_of(one.file) for head, one in found.items()}),
         "fusions": _by_format(fusion_heads, {head: sha256_of(one.file) for head, one in fused.items()}),
     }
-    told = {head: [facts[head], layers[head]] for head in facts}
+    told: dict[str, Any] = {BASE: []} | {head: [facts[head], layers[head]] for head in facts}
     settings = {"base": base.card.settings_sha256, "adapters": _by_format(adapter_heads, told)}
     card = replace(
         base.card,
         name=name,
         architecture="fusion" if fused else "adapters",
         licence="",
-        heads=fusion_heads or adapter_heads,
+        heads=fusion_heads or {one: adapter_heads[one] for one in Format if one in adapter_heads},
         network=replace(
             network,
             shared_layers=min((layer for one in found.values() for layer in one.layers), default=network.layers),

@@ -42,8 +42,8 @@ def write_card(folder, **values):
 
 
 def model_with(folder, base, **adapters):
-    """A model of adapters; paths are written relative to its folder."""
-    near = {key: os.path.relpath(path, folder) for key, path in adapters.items()}
+    """A model of adapters, none where a path is empty; paths are written relative to its folder."""
+    near = {key: path and os.path.relpath(path, folder) for key, path in adapters.items()}
     return write_card(folder, base=os.path.relpath(base, folder), adapters=near)
 
 

@@ -97,6 +97,19 @@ def test_layers_without_adapters_are_run_once_for_all_formats(base, tmp_path):
     assert find_model(str(everywhere)).card.passes([Format.PRX, Format.QRY]) == [(Format.PRX,), (Format.QRY,)]
 
 
+def test_formats_without_an_adapter_have_the_vectors_of_the_base(base, tmp_path):
+    folder = adapter(tmp_path / "a", base, leave_out=[0, 1])
+    model = model_with(tmp_path / "m", base, clf=folder, prx="", qry="")
+    encoder = encoder_of(model, tmp_path)
+    assert encoder.card.heads == {Format.CLF: "clf", Format.PRX: "base", Format.QRY: "base"}
+    assert encoder.card.passes([Format.CLF, Format.PRX]) == [(Format.CLF, Format.PRX)]
+    vectors = encoder.encode_formats(TEXTS, [Format.CLF, Format.PRX])
+    own = encoder_of(base, tmp_path).encode(TEXTS)
+    np.testing.assert_allclose(vectors[Format.PRX], own, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode(TEXTS, Format.QRY), own, atol=1e-5)
+    np.testing.assert_allclose(vectors[Format.CLF], expected(base, folder, "[PRX]", model), atol=1e-4)
+
+
 def test_formats_with_one_adapter_share_its_vector_and_others_are_named(base, tmp_path):
     folder = adapter(tmp_path / "a", base)
     model = model_with(tmp_path / "m", base, qry=folder, prx=folder)
