@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from encoders.heads import Head
 from training.data.packed import Packed
 from training.objectives.registry import OBJECTIVES
 from training.recipe import Recipe
@@ -31,8 +32,8 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
 
     Returns:
         A `torch.nn.ModuleDict` of linear layers by task name. Several labels start at their log odds in the training
-        examples (Lin et al. 2017, section 3.3): from 0, the first thousand steps would only learn that labels are
-        rare. All other biases start at 0.
+        examples (Lin et al. 2017, section 3.3), and numbers at their mean: from 0, the first thousand steps would learn
+        nothing else. Biases of single classes start at 0.
     """
     import torch
 
@@ -45,9 +46,11 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
         head = torch.nn.Linear(dimension, outputs[task.name])
         torch.nn.init.normal_(head.weight, std=_DEVIATION)
         torch.nn.init.zeros_(head.bias)
-        if task.multi_label:
-            with torch.no_grad():
+        with torch.no_grad():
+            if task.multi_label:
                 head.bias.copy_(torch.from_numpy(_log_odds(packed, outputs[task.name])))
+            elif task.type == "regression":
+                head.bias.fill_(float(packed.targets.mean()))
         heads[task.name] = head
     return heads
 
@@ -62,6 +65,27 @@ def scores(head: Any, vectors: Any, card: ModelCard, *, training: bool) -> Any:
 
     dropped = torch.nn.functional.dropout(vectors, _DROPOUT, training)
     return head(dropped * math.sqrt(card.dimension) if card.network.normalize else dropped)
+
+
+def kept_heads(recipe: Recipe, heads: Any, card: ModelCard, labels: Mapping[str, Sequence[str]]) -> list[Head]:
+    """Return the heads that the recipe keeps, for vectors as the model gives them.
+
+    Args:
+        recipe: Its tasks say which.
+        heads: From `make_heads`, trained.
+        card: Of the model.
+        labels: Of each classification task.
+
+    Returns:
+        The heads; the scale of unit vectors is in their weights.
+    """
+    length = math.sqrt(card.dimension) if card.network.normalize else 1.0
+    found = []
+    for task in recipe.tasks:
+        if task.keep_head:
+            weight, bias = (one.detach().cpu().numpy() for one in (heads[task.name].weight, heads[task.name].bias))
+            found.append(Head(task.name, task.format, labels[task.name], task.multi_label, weight * length, bias))
+    return found
 
 
 def _log_odds(packed: Packed, labels: int) -> Any:

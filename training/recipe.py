@@ -44,6 +44,7 @@ class Task(Strict):
         options: Of the objective.
         weight: Factor of its loss in the sum over tasks.
         limit: Most training examples to use.
+        keep_head: Whether the model is written with the head, for tags or forecasts.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Task(Strict):
     options: dict[str, float] = Field(default_factory=dict)
     weight: float = Field(default=1.0, gt=0)
     limit: int | None = Field(default=None, ge=1)
+    keep_head: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -90,6 +92,8 @@ class Task(Strict):
     @model_validator(mode="after")
     def _objective_fits(self) -> Task:
         objective = OBJECTIVES[self.objective]
+        if self.keep_head and not objective.head:
+            raise ValueError(f"the objective {self.objective} has no head to keep; remove keep_head")
         if self.type not in objective.types:
             raise ValueError(f"the objective {self.objective} takes tasks of the type {' or '.join(objective.types)}")
         if unknown := set(self.options) - set(objective.options):

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
+from encoders.heads import write_heads
 from encoders.registry import find_model
 from training import checkpoints
 from training.checkpoints import Progress
 from training.data.building import build_tasks
 from training.data.examples import read_labels
 from training.data.packed import Packed, pack
+from training.heads import kept_heads
 from training.learner import Learner, make_learner
 from training.recipe import FILES, Recipe
 from training.states import keep_states
@@ -86,7 +88,7 @@ def train(
             data = _with_states(learner, data, recipe.keep_states, say)
         progress = _resumed(folder, learner, _key(recipe, base, data), resume=resume)
         progress = run_steps(learner, data, progress, folder, minutes, say)
-        return _finish(recipe, base, learner, data, progress, folder)
+        return _finish(recipe, base, learner, labels, data, progress, folder)
 
 
 def prepare(
@@ -225,7 +227,15 @@ def _resumed(folder: Path, learner: Learner, key: str, *, resume: bool) -> Progr
     return progress
 
 
-def _finish(recipe: Recipe, base: Model, learner: Learner, data: Data, progress: Progress, folder: Path) -> Trained:
+def _finish(
+    recipe: Recipe,
+    base: Model,
+    learner: Learner,
+    labels: Mapping[str, Sequence[str]],
+    data: Data,
+    progress: Progress,
+    folder: Path,
+) -> Trained:
     """Write the model of the best state, or of the last one if nothing was validated."""
     total = total_steps(recipe, data.train)
     unusable = {
@@ -239,6 +249,8 @@ def _finish(recipe: Recipe, base: Model, learner: Learner, data: Data, progress:
     place, part = folder / MODEL, folder / f"{MODEL}.part"
     shutil.rmtree(part, ignore_errors=True)
     TRAINABLES[recipe.trains].write(base, recipe.formats, learner.weights(), part)
+    if heads := kept_heads(recipe, learner.heads, learner.card, labels):
+        write_heads(part, heads)
     shutil.rmtree(place, ignore_errors=True)
     part.rename(place)
     return Trained(place, progress.step, total, chosen, validate(learner, data.validation), unusable)

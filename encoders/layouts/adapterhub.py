@@ -2,7 +2,8 @@
 
 A folder's `ses_card.json` names them: `{"architecture": "adapters", "base": "allenai/specter2_base", "adapters":
 {"prx": "../my-adapter", "qry": "allenai/specter2_adhoc_query@main"}}`, and for fusion also `"fusions": {"prx": ...}`.
-Paths are relative to the folder; a format whose name is empty has the base's own vectors. A model that was itself downloaded can name what is on the hub alone.
+Paths are relative to the folder; a format whose path is empty has the base's own vectors. A model that was itself
+downloaded can name what is on the hub alone.
 """
 
 from __future__ import annotations

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 
+from encoders.encoder import load_encoder
+from encoders.formats import Format
+from encoders.heads import read_heads
 from encoders.registry import find_model
-from tests.training.recipes import write_recipe
+from tests.training.recipes import LABELS, write_recipe
 from training.data.examples import read_labels
 from training.data.packed import pack
 from training.heads import make_heads, scores
@@ -37,3 +41,25 @@ def test_labels_start_at_their_log_odds(tmp_path):
     weight, bias = (one.detach().numpy() for one in (heads[task.name].weight, heads[task.name].bias))
     length = math.sqrt(start.card.dimension) if start.card.network.normalize else 1.0
     np.testing.assert_allclose(given, length * vectors.numpy() @ weight.T + bias, atol=1e-5)
+
+
+def test_kept_heads_give_the_labels_of_the_models_own_vectors(tmp_path):
+    path = write_recipe(tmp_path, ("bce", "mse"), epochs=30)
+    path.write_text(path.read_text().replace("[[tasks]]\n", "[[tasks]]\nkeep_head = true\n"))
+    trained = train(read_recipe(path), tmp_path / "run")
+    found = read_heads(trained.folder)
+    assert [(head.name, head.format, head.several, head.labels) for head in found.values()] == [
+        ("bce", Format.CLF, True, LABELS),
+        ("mse", Format.RGN, False, ()),
+    ]
+    encoder = load_encoder(str(trained.folder), cache_dir=tmp_path / "cache", precision="fp32")
+    papers = [json.loads(line) for line in (tmp_path / "papers.jsonl").read_text().splitlines()]
+    texts = [f"{one['title']} {encoder.card.separator} {one['abstract']}".strip() for one in papers]
+    chances = found["bce"].predict(encoder.encode(texts, Format.CLF))
+    own = [chances[row, LABELS.index(one["label"])] for row, one in enumerate(papers)]
+    others = [
+        chances[row, LABELS.index(one["label"]) - 1] for row, one in enumerate(papers) if one["label"] != LABELS[1]
+    ]
+    assert np.mean(own) > np.mean(others) + 0.2
+    numbers = found["mse"].predict(encoder.encode(texts, Format.RGN))[:, 0]
+    assert np.corrcoef(numbers, [one["value"] for one in papers])[0, 1] > 0.5

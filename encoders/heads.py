@@ -1,0 +1,123 @@
+"""Heads that a model ships with: linear layers that read labels or a number off the vectors of a format.
+
+They lie in the model's folder: `heads.safetensors` holds `NAME.weight` (outputs, dimension) and `NAME.bias` (outputs,),
+`heads.json` says what each is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, UnavailableError
+from encoders.formats import Format
+from encoders.layouts.json_files import read_json
+
+if TYPE_CHECKING:
+    import numpy as np
+
+DESCRIPTION, WEIGHTS = "heads.json", "heads.safetensors"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """A linear layer on the vectors of a format.
+
+    Attributes:
+        name: Such as `mesh`.
+        format: Whose vectors it reads.
+        labels: Of its outputs; none if its one output is a number.
+        several: Whether a paper may have several labels.
+        weight: float32 (outputs, dimension).
+        bias: float32 (outputs,).
+    """
+
+    name: str
+    format: Format
+    labels: Sequence[str]
+    several: bool
+    weight: np.ndarray
+    bias: np.ndarray
+
+    def predict(self, vectors: np.ndarray) -> np.ndarray:
+        """Return what the head says of some papers.
+
+        Args:
+            vectors: Of its format, float32 (papers, dimension).
+
+        Returns:
+            float32 (papers, labels): the chance of each label, which sum to 1 unless there may be several; or
+            (papers, 1), the number itself.
+        """
+        import numpy as np
+        from scipy.special import expit, softmax
+
+        outputs = vectors @ self.weight.T + self.bias
+        if not self.labels:
+            return np.asarray(outputs)
+        return np.asarray(expit(outputs) if self.several else softmax(outputs, axis=1))
+
+
+def write_heads(folder: Path, heads: Sequence[Head]) -> None:
+    """Write the heads of a model into its folder, or raise `UnavailableError` if that can't be written."""
+    import numpy as np
+    from safetensors.numpy import save
+
+    arrays: dict[str, np.ndarray] = {}
+    described: dict[str, Any] = {}
+    for head in heads:
+        for part, array in (("weight", head.weight), ("bias", head.bias)):
+            arrays[f"{head.name}.{part}"] = np.ascontiguousarray(array, dtype=np.float32)
+        described[head.name] = {"format": head.format.value, "labels": list(head.labels), "several": head.several}
+    try:
+        (folder / WEIGHTS).write_bytes(save(arrays))
+        (folder / DESCRIPTION).write_text(json.dumps(described, indent=1), encoding="utf-8")
+    except OSError as error:
+        raise UnavailableError(f"{folder} can't be written ({error}); name a folder that can be.") from error
+
+
+def read_heads(folder: Path) -> dict[str, Head]:
+    """Read the heads of a model.
+
+    Args:
+        folder: Of the model.
+
+    Returns:
+        Heads by name, none if the model ships none.
+
+    Raises:
+        InputError: If the files are damaged, or don't fit one another.
+    """
+    path = folder / DESCRIPTION
+    described: dict[str, Any] = read_json(path, dict, missing={})
+    if not described:
+        return {}
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays = load_file(folder / WEIGHTS)
+        heads = {
+            name: Head(
+                name,
+                Format(facts["format"]),
+                tuple(map(str, facts["labels"])),
+                bool(facts["several"]),
+                arrays[f"{name}.weight"],
+                arrays[f"{name}.bias"],
+            )
+            for name, facts in described.items()
+        }
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"The heads in {folder} can't be read ({error}); fetch the model again.") from error
+    for head in heads.values():
+        outputs = len(head.labels) or 1
+        if head.weight.ndim != 2 or len(head.weight) != outputs or head.bias.shape != (outputs,):
+            raise InputError(
+                f"{path} gives {head.name} {outputs} outputs, and its weights are {head.weight.shape} and "
+                f"{head.bias.shape}; fetch the model again."
+            )
+    return heads
