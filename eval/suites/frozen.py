@@ -30,7 +30,12 @@ _KEYS = {"doi": "doi", "pmid": "pmid", "arxiv": "arxiv", "arxiv_id": "arxiv", "o
     "openalex_id": "openalex",
     "pubmed_id": "pmid",
 }
-_ANY = ("id", "doc_id", "paper_id", "corpus_id", "_id")
+ID_KEYS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
+"""Where files of papers keep a paper's own identifier."""
+
+_MISSING = {"none", "nan", "null"}
+"""What programs write where there is no identifier, as in `cvpr2016:None`."""
+
 _VERSION = re.compile(r"v\d+$")
 
 
@@ -63,12 +68,18 @@ def ids_of(paper: Mapping[str, Any]) -> Iterator[str]:
     Yields:
         Identifiers in lower case, arXiv's without version; those of an unknown kind as `id:value`.
     """
-    for key in _ANY:
-        if value := text_of(paper.get(key)):
+    for key in ID_KEYS:
+        if value := own_id(paper, key):
             kind = next((kind for kind, looks in _KINDS.items() if looks.fullmatch(value)), "id")
             yield from _normalised(kind, value)
     for key, kind in _KEYS.items():
         yield from _normalised(kind, paper.get(key))
+
+
+def own_id(paper: Mapping[str, Any], key: str) -> str:
+    """Return what a paper has under a key for its identifier, empty where that says there is none."""
+    value = text_of(paper.get(key))
+    return "" if value.rpartition(":")[2].lower() in _MISSING else value
 
 
 def _normalised(kind: str, value: object) -> Iterator[str]:

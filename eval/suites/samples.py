@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ class Citations:
 
 
 def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:
-    """Draw papers that have a number, a third of them to test on.
+    """Draw papers that have a number, a third of them to test on; those that share an id with others are then left out.
 
     Args:
         path: JSON lines, plain or compressed.
@@ -63,14 +64,22 @@ def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0
     """
     import numpy as np
 
-    rows = [(row, number) for _, row in json_objects(path) if (number := _number(row.get(name))) is not None]
+    rows, seen = list[tuple[dict[str, Any], float]](), Counter[str]()
+    for _, row in json_objects(path):
+        seen[str(row.get("id"))] += 1
+        if (number := _number(row.get(name))) is not None:
+            rows.append((row, number))
+    # Vectors are kept by id. In some files many papers have one, such as "cvpr2016:None".
+    repeated = {name for name, times in seen.items() if times > 1}
     if not rows:
         raise InputError(f"No paper of {path} has a number under {name!r}; fetch the data again.")
     drawn = random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311 - not for secrets
-    texts = tuple(_text(row) for row, _ in drawn)
-    values = np.array([math.log1p(number) if log else number for _, number in drawn])
-    cut = len(texts) - len(texts) // 3
-    return Numbered(texts[:cut], texts[cut:], values)
+    cut = len(drawn) - len(drawn) // 3
+    train, test = (
+        [row for row in part if str(row[0].get("id")) not in repeated] for part in (drawn[:cut], drawn[cut:])
+    )
+    values = np.array([math.log1p(number) if log else number for _, number in (*train, *test)])
+    return Numbered(tuple(_text(row) for row, _ in train), tuple(_text(row) for row, _ in test), values)
 
 
 def _number(value: object) -> float | None:

@@ -71,6 +71,7 @@ def test_the_held_out_reviews_are_the_first_draw_that_fits(data_dir):
         ({"corpus_id": 17, "doi": None}, {"id:17"}),
         ({"id": "acl:1963.earlymt-1-1", "pmid": 10.0}, {"id:acl:1963.earlymt-1-1", "pmid:10"}),
         ({"title": "none"}, set()),
+        ({"id": "cvpr2016:None"}, set()),
         ({"id": "p", "doi": "2-n", "pmid": "none"}, {"id:p"}),
     ],
 )

@@ -154,6 +154,19 @@ def test_numbers_are_those_that_are_known(tmp_path):
         read_numbered(tmp_path / "papers", "m", count=99, log=False)
 
 
+def test_papers_that_share_an_id_are_left_out_after_the_draw(tmp_path):
+    rows = [{"id": f"p{row}", "title": f"Paper {row}", "n": row} for row in range(30)]
+    (tmp_path / "papers").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    whole = read_numbered(tmp_path / "papers", "n", count=24, log=False)
+    rows[3]["id"] = rows[4]["id"] = rows[5]["id"] = "cvpr2016:None"
+    (tmp_path / "papers").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_numbered(tmp_path / "papers", "n", count=24, log=False)
+    for ours, before in ((found.train, whole.train), (found.test, whole.test)):
+        assert ours == tuple(text for text in before if text.id not in ("p3", "p4", "p5"))
+    assert [int(text.id[1:]) for text in (*found.train, *found.test)] == found.targets.tolist()
+    assert len(found.targets) < len(whole.targets)
+
+
 def test_the_command_shows_a_table_and_writes_a_report(tmp_path):
     model = make_model(tmp_path / "model")
     done = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--report", tmp_path / "out.md", "--json")

@@ -17,7 +17,10 @@ from tests.training.recipes import write
 from training.data.guard import Guard, make_guard, read_papers
 from training.data.titles import titles_of
 
-FROZEN_HERE = Frozen(frozenset({"pmid:7", "arxiv:2101.00001", "id:conf:7"}), frozenset({title_key("A tested paper")}))
+FROZEN_HERE = Frozen(
+    frozenset({"pmid:7", "arxiv:2101.00001", "id:conf:7", "id:cvpr2016:none"}),
+    frozenset({title_key("A tested paper")}),
+)
 GUARD = Guard(FROZEN_HERE.ids, FROZEN_HERE.titles)
 
 
@@ -29,6 +32,7 @@ GUARD = Guard(FROZEN_HERE.ids, FROZEN_HERE.titles)
         ({"id": "arXiv:2101.00001v3"}, "id of an evaluation set"),
         ({"id": "conf:7"}, "id of an evaluation set"),
         ({"id": "7"}, ""),
+        ({"id": "cvpr2016:None"}, ""),
         ({"title": "a TESTED-paper."}, "title of an evaluation set"),
         ({"title": "Another tested paper"}, ""),
         ({"title": None}, ""),

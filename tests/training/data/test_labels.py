@@ -67,3 +67,8 @@ def test_a_file_of_classes_replaces_labels(tmp_path):
 def test_one_label_alone_is_no_task():
     with pytest.raises(InputError, match="1 labels under 'label' have 2 papers or more"):
         build("labels", [paper(n, label="a") for n in range(3)], fewest=2)
+
+
+def test_papers_without_an_id_of_their_own_are_told_apart_by_title():
+    papers = [paper(n, label="ab"[n % 2]) | {"id": "cvpr:None"} for n in range(4)]
+    assert of(build("labels", papers, fewest=2)) == {f"Paper {n}": "ab"[n % 2] for n in range(4)}

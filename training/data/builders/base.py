@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from eval.suites.frozen import ID_KEYS, own_id
+
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
 
@@ -77,9 +79,5 @@ class Builder:
 
 
 def id_of(paper: Paper) -> str:
-    """Return the id of a paper under the first key that holds one, empty if there is none."""
-    return next((str(found) for key in ID_KEYS if (found := paper.get(key)) not in (None, "")), "")
-
-
-ID_KEYS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
-"""Where files of papers keep a paper's id."""
+    """Return a paper's own identifier; its title where it has none."""
+    return next(filter(None, (own_id(paper, key) for key in ID_KEYS)), "") or str(paper.get("title") or "")
