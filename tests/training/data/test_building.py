@@ -181,7 +181,8 @@ def test_a_prepared_run_trains_where_it_was_moved_to(tmp_path):
 
 @pytest.mark.torch
 def test_a_prepared_run_is_the_same_run(tmp_path):
-    path = recipe_of(tmp_path, PAPERS[:40], build="validation = 0.2")
+    path = recipe_of(tmp_path, PAPERS[:40], recipe='guard = ["set.jsonl"]', build="validation = 0.2")
+    write(tmp_path / "set.jsonl", [{"title": "Else"}])
     prepare(read_recipe(path), tmp_path / "run")
     train(read_recipe(tmp_path / "run" / "recipe.json"), tmp_path / "run")
     assert train(read_recipe(path), tmp_path / "run", resume=True).folder
