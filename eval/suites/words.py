@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ class Words:
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Take the texts, or raise `UnavailableError` without rank-bm25."""
+        import numpy as np
         import Stemmer
 
         try:
@@ -26,11 +28,30 @@ class Words:
         except ImportError as error:
             raise UnavailableError("BM25 in memory needs rank-bm25; install it: pip install 'ses[eval]'.") from error
         self._stem = Stemmer.Stemmer("english").stemWords
-        self._index = BM25Okapi([self._words(text) or [""] for text in texts])
+        index = BM25Okapi([self._words(text) or [""] for text in texts])
+        self._texts = len(texts)
+        # By word, the texts that have it and how often: its own scores look each word up in every text.
+        found: dict[str, tuple[array[int], array[float]]] = {}
+        for row, counts in enumerate(index.doc_freqs):
+            for word, count in counts.items():
+                rows, often = found.setdefault(word, (array("i"), array("d")))
+                rows.append(row)
+                often.append(count)
+        share = index.k1 * (1 - index.b + index.b * np.array(index.doc_len) / index.avgdl)
+        self._postings: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        for word, (rows, often) in found.items():
+            places, counts = np.frombuffer(rows, np.int32), np.frombuffer(often)
+            self._postings[word] = places, index.idf[word] * (counts * (index.k1 + 1) / (counts + share[places]))
 
     def scores(self, query: str) -> np.ndarray:
         """Return the score of every text, float64 (texts,); each word of the query counts once."""
-        found: np.ndarray = self._index.get_scores(list(dict.fromkeys(self._words(query))))
+        import numpy as np
+
+        found = np.zeros(self._texts)
+        for word in dict.fromkeys(self._words(query)):
+            if word in self._postings:
+                rows, parts = self._postings[word]
+                found[rows] += parts
         return found
 
     def _words(self, text: str) -> list[str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.data.builders import citations, coupling, labels, neighbours, numbers
+from training.data.builders import citations, coupling, distilled, labels, mined, neighbours, numbers, pseudo_queries
 from training.data.builders.base import Builder
 
 BUILDERS: Mapping[str, Builder] = {
     "citations": citations.BUILDER,
     "coupling": coupling.BUILDER,
+    "distilled": distilled.BUILDER,
     "labels": labels.BUILDER,
+    "mined": mined.BUILDER,
     "neighbours": neighbours.BUILDER,
     "numbers": numbers.BUILDER,
+    "pseudo-queries": pseudo_queries.BUILDER,
 }

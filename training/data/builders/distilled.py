@@ -1,0 +1,90 @@
+"""Queries with candidates that teachers scored: BM25 and models, fused as a hybrid search fuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from search_plugin.fusion.registry import get_fusion
+from search_plugin.legs import Scored, ranked
+from training.data.builders.base import Builder, Made, Options, Source
+from training.data.chance import drawn
+from training.data.pool import Asked, best, judged, judges_of, read_pool
+from training.data.queries import OPTIONS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def build(source: Source, options: Options) -> Iterator[Made]:
+    """Score candidates of each query.
+
+    Args:
+        source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
+        options: Those of `pseudo-queries`; `teachers` names who scores: `bm25`, `base` or both; `weights` has a number
+            for each, with blanks between, empty for equal ones. Each teacher's scores are fused by `fusion` over the
+            best `depth` papers of every teacher. A query gets `candidates`: its answer first, then the `top` best
+            others, then others of those papers, drawn.
+
+    Yields:
+        A query and its candidates with the fused scores, the answer first.
+
+    Raises:
+        InputError: If an option is wrong.
+    """
+    fuse, count = get_fusion(options["fusion"]), int(options["candidates"])
+    pool = read_pool(source, options)
+    teachers = judges_of(options["teachers"], source, pool)
+    weights = _weights(str(options["weights"]), len(teachers))
+    for query, scores in judged(pool, teachers):
+        answer = query.answers[0]
+        rows = sorted({answer}.union(*(best(of_teacher, int(options["depth"])) for of_teacher in scores)))
+        legs = {str(number): _leg(of_teacher, rows) for number, of_teacher in enumerate(scores)}
+        fused = {int(one.id): one.score for one in fuse(legs, weights)}
+        chosen = _chosen(query, [row for row in fused if row not in query.answers], count - 1, options, source.seed)
+        if len(chosen) < count - 1:
+            source.left_out["too few candidates"] += 1
+            continue
+        candidates = [{**pool.shown(query, row), "score": fused[row]} for row in (answer, *chosen)]
+        yield Made(query.key, {"query": query.asked, "candidates": candidates})
+
+
+def _leg(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:
+    return ranked(Scored(str(row), float(scores[row])) for row in rows)
+
+
+def _chosen(query: Asked, others: Sequence[int], count: int, options: Options, seed: int) -> list[int]:
+    """Return the best others, and some of the rest, in the order of their scores."""
+    top = int(options["top"])
+    rest = sorted(others[top:], key=lambda row: drawn(seed, f"{query.key}\t{row}"))
+    taken = {*others[:top], *rest[: max(0, count - top)]}
+    return [row for row in others if row in taken][:count]
+
+
+def _weights(given: str, teachers: int) -> dict[str, float]:
+    try:
+        numbers = [float(one) for one in given.split()] or [1.0] * teachers
+    except ValueError:
+        numbers = []
+    if len(numbers) != teachers or min(numbers, default=-1) < 0 or not sum(numbers):
+        raise InputError(
+            f"The builder distilled has the weights {given!r}; give each of its {teachers} teachers one number, not "
+            "below 0."
+        )
+    return {str(number): weight for number, weight in enumerate(numbers)}
+
+
+BUILDER = Builder(
+    "ranked",
+    {
+        **OPTIONS,
+        "teachers": "bm25 base",
+        "weights": "",
+        "fusion": "minmax",
+        "depth": 60,
+        "candidates": 8,
+        "top": 3,
+    },
+    build,
+)

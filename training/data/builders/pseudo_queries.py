@@ -1,0 +1,52 @@
+"""Queries made of papers without judged data, each with its paper and papers drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from training.data.builders.base import Builder, Made, Options, Source
+from training.data.chance import drawn
+from training.data.pool import read_pool
+from training.data.queries import OPTIONS
+
+
+def build(source: Source, options: Options) -> Iterator[Made]:
+    """Make one query of each paper that can give one.
+
+    Args:
+        source: The papers.
+        options: `titles`, `conclusions`, `keywords` and `citations` are the shares of the kinds of queries: a title,
+            answered by the abstract; the concluding sentence, by title and the rest of the abstract; two to four
+            keywords, of the first of `keyword_fields` that has two; a sentence that cites the paper, under
+            `citation_field`. A query has from `shortest` to `longest` words, its answer `least` or more. `negatives`
+            papers are drawn at random; objectives that contrast within the batch need one.
+
+    Yields:
+        A query and its candidates; the first has the score 1.
+    """
+    pool = read_pool(source, options)
+    for query in pool.queries:
+        others = _others(len(pool.papers), query.answers, int(options["negatives"]), f"{source.seed}\t{query.key}")
+        if not others:
+            source.left_out["there is no other paper"] += 1
+            continue
+        rows = [(row, 1) for row in query.answers] + [(row, 0) for row in others]
+        yield Made(
+            query.key,
+            {"query": query.asked, "candidates": [{**pool.shown(query, row), "score": score} for row, score in rows]},
+        )
+
+
+def _others(count: int, answers: tuple[int, ...], wanted: int, seed: str) -> list[int]:
+    """Draw different rows that are no answers; fewer if there are fewer."""
+    found: dict[int, None] = {}
+    draw = 0
+    while len(found) < min(wanted, count - len(answers)):
+        row = int(drawn(seed, str(draw)) * count)
+        draw += 1
+        if row not in answers:
+            found[row] = None
+    return list(found)
+
+
+BUILDER = Builder("ir", {**OPTIONS, "negatives": 1}, build)

@@ -1,0 +1,201 @@
+"""All papers that could answer a query, the queries, and who judges how well each paper answers each query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from eval.embedder import Text, by_encoder
+from eval.retrieval.exact import SIMILARITIES
+from eval.suites.words import Words
+from training.data.builders.base import Options, Paper, Source
+from training.data.queries import Texts, folded, query_of, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.encoder import TextEncoder
+
+BM25, BASE = "bm25", "base"
+"""Judges; the recipe's base compares vectors."""
+
+_QUERIES_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query of the pool.
+
+    Attributes:
+        key: Decides between training and validation.
+        kind: As a `Query` has it.
+        asked: Plain text or a paper.
+        answers: Rows of the papers that answer it.
+    """
+
+    key: str
+    kind: str
+    asked: str | Texts
+    answers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Papers and queries.
+
+    Attributes:
+        papers: Each paper once, whole.
+        answers: The same papers; one that answers a query of its own lacks what was taken out of it.
+        queries: Each text once.
+    """
+
+    papers: list[Texts] = field(default_factory=list)
+    answers: list[Texts] = field(default_factory=list)
+    queries: list[Asked] = field(default_factory=list)
+
+    def shown(self, query: Asked, row: int) -> dict[str, Any]:
+        """Return a paper as a candidate for a query."""
+        return dict(self.answers[row]) if row in query.answers else shown(query.kind, self.papers[row])
+
+
+def read_pool(source: Source, options: Options) -> Pool:
+    """Read papers, and make queries of them.
+
+    Args:
+        source: Papers, each of which gives one query at most; or judged queries, as tasks of the types `ir` and
+            `triplet` have them, whose candidates join the papers.
+        options: As in `training.data.queries.OPTIONS`.
+
+    Returns:
+        The pool, in the order of the files.
+    """
+    pool, rows, seen = Pool(), dict[int, int](), set[int]()
+
+    def add(text: Texts, answer: Texts) -> int:
+        key = hash(folded(str(text.get("title") or "") or _words_of(text)))
+        if key not in rows:
+            rows[key] = len(pool.papers)
+            pool.papers.append(text)
+            pool.answers.append(answer)
+        return rows[key]
+
+    for record in source.papers():
+        if "query" in record:
+            right, wrong = _judged(record)
+            answers = tuple(add(text, text) for one in right if (text := source.text_of(one)))
+            for text in filter(None, map(source.text_of, wrong)):
+                add(text, text)
+            asked = record["query"] if isinstance(record["query"], str) else source.text_of(record["query"])
+            found = Asked(_words_of(asked), "", asked, answers) if answers and asked else None
+        elif text := source.text_of(record):
+            query = query_of(record, text, options, source.seed)
+            row = add(text, query.answer if query else text)
+            found = Asked(query.key, query.kind, query.asked, (row,)) if query else None
+        else:
+            found = None
+        if found is None:
+            source.left_out["no query can be made of it"] += 1
+        elif (key := hash(folded(_words_of(found.asked)))) in seen:
+            source.left_out["its query is another's too"] += 1
+        else:
+            seen.add(key)
+            pool.queries.append(found)
+    return pool
+
+
+def _judged(record: Paper) -> tuple[list[Paper], list[Paper]]:
+    """Return the papers that answer a judged query, and those that do not."""
+    given = record.get("candidates")
+    candidates: list[Paper] = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    right, wrong = ([one for one in candidates if bool(one.get("score")) is answers] for answers in (True, False))
+    for key, found in (("pos", right), ("neg", wrong)):
+        if isinstance(paper := record.get(key), dict):
+            found.append(paper)
+    return right, wrong
+
+
+def _words_of(text: str | Texts) -> str:
+    return text if isinstance(text, str) else " ".join(str(part) for part in text.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores every paper of a pool for a query.
+
+    Attributes:
+        name: `bm25`, or of the model.
+        scores: From queries to float (queries, papers), larger for better.
+        vectors: Of the papers, float32 (papers, dimension); None of a judge by words.
+    """
+
+    name: str
+    scores: Callable[[Sequence[str | Texts]], np.ndarray]
+    vectors: np.ndarray | None = None
+
+
+def judges_of(named: str, source: Source, pool: Pool) -> list[Judge]:
+    """Return the judges that an option names, with blanks between: `bm25`, `base`, or both."""
+    known: Mapping[str, Callable[[], Judge]] = {
+        BM25: lambda: by_words(pool),
+        BASE: lambda: by_vectors(source.model(), pool),
+    }
+    names = named.split()
+    if not names or set(names) - set(known):
+        raise InputError(f"There are no judges {named!r}; name one or more of {', '.join(known)}.")
+    return [known[name]() for name in dict.fromkeys(names)]
+
+
+def by_words(pool: Pool) -> Judge:
+    """Return BM25 over the papers, each as it answers its own query."""
+    import numpy as np
+
+    words = Words([_words_of(text) for text in pool.answers])
+    return Judge(BM25, lambda queries: np.stack([words.scores(_words_of(query)) for query in queries]))
+
+
+def by_vectors(encoder: TextEncoder, pool: Pool) -> Judge:
+    """Return a model's similarity to the papers, each as it answers its own query."""
+    embed, similarity = by_encoder(encoder), SIMILARITIES[encoder.card.similarity]
+
+    def encoded(texts: Sequence[str | Texts], task_format: Format) -> np.ndarray:
+        return embed([_parts_of(text) for text in texts], task_format).matrix
+
+    vectors = encoded(pool.answers, Format.PRX)
+
+    def scores(queries: Sequence[str | Texts]) -> np.ndarray:
+        plain = Format.QRY if isinstance(queries[0], str) else Format.PRX
+        return similarity(encoded(queries, plain), vectors)
+
+    return Judge(encoder.card.name, scores, vectors)
+
+
+def _parts_of(text: str | Texts) -> Text:
+    if isinstance(text, str):
+        return Text("", text)
+    rest = " ".join(str(value) for name, value in text.items() if name != "title")
+    return Text("", str(text.get("title") or ""), rest)
+
+
+def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[Asked, list[np.ndarray]]]:
+    """Yield every query with each judge's scores of all papers, float (papers,)."""
+    # Texts and papers apart, since models encode them for different formats.
+    for plain in (True, False):
+        queries = (query for query in pool.queries if isinstance(query.asked, str) is plain)
+        while block := list(islice(queries, _QUERIES_AT_ONCE)):
+            scores = [judge.scores([query.asked for query in block]) for judge in judges]
+            for number, query in enumerate(block):
+                yield query, [of_judge[number] for of_judge in scores]
+
+
+def best(scores: np.ndarray, count: int) -> list[int]:
+    """Return the rows of the largest scores, best first, ties by row; those of minus infinity are no candidates."""
+    import numpy as np
+
+    least = np.partition(scores, -count)[-count] if count < len(scores) else -np.inf
+    rows = np.flatnonzero((scores >= least) & (scores > -np.inf))
+    found: list[int] = rows[np.argsort(-scores[rows], kind="stable")][:count].tolist()
+    return found

@@ -1,0 +1,142 @@
+"""Queries that nobody judged, made of papers: what is asked is taken from the paper that answers it.
+
+A query's own words are taken out of its paper's text, or the answer would be told by a copy of the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from training.data.builders.base import Options, Paper, id_of
+from training.data.chance import drawn
+from training.data.sentences import without_conclusion
+
+MOST_KEYWORDS = 4
+"""In one query."""
+
+OPTIONS: Options = {
+    "titles": 1.0,
+    "conclusions": 1.0,
+    "keywords": 1.0,
+    "citations": 1.0,
+    "keyword_fields": "keywords,mesh_major",
+    "citation_field": "citation_sentences",
+    "shortest": 3,
+    "longest": 64,
+    "least": 30,
+}
+"""Shares of the kinds, 0 for none; the fields that keywords and citing sentences are in; fewest and most words of a
+query, and fewest of the text that answers it."""
+
+Texts = Mapping[str, Any]
+"""The fields of a paper that a task reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query and the paper that answers it.
+
+    Attributes:
+        key: Id of that paper.
+        kind: `titles`, `conclusions`, `keywords` or `citations`; empty if the query is from a file.
+        asked: Plain text; or a paper, where a file gives one.
+        answer: The paper, without what was taken out of it.
+    """
+
+    key: str
+    kind: str
+    asked: str | Texts
+    answer: Texts
+
+
+def query_of(paper: Paper, text: Texts, options: Options, seed: int) -> Query | None:
+    """Make one query of a paper.
+
+    Args:
+        paper: The whole record.
+        text: The fields of it that the task reads.
+        options: As in `OPTIONS`.
+        seed: With the paper's id, it decides the kind among those that the paper can give, by their shares.
+
+    Returns:
+        The query, or None if the paper gives none.
+    """
+    key = id_of(paper) or str(paper.get("title"))
+    shares = {kind: float(options[kind]) for kind in KINDS if options[kind] > 0}
+    while shares:
+        place = drawn(seed, f"{key}\tkind\t{len(shares)}") * sum(shares.values())
+        for kind in shares:
+            place -= shares[kind]
+            if place < 0:
+                break
+        asked = KINDS[kind](paper, options, seed)
+        query = Query(key, kind, asked, shown(kind, text))
+        if _fits(query, options):
+            return query
+        del shares[kind]
+    return None
+
+
+def shown(kind: str, text: Texts) -> dict[str, Any]:
+    """Return a paper as the answers to queries of a kind are shown: without its title, or without its conclusion.
+
+    Wrong answers are shown so as well, or a model would learn to tell right ones by what they lack.
+    """
+    if kind == "titles":
+        return {name: value for name, value in text.items() if name != "title"} or dict(text)
+    if kind == "conclusions" and (rest := without_conclusion(str(text.get("abstract") or ""))[1]):
+        return {**text, "abstract": rest}
+    return dict(text)
+
+
+def _fits(query: Query, options: Options) -> bool:
+    asked, answer = str(query.asked), " ".join(str(value) for value in query.answer.values())
+    if not options["shortest"] <= len(asked.split()) <= options["longest"] or len(answer.split()) < options["least"]:
+        return False
+    # Keywords are words of the paper, as a user's are; a sentence that it repeats would be a copy.
+    return query.kind == "keywords" or folded(asked) not in folded(answer)
+
+
+def folded(text: str) -> str:
+    """Return the words of a text alone, so that a copy with other marks is still seen as one."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _title(paper: Paper, options: Options, seed: int) -> str:  # noqa: ARG001
+    return " ".join(str(paper.get("title") or "").split())
+
+
+def _conclusion(paper: Paper, options: Options, seed: int) -> str:  # noqa: ARG001
+    return without_conclusion(str(paper.get("abstract") or ""))[0]
+
+
+def _keywords(paper: Paper, options: Options, seed: int) -> str:
+    """Return two to four of the paper's keywords, of the first field that has two."""
+    for field in str(options["keyword_fields"]).split(","):
+        given = paper.get(field.strip()) or []
+        words = given.split(";") if isinstance(given, str) else given if isinstance(given, list) else []
+        words = list(dict.fromkeys(text for word in words if (text := str(word).strip())))
+        if len(words) > 1:
+            key = id_of(paper)
+            words.sort(key=lambda word: drawn(seed, f"{key}\t{word}"))
+            return " ".join(words[: 2 + int((MOST_KEYWORDS - 1) * drawn(seed, f"{key}\tkeywords"))])
+    return ""
+
+
+def _citation(paper: Paper, options: Options, seed: int) -> str:
+    """Return one of the sentences with which others cite the paper."""
+    given = paper.get(str(options["citation_field"])) or []
+    found = [str(one).strip() for one in (given if isinstance(given, list) else [given])]
+    return min(found, key=lambda one: drawn(seed, f"{id_of(paper)}\t{one}"), default="")
+
+
+KINDS: Mapping[str, Callable[[Paper, Options, int], str]] = {
+    "titles": _title,
+    "conclusions": _conclusion,
+    "keywords": _keywords,
+    "citations": _citation,
+}
+"""From a paper, options and seed to a query, empty if there is none."""
