@@ -33,8 +33,10 @@ class Guard:
                 return "id of an evaluation set"
             if title_key(paper.get("title")) in self.titles:
                 return "title of an evaluation set"
-        query = record.get("query")
-        return "title of an evaluation set" if isinstance(query, str) and title_key(query) in self.titles else ""
+        # In DPR's form, a paper that asks is one text: its title, a separator and its abstract.
+        query, question = record.get("query"), str(record.get("question") or "").partition("[SEP]")[0]
+        asked = {title_key(text) for text in (query, question) if text and isinstance(text, str)}
+        return "title of an evaluation set" if not asked.isdisjoint(self.titles) else ""
 
 
 def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.data.builders import citations, coupling, distilled, labels, mined, neighbours, numbers, pseudo_queries
+from training.data.builders import (
+    citations,
+    coupling,
+    distilled,
+    dpr,
+    label_pairs,
+    labels,
+    mined,
+    neighbours,
+    numbers,
+    pseudo_queries,
+    topic_pairs,
+)
 from training.data.builders.base import Builder
 
 BUILDERS: Mapping[str, Builder] = {
     "citations": citations.BUILDER,
     "coupling": coupling.BUILDER,
     "distilled": distilled.BUILDER,
+    "dpr": dpr.BUILDER,
+    "label-pairs": label_pairs.BUILDER,
     "labels": labels.BUILDER,
     "mined": mined.BUILDER,
     "neighbours": neighbours.BUILDER,
     "numbers": numbers.BUILDER,
     "pseudo-queries": pseudo_queries.BUILDER,
+    "topic-pairs": topic_pairs.BUILDER,
 }

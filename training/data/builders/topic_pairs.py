@@ -1,0 +1,52 @@
+"""Papers that share a fine-grained topic, against papers of their venue that share none (UniPR sections 3.1, 3.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from training.data.builders.base import Builder, Made, Options, Source, id_of
+from training.data.related import Related, draw_any, names_in
+
+
+def build(source: Source, options: Options) -> Iterator[Made]:
+    """Pair papers by topic.
+
+    Args:
+        source: The papers.
+        options: `field` holds the topics. Those of [name, level, ...] count as fine-grained from `level` on (UniPR
+            takes layer 3 and deeper), and all that at most the share `widest` of the papers has. `pairs` are drawn of
+            a paper. The negative has the same `related` (a field such as the venue) and no topic in common, whether
+            fine-grained or not, or else is any such paper.
+
+    Yields:
+        A paper, one that shares a fine-grained topic with it and one that does not, as a triplet.
+    """
+    texts, keys, topics, held = [], [], [], []
+    for paper in source.papers():
+        texts.append(source.text_of(paper))
+        keys.append(id_of(paper))
+        topics.append(frozenset(names_in(paper, options["field"])))
+        held.append(names_in(paper, options["field"], options["level"]))
+    counts = Counter(name for names in held for name in names)
+    fine = [[name for name in names if counts[name] <= options["widest"] * len(held)] for names in held]
+    same_topic = Related([{"id": key, "topics": names} for key, names in zip(keys, fine, strict=True)], "topics")
+    related = Related(source.papers(), options["related"])
+    for row, text in enumerate(texts):
+        for number in range(int(options["pairs"])):
+            seed = f"{source.seed}\t{keys[row]}\t{number}"
+
+            def apart(other: int, row: int = row) -> bool:
+                return bool(texts[other]) and topics[other].isdisjoint(topics[row])
+
+            near = same_topic.draw(row, seed, lambda other: bool(texts[other])) if text else None
+            far = related.draw(row, seed, apart) if near is not None else None
+            if far is None and near is not None:
+                far = draw_any(len(texts), seed, apart)
+            if near is None or far is None:
+                source.left_out["no paper shares a fine-grained topic" if near is None else "no paper of others"] += 1
+                continue
+            yield Made(keys[row], {"query": text, "pos": texts[near], "neg": texts[far]})
+
+
+BUILDER = Builder("triplet", {"field": "topics", "level": -1, "widest": 0.01, "pairs": 1, "related": "venue"}, build)

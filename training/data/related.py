@@ -1,0 +1,61 @@
+"""What a field of a paper names, and which papers are close to it: the same venue, an author, a citation."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+
+from training.data.builders.base import Paper, id_of
+from training.data.chance import drawn
+
+_DRAWS = 32
+
+
+def names_in(paper: Paper, field: str, level: float = -1) -> list[str]:
+    """Return what a field names, each once.
+
+    Args:
+        paper: A record.
+        field: Holds a text, a list of texts, or a list of [name, level, ...], as OpenAlex's concepts are.
+        level: Names of a lower level are left out; -1 for none.
+
+    Returns:
+        The names, in their order.
+    """
+    given = paper.get(field)
+    found: dict[str, None] = {}
+    for one in given if isinstance(given, list) else [given]:
+        name, depth = (*one, None, None)[:2] if isinstance(one, list) else (one, None)
+        if name not in (None, "") and (depth is None or float(depth) >= level):
+            found[str(name).strip()] = None
+    return list(found)
+
+
+class Related:
+    """Papers by what they have in common."""
+
+    def __init__(self, papers: Iterable[Paper], field: str) -> None:
+        """Take papers; two that name the same in the field are close, and so is a paper whose id another names."""
+        self._names: list[list[str]] = []
+        self._rows: dict[str, array[int]] = {}
+        for row, paper in enumerate(papers):
+            names = names_in(paper, field)
+            self._names.append(names)
+            for name in (*names, id_of(paper)):
+                self._rows.setdefault(name, array("q")).append(row)
+
+    def draw(self, row: int, seed: str, fits: Callable[[int], bool]) -> int | None:
+        """Return a paper close to the one of a row that fits; None if none is found in some draws."""
+        groups: Sequence[Sequence[int]] = [self._rows[name] for name in self._names[row]]
+        for number in range(_DRAWS if groups else 0):
+            group = groups[int(drawn(seed, f"group {number}") * len(groups))]
+            other = group[int(drawn(seed, f"paper {number}") * len(group))]
+            if other != row and fits(other):
+                return other
+        return None
+
+
+def draw_any(count: int, seed: str, fits: Callable[[int], bool]) -> int | None:
+    """Return one of so many rows that fits; None if none is found in some draws."""
+    rows = (int(drawn(seed, f"any {number}") * count) for number in range(_DRAWS))
+    return next((row for row in rows if fits(row)), None)
