@@ -145,8 +145,8 @@ def _prepared(
 ) -> tuple[Recipe, Model, dict[str, tuple[str, ...]], Data]:
     """Return the recipe as it is run, the untrained model, the labels of each task, and the data."""
 
-    def encoder() -> TextEncoder:
-        return load_encoder(base, cache_dir=folder / "graphs", precision="fp32")
+    def encoder(name: str = "") -> TextEncoder:
+        return load_encoder(name or base, cache_dir=folder / "graphs", precision="fp32")
 
     recipe = recipe.model_copy(update={"max_tokens": min(recipe.max_tokens, base.card.max_tokens)})
     recipe = build_tasks(recipe, base.card.fingerprint, encoder, folder / "data", say)

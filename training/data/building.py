@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from encoders.registry import find_model
 from encoders.weights import sha256_of
 from eval.reports.provenance import data_hash
 from eval.suites.frozen import FROZEN
-from training.data.builders.base import Made, Paper, Source
+from training.data.builders.base import MODEL, Made, Options, Paper, Source
 from training.data.builders.registry import BUILDERS
 from training.data.builders.settings import Build
 from training.data.chance import drawn
@@ -59,7 +60,7 @@ class Manifest:
 def build_tasks(
     recipe: Recipe,
     base: str,
-    model: Callable[[], TextEncoder],
+    model: Callable[..., TextEncoder],
     folder: Path,
     say: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> Recipe:
@@ -68,7 +69,7 @@ def build_tasks(
     Args:
         recipe: With whole paths.
         base: Fingerprint of its base.
-        model: Loads the base.
+        model: Loads the base, or the model of a name.
         folder: For the records.
         say: Told the manifest of every task built, under `built`.
 
@@ -97,7 +98,7 @@ def _built(
     build: Build,
     recipe: Recipe,
     base: str,
-    model: Callable[[], TextEncoder],
+    model: Callable[..., TextEncoder],
     guard: Callable[[], Guard],
     folder: Path,
 ) -> Path:
@@ -106,7 +107,7 @@ def _built(
     options = {**builder.options, **build.options}
     if "multi_label" in options:
         options["multi_label"] = task.multi_label
-    sources = _sources(build, recipe.guard)
+    sources = _sources(build, recipe.guard) | _models(options)
     # Without names: the same files in another place give the same task.
     facts = [_FORM, build.builder, options, build.validation, list(sources.values()), recipe.seed, base, task.fields]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
@@ -140,6 +141,13 @@ def _sources(build: Build, guard: Sequence[Path]) -> dict[str, str]:
         f"{kind} {number}: {path.name}": data_hash(path) for kind, paths in read for number, path in enumerate(paths)
     }
     return found | {name: data_hash(path) for name, path in sorted(build.files.items())}
+
+
+def _models(options: Options) -> dict[str, str]:
+    """Return the fingerprints of the models that options name."""
+    parts = [part for value in options.values() if isinstance(value, str) for part in value.split()]
+    names = {part.removeprefix(MODEL) for part in parts if part.startswith(MODEL)}
+    return {f"model {name}": find_model(name).card.fingerprint for name in sorted(names)}
 
 
 def _write(folder: Path, made: Iterator[Made], validation: float) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from encoders.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.retrieval.exact import SIMILARITIES
 from eval.suites.words import Words
-from training.data.builders.base import Options, Paper, Source
+from training.data.builders.base import MODEL, Options, Paper, Source
 from training.data.queries import Texts, folded, query_of, shown
 
 if TYPE_CHECKING:
@@ -138,15 +138,17 @@ class Judge:
 
 
 def judges_of(named: str, source: Source, pool: Pool) -> list[Judge]:
-    """Return the judges that an option names, with blanks between: `bm25`, `base`, or both."""
-    known: Mapping[str, Callable[[], Judge]] = {
-        BM25: lambda: by_words(pool),
-        BASE: lambda: by_vectors(source.model(), pool),
-    }
-    names = named.split()
-    if not names or set(names) - set(known):
-        raise InputError(f"There are no judges {named!r}; name one or more of {', '.join(known)}.")
-    return [known[name]() for name in dict.fromkeys(names)]
+    """Return the judges that an option names, with blanks between: `bm25`, `base`, or `model:` and a model's name."""
+
+    def judge(name: str) -> Judge:
+        if name == BM25:
+            return by_words(pool)
+        return by_vectors(source.model() if name == BASE else source.model(name.removeprefix(MODEL)), pool)
+
+    names = list(dict.fromkeys(named.split()))
+    if not names or any(name not in (BM25, BASE) and not name.startswith(MODEL) for name in names):
+        raise InputError(f"There are no judges {named!r}; name one or more of {BM25}, {BASE} and {MODEL}NAME.")
+    return [judge(name) for name in names]
 
 
 def by_words(pool: Pool) -> Judge:

@@ -64,7 +64,7 @@ def query_of(paper: Paper, text: Texts, options: Options, seed: int) -> Query | 
     Returns:
         The query, or None if the paper gives none.
     """
-    key = id_of(paper) or str(paper.get("title"))
+    key = id_of(paper)
     shares = {kind: float(options[kind]) for kind in KINDS if options[kind] > 0}
     while shares:
         place = drawn(seed, f"{key}\tkind\t{len(shares)}") * sum(shares.values())

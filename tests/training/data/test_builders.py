@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from encoders.registry import find_model
 from tests.tiny import make_model, papers
 from tests.training.recipes import toml, write
 from training.data.builders.registry import BUILDERS
@@ -36,7 +39,7 @@ def write_papers(folder):
 
 
 _TASKS = {
-    "distilled": _EASY,
+    "distilled": {**_EASY, "teachers": "bm25 base model:TEACHER"},
     "dpr": {},
     "label-pairs": {},
     "mined": _EASY,
@@ -55,14 +58,19 @@ def task(builder, options):
     )
 
 
+@pytest.mark.torch
 def test_a_recipe_trains_on_what_the_builders_make(tmp_path):
     write_papers(tmp_path)
-    values = {"base": str(make_model(tmp_path / "base")), "trains": "adapters", "learning_rate": 0.01, "steps": 2}
+    base = make_model(tmp_path / "base")
+    values = {"base": str(base), "trains": "adapters", "learning_rate": 0.01, "steps": 2}
     tasks = "".join(task(builder, options) for builder, options in _TASKS.items())
+    tasks = tasks.replace("TEACHER", str(base))
     (tmp_path / "recipe.toml").write_text(toml(values) + tasks)
     told = []
     done = train(read_recipe(tmp_path / "recipe.toml"), tmp_path / "run", say=told.append)
     assert (done.steps, done.unusable) == (2, dict.fromkeys(_TASKS, 0))
+    sources = {one["built"]: one["sources"] for one in told if "built" in one}
+    assert sources["distilled"][f"model {base}"] == find_model(str(base)).card.fingerprint
     built = {one["built"]: one["records"] for one in told if "built" in one}
     assert built.keys() == _TASKS.keys()
     assert all(counts["train"] > 10 and counts["validation"] > 0 for counts in built.values())

@@ -8,6 +8,7 @@ import pytest
 from corpora.errors import InputError
 from tests.training.data.papers import build, source
 from tests.training.data.test_mined import NONE_MADE, encoder, judged, split, text  # noqa: F401 - a fixture
+from training.data.builders.base import Source
 from training.data.pool import by_vectors, by_words, read_pool
 from training.data.queries import OPTIONS
 
@@ -73,3 +74,21 @@ def test_wrong_weights(encoder, weights):  # noqa: F811
 def test_an_unknown_fusion(encoder):  # noqa: F811
     with pytest.raises(InputError, match="There is no fusion 'mean'"):
         build("distilled", judged(encoder)[0], fusion="mean")
+
+
+def test_other_models_teach_by_name(encoder):  # noqa: F811
+    given, _ = judged(encoder)
+    named = []
+
+    def model(name=""):
+        named.append(name)
+        return encoder
+
+    several = Source(given.papers, model, 1)
+    made = build("distilled", several, **NONE_MADE, teachers="bm25 base model:other", candidates=4)
+    assert named == ["", "other"]
+    two_thirds = build("distilled", given, **NONE_MADE, teachers="bm25 base", weights="1 2", candidates=4)
+    for one, other in zip(made, two_thirds, strict=True):
+        assert one.record["query"] == other.record["query"]
+        scores = [[c["score"] for c in found.record["candidates"]] for found in (one, other)]
+        np.testing.assert_allclose(*scores, rtol=1e-12)

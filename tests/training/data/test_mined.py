@@ -178,7 +178,7 @@ def test_records_that_are_no_judged_query_are_counted(encoder):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"by": "bm26"}, "no judges 'bm26'; name one or more of bm25, base"),
+        ({"by": "bm26"}, "no judges 'bm26'; name one or more of bm25, base and model:NAME"),
         ({"by": ""}, "no judges ''"),
         ({"first": 0}, "first must be 1 or more"),
         ({"first": 5, "last": 4}, "last no less"),

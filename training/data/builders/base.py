@@ -29,7 +29,7 @@ class Source:
 
     Attributes:
         papers: Begins a pass over the papers of all files; none is in an evaluation set, none comes twice.
-        model: Loads the recipe's base.
+        model: Loads the recipe's base, or the model of a name.
         seed: Of everything drawn at random.
         fields: The fields of a paper that the task reads.
         files: Other files that the recipe names, such as a citation graph.
@@ -37,7 +37,7 @@ class Source:
     """
 
     papers: Callable[[], Iterator[Paper]]
-    model: Callable[[], TextEncoder]
+    model: Callable[..., TextEncoder]
     seed: int
     fields: tuple[str, ...] = ("title", "abstract")
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -81,3 +81,7 @@ class Builder:
 def id_of(paper: Paper) -> str:
     """Return a paper's own identifier; its title where it has none."""
     return next(filter(None, (own_id(paper, key) for key in ID_KEYS)), "") or str(paper.get("title") or "")
+
+
+MODEL = "model:"
+"""What stands before a model's name in an option of a builder."""

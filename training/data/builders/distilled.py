@@ -22,10 +22,10 @@ def build(source: Source, options: Options) -> Iterator[Made]:
 
     Args:
         source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
-        options: Those of `pseudo-queries`; `teachers` names who scores: `bm25`, `base` or both; `weights` has a number
-            for each, with blanks between, empty for equal ones. Each teacher's scores are fused by `fusion` over the
-            best `depth` papers of every teacher. A query gets `candidates`: its answer first, then the `top` best
-            others, then others of those papers, drawn.
+        options: Those of `pseudo-queries`; `teachers` names who scores: `bm25`, `base`, or `model:` and a model's name;
+            `weights` has a number for each, with blanks between, empty for equal ones. Each teacher's scores are
+            fused by `fusion` over the best `depth` papers of every teacher. A query gets `candidates`: its answer
+            first, then the `top` best others, then others of those papers, drawn.
 
     Yields:
         A query and its candidates with the fused scores, the answer first.

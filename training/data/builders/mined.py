@@ -26,10 +26,11 @@ def build(source: Source, options: Options) -> Iterator[Made]:
 
     Args:
         source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
-        options: Those of `pseudo-queries`; `by` names who ranks the papers: `bm25`, `base` or both. From each, the
-            ranks `first` to `last` among the papers that pass as wrong are candidates, and `negatives` of them are
-            drawn, or the `hardest` taken. A paper passes if each judge scores it at most `most_score` times the
-            answer, and its vector's cosine to the answer's is at most `most_alike` (1 asks nothing).
+        options: Those of `pseudo-queries`; `by` names who ranks the papers: `bm25`, `base`, or `model:` and a model's
+            name. From each, the ranks `first` to `last` among the papers that pass as wrong are candidates, and
+            `negatives` of them are drawn, or the `hardest` taken. A paper passes if each judge scores it at most
+            `most_score` times the answer, and its vector's cosine to the answer's is at most `most_alike` (1 asks
+            nothing).
 
     Yields:
         A query, its answers with the score 1 and its negatives with 0.
