@@ -16,17 +16,16 @@ def build(source: Source, options: Options) -> Iterator[Made]:
         source: The papers.
         options: `field` holds the topics. Those of [name, level, ...] count as fine-grained from `level` on (UniPR
             takes layer 3 and deeper), and all that at most the share `widest` of the papers has. `pairs` are drawn of
-            a paper. The negative has the same `related` (a field such as the venue) and no topic in common, whether
-            fine-grained or not, or else is any such paper.
+            a paper. The negative has the same `related` (a field such as the venue) and no fine-grained topic in
+            common, or else is any such paper.
 
     Yields:
         A paper, one that shares a fine-grained topic with it and one that does not, as a triplet.
     """
-    texts, keys, topics, held = [], [], [], []
+    texts, keys, held = [], [], []
     for paper in source.papers():
         texts.append(source.text_of(paper))
         keys.append(id_of(paper))
-        topics.append(frozenset(names_in(paper, options["field"])))
         held.append(names_in(paper, options["field"], options["level"]))
     counts = Counter(name for names in held for name in names)
     fine = [[name for name in names if counts[name] <= options["widest"] * len(held)] for names in held]
@@ -37,7 +36,7 @@ def build(source: Source, options: Options) -> Iterator[Made]:
             seed = f"{source.seed}\t{keys[row]}\t{number}"
 
             def apart(other: int, row: int = row) -> bool:
-                return bool(texts[other]) and topics[other].isdisjoint(topics[row])
+                return bool(texts[other]) and not set(fine[other]) & set(fine[row])
 
             near = same_topic.draw(row, seed, lambda other: bool(texts[other])) if text else None
             far = related.draw(row, seed, apart) if near is not None else None
