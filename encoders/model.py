@@ -57,6 +57,7 @@ class Model:
         read: Reads its weights, float32, under the names its architecture uses.
         members: Models it is composed of, if it has no weights of its own: by format, or `0`, `1`, ... in an ensemble.
         exported: Its graphs, if it is an export and has no weights.
+        base: The plain network that its adapters are on, if it has adapters.
     """
 
     card: ModelCard
@@ -64,6 +65,7 @@ class Model:
     read: Callable[[], Weights]
     members: Mapping[str, Model] = field(default_factory=dict)
     exported: Exported | None = None
+    base: Model | None = None
 
 
 Find = Callable[[str], Model]

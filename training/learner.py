@@ -90,7 +90,8 @@ class Learner:
 
     def weights(self) -> dict[str, Any]:
         """Return the weights of the whole network as float32 arrays."""
-        return {name: tensor.detach().float().cpu().numpy() for name, tensor in self.module.named_parameters()}
+        named = self.module.named_parameters(remove_duplicate=False)
+        return {name: tensor.detach().float().cpu().numpy() for name, tensor in named}
 
 
 def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs: Sequence[Packed]) -> Learner:

@@ -133,9 +133,10 @@ def _portable(recipe: Recipe, folder: Path) -> Recipe:
 
 def _base(recipe: Recipe) -> Model:
     base = find_model(recipe.base)
-    if base.card.architecture != "plain":
+    if base.card.architecture not in (known := TRAINABLES[recipe.trains].bases):
         raise InputError(
-            f"The base {recipe.base} is of the architecture {base.card.architecture}; name a plain network."
+            f"The recipe is for another base: {recipe.trains} starts from the architecture {' or '.join(known)}, and "
+            f"{recipe.base} is of the architecture {base.card.architecture}; name another base."
         )
     return base
 

@@ -24,8 +24,11 @@ from encoders.model import Weights
 from encoders.ops.lora import lora_name
 from encoders.weights import read_weights
 
-_ATTENTION = {"q": "query", "k": "key", "v": "value"}
-_ELSEWHERE = {"intermediate_lora": "intermediate.dense", "output_lora": "output.dense"}
+ATTENTION = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value"}
+"""Linear layers that the configuration lists."""
+
+ELSEWHERE = {"intermediate_lora": "intermediate.dense", "output_lora": "output.dense"}
+"""Those that have a key each."""
 
 _REFUSED = ("use_gating", "use_dora", "vera_d", "vera_b")
 """Variants that the library computes otherwise; its gates take the mean over padding too."""
@@ -87,10 +90,10 @@ def low_rank_parts(weights: Weights, linear: str, name: str, rank: int) -> dict[
 def _linears(path: Path, config: Mapping[str, Any]) -> list[str]:
     """Return the linear layers of a layer that are adapted."""
     matrices = config.get("attn_matrices", ["q", "v"])
-    if not isinstance(matrices, list) or not all(one in _ATTENTION for one in matrices):
-        raise cant_run(path, "attn_matrices", matrices, f"lists of {', '.join(_ATTENTION)}")
-    attention = [f"attention.self.{_ATTENTION[one]}" for one in matrices if config.get("selfattn_lora", True)]
-    return attention + [linear for key, linear in _ELSEWHERE.items() if config.get(key)]
+    if not isinstance(matrices, list) or not all(one in ATTENTION for one in matrices):
+        raise cant_run(path, "attn_matrices", matrices, f"lists of {', '.join(ATTENTION)}")
+    attention = [ATTENTION[one] for one in matrices if config.get("selfattn_lora", True)]
+    return attention + [linear for key, linear in ELSEWHERE.items() if config.get(key)]
 
 
 def _read(file: Path, name: str, linears: Sequence[str], rank: int, base: str, weights: Weights, head: str) -> Weights:

@@ -129,7 +129,7 @@ def compose(
         weights_sha256=_digest(digests),
         settings_sha256=_digest(settings),
     )
-    return Model(card, base.folder, functools.partial(_read, base, found, fused))
+    return Model(card, base.folder, functools.partial(_read, base, found, fused), base=base)
 
 
 def _folders(folder: Path, name: str, key: str, given: Any, files: tuple[str, ...]) -> dict[Format, Path]:

@@ -97,8 +97,8 @@ def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | No
     added = () if whole else read_added(words)
     pooling, normalize = read_modules(folder)
     prompts = read_prompts(folder)
-    if _has_control_codes(whole, added):
-        pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in Format}
+    if codes := _control_codes(whole, added):
+        pooling, prompts = "code", {task_format: f"{task_format.code} " for task_format in codes}
     architecture, network = _network(folder, config, pooling, normalize=normalize)
     family, limit = str(config["model_type"]), network.positions - network.first_position
     transformer = transformer_settings(folder)
@@ -115,7 +115,7 @@ def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | No
         lowercase=bool(tokenizer_config.get("do_lower_case", family == "bert")),
         licence="",
         prompts=prompts,
-        heads=dict.fromkeys(Format, HEAD),
+        heads=dict.fromkeys(codes or Format, HEAD),
         network=network,
         weights_sha256=weights_sha256,
         settings_sha256=_settings_sha256(words, config, whole, added, transformer),
@@ -153,7 +153,8 @@ def _settings_sha256(
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _has_control_codes(tokenizer: Mapping[str, Any], added: Sequence[AddedToken]) -> bool:
+def _control_codes(tokenizer: Mapping[str, Any], added: Sequence[AddedToken]) -> list[Format]:
+    """Return the formats whose codes are among the added tokens; SciRepEval's training adds those of its tasks."""
     tokens = tokenizer.get("added_tokens")
     found = {content(token) for token in tokens} if isinstance(tokens, list) else {token.content for token in added}
-    return {task_format.code for task_format in Format} <= found
+    return [task_format for task_format in Format if task_format.code in found]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _VARIANTS = ("mult", "houlsby", "top", "lhuc")
 """What else than PALs beside the layers that configuration can ask for."""
 
-_EPSILON = 1e-12
+EPSILON = 1e-12
 """The code of PALs has its own layer normalization, which reads no configuration."""
 
 _MOST = 1000
@@ -112,7 +112,7 @@ def read(
             vocabulary=config.vocab_size,
             positions=config.max_position_embeddings,
             first_position=0,
-            epsilon=_EPSILON,
+            epsilon=EPSILON,
             shared_layers=0,
             pooling="cls",
             normalize=False,

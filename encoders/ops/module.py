@@ -23,7 +23,7 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any
     place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
 
     Args:
-        weights: As `encoders.model.read_checked` gives them; copied.
+        weights: As `encoders.model.read_checked` gives them; copied. An array that has several names is one parameter.
         card: Of the model.
         dropout: Share of values that are dropped in training mode.
 
@@ -48,11 +48,15 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any
             return trunk(self._ops(), facts, ids, mask, layers)
 
         def _ops(self) -> TorchOps:
-            return TorchOps(dict(self.named_parameters()), facts.epsilon, dropout if self.training else 0.0)
+            named = dict(self.named_parameters(remove_duplicate=False))
+            return TorchOps(named, facts.epsilon, dropout if self.training else 0.0)
 
     module = Network()
+    parameters: dict[int, Any] = {}
     for name, array in weights.items():
-        _register(torch, module, name, torch.nn.Parameter(torch.tensor(array)))
+        if id(array) not in parameters:
+            parameters[id(array)] = torch.nn.Parameter(torch.tensor(array))
+        _register(torch, module, name, parameters[id(array)])
     return module
 
 
@@ -69,7 +73,7 @@ def freeze(module: Any, *prefixes: str) -> list[str]:
     Raises:
         InputError: If a prefix has no weight.
     """
-    parameters = dict(module.named_parameters())
+    parameters = dict(module.named_parameters(remove_duplicate=False))
     frozen: list[str] = []
     for prefix in prefixes:
         under = [name for name in parameters if f"{name}.".startswith(f"{prefix}.")]

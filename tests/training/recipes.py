@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import random
 
+from encoders.formats import Format
+from encoders.registry import find_model
 from tests.tiny import WORDS, make_model
+from training.trainables.adapters import ADAPTERS
 
 LABELS = ("astronomy", "biology", "medicine")
 
@@ -59,6 +62,14 @@ TASKS = {
 """A task for every objective."""
 
 
+def adapted(base):
+    """Write adapters of all formats, as a run leaves them, that lie on a base; return their model's folder."""
+    folder, model = base.with_name("adapted"), find_model(str(base))
+    weights = ADAPTERS.start(model, tuple(Format), {"layers": 0, "reduction": 4, "identity": 0}, 1)
+    ADAPTERS.write(model, tuple(Format), {name: 10 * array for name, array in weights.items()}, folder)
+    return folder
+
+
 def toml(values):
     return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
@@ -68,7 +79,8 @@ def write_recipe(folder, objectives=("cross-entropy", "triplet"), options=None, 
     if not (folder / "papers.jsonl").exists():
         task_files(folder)
         make_model(folder / "base")
-    given = {"base": str(folder / "base"), "trains": "adapters", "learning_rate": 0.01, "batch_size": 8} | values
+    base = adapted(folder / "base") if values.get("trains") == "fusion" else folder / "base"
+    given = {"base": str(base), "trains": "adapters", "learning_rate": 0.01, "batch_size": 8} | values
     text = toml(given)
     if options:
         text += f"[options]\n{toml(options)}"

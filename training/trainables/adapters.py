@@ -1,53 +1,58 @@
 """A bottleneck adapter for each format, in every layer or in the last ones (SciRepEval section 4.3).
 
 They start as SciRepEval's do, N(0, 0.02) with bias 0; with the option `identity`, the second projection starts at 0, so
-that training starts exactly at the base's vectors.
+that training starts exactly at the base's vectors. The folder has the form of SciRepEval's training: an adapter lies in
+`adapters/[PRX]/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import layer_name
 from encoders.formats import Format
 from encoders.layouts.write_adapters import write_adapter
-from training.trainables.base import Options, Trainable, last_layers, write_card
+from training.trainables.base import Options, Trainable, at_least_one, last_layers, new_linear, those_with, write_card
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
-_DEVIATION = 0.02
-
 
 def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:
     import numpy as np
 
-    generator, width = np.random.default_rng(seed), base.card.network.width
-    narrow = max(1, width // options["reduction"])
+    draw, width = np.random.default_rng(seed), base.card.network.width
     weights: dict[str, Any] = {}
+    narrow = max(1, width // at_least_one(options, "reduction"))
     for number in last_layers(base.card, options["layers"]):
         for task_format in formats:
             name = f"{layer_name(number)}.output.adapters.{task_format.value}"
-            up = np.zeros((width, narrow)) if options["identity"] else generator.normal(0, _DEVIATION, (width, narrow))
-            weights[f"{name}.adapter_down.0.weight"] = generator.normal(0, _DEVIATION, (narrow, width))
-            weights[f"{name}.adapter_down.0.bias"] = np.zeros(narrow)
-            weights[f"{name}.adapter_up.weight"] = up
-            weights[f"{name}.adapter_up.bias"] = np.zeros(width)
-    return {name: array.astype(np.float32) for name, array in weights.items()}
+            weights |= new_linear(draw, f"{name}.adapter_down.0", narrow, width)
+            weights |= new_linear(draw, f"{name}.adapter_up", width, narrow, zero=bool(options["identity"]))
+    return weights
+
+
+def write_each(
+    folder: Path, formats: Sequence[Format], write: Callable[..., None], weights: Weights, card: ModelCard
+) -> dict[str, str]:
+    """Write an adapter for each format; return their folders, relative to the model's, as its card names them."""
+    places = {task_format.value: f"adapters/{task_format.code}" for task_format in formats}
+    for task_format in formats:
+        place = folder / places[task_format]
+        write(place, weights, task_format.value, name=task_format.code, base=card)
+    return places
 
 
 def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
-    for task_format in formats:
-        write_adapter(folder / task_format.value, weights, task_format.value, name=task_format.code, base=base.card)
-    folders = {task_format.value: task_format.value for task_format in formats}
-    write_card(folder, {"architecture": "adapters", "base": base.card.name, "adapters": folders})
+    adapters = write_each(folder, formats, write_adapter, weights, base.card)
+    write_card(folder, {"architecture": "adapters", "base": base.card.name, "adapters": adapters})
 
 
 def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
-    return {name: 0 for name in weights if ".adapters." in name}
+    return those_with(".adapters.", weights)
 
 
 ADAPTERS = Trainable({"layers": 0, "reduction": 16, "identity": 0}, _start, _write, _trained)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.layouts.own_card import CARD_FILE
+from encoders.layouts.write_files import write_json, writing
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
 Options = Mapping[str, int]
+
+DEVIATION = 0.02
+"""Of new weights: BERT's, and that of the papers' code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,14 @@ class Trainable:
         start: From base, formats, options and a seed to the weights that are new; none where nothing is added.
         write: Writes a model folder from base, formats and the weights of the whole model.
         trained: From card, options and weights to the names of the trained ones, with the first trained row of each.
+        bases: Architectures that it can start from.
     """
 
     options: Options
     start: Callable[[Model, Sequence[Format], Options, int], dict[str, Any]]
     write: Callable[[Model, Sequence[Format], Weights, Path], None]
     trained: Callable[[ModelCard, Options, Weights], dict[str, int]]
+    bases: tuple[str, ...] = ("plain",)
 
 
 def last_layers(card: ModelCard, asked: int) -> range:
@@ -49,10 +56,29 @@ def last_layers(card: ModelCard, asked: int) -> range:
     return range(layers - asked if asked else 0, layers)
 
 
+def at_least_one(options: Options, key: str) -> int:
+    """Return an option that must be 1 or more; `InputError` if it is not."""
+    if options[key] < 1:
+        raise InputError(f"The recipe sets the option {key} to {options[key]}; choose 1 or more.")
+    return options[key]
+
+
+def new_linear(
+    draw: np.random.Generator, name: str, outputs: int, inputs: int, *, zero: bool = False
+) -> dict[str, Any]:
+    """Return a new linear layer: N(0, 0.02) or zeros, with bias 0."""
+    import numpy as np
+
+    weight = np.zeros((outputs, inputs)) if zero else draw.normal(0, DEVIATION, (outputs, inputs))
+    return {f"{name}.weight": weight.astype(np.float32), f"{name}.bias": np.zeros(outputs, np.float32)}
+
+
+def those_with(part: str, weights: Weights) -> dict[str, int]:
+    """Return the weights whose names hold a part, all rows of them."""
+    return {name: 0 for name in weights if part in name}
+
+
 def write_card(folder: Path, content: Mapping[str, Any]) -> None:
     """Write a model folder's own card."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / CARD_FILE).write_text(json.dumps(content, indent=2, sort_keys=True), encoding="utf-8")
-    except OSError as error:
-        raise UnavailableError(f"{folder} can't be written ({error}); name a folder that can be.") from error
+    with writing(folder):
+        write_json(folder / CARD_FILE, content)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import UnavailableError
 from encoders.architectures.bert import layer_name
 from encoders.formats import Format
+from encoders.layouts.write_files import write_safetensors, writing
 from encoders.weights import SAFETENSORS
 from training.trainables.base import Options, Trainable, last_layers
 
@@ -24,19 +24,12 @@ def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) 
 
 def write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:  # noqa: ARG001
     """Write the base's folder with other weights."""
-    import numpy as np
-    from safetensors.numpy import save
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
         for path in (*base.folder.glob("*.json"), *base.folder.glob("*.txt"), *base.folder.glob("*_Pooling/*.json")):
             copy = folder / path.relative_to(base.folder)
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, copy)
-        arrays = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
-        (folder / SAFETENSORS).write_bytes(save(arrays, metadata={"format": "pt"}))
-    except OSError as error:
-        raise UnavailableError(f"{folder} can't be written ({error}); name a folder that can be.") from error
+        write_safetensors(folder / SAFETENSORS, weights)
 
 
 def _everything(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001

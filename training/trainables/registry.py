@@ -6,7 +6,20 @@ from collections.abc import Mapping
 
 from training.trainables.adapters import ADAPTERS
 from training.trainables.base import Trainable
+from training.trainables.codes import CODES
+from training.trainables.fusion import FUSION
+from training.trainables.lora import LORA
 from training.trainables.network import ALL, LAST
+from training.trainables.pals import PALS
 from training.trainables.shared_codes import SHARED_CODES
 
-TRAINABLES: Mapping[str, Trainable] = {"all": ALL, "last": LAST, "adapters": ADAPTERS, "shared-codes": SHARED_CODES}
+TRAINABLES: Mapping[str, Trainable] = {
+    "all": ALL,
+    "last": LAST,
+    "adapters": ADAPTERS,
+    "fusion": FUSION,
+    "lora": LORA,
+    "pals": PALS,
+    "codes": CODES,
+    "shared-codes": SHARED_CODES,
+}

@@ -1,0 +1,62 @@
+"""SciRepEval's control codes (section 4.2): tokens that stand before a text, whose last state is its vector.
+
+Each format's code is a special token with a new row of the word table, N(0, 0.02). All weights are trained, as in the
+paper; with the option `frozen`, the new rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.architectures.bert import WORDS
+from encoders.formats import Format
+from encoders.layouts.write_network import bert_config, card_of, write_network
+from encoders.tokenizer import load_tokenizer
+from training.trainables.base import DEVIATION, Options, Trainable
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from encoders.card import ModelCard
+    from encoders.model import Model, Weights
+
+
+def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+    import numpy as np
+
+    words, (_, first) = base.read()[WORDS], _with_codes(base, formats)
+    if len(words) < first:
+        raise InputError(f"{base.card.name} has {first} tokens and only {len(words)} rows for them; name another base.")
+    rows = np.random.default_rng(seed).normal(0, DEVIATION, (len(formats), words.shape[1])).astype(np.float32)
+    # Rows that no token names fall away, as in SciRepEval's code.
+    return {WORDS: np.concatenate([words[:first], rows])}
+
+
+def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
+    tokenizer, _ = _with_codes(base, formats)
+    config = bert_config(base.card, weights)
+    card = {**card_of(base.card), "pooling": "code"}
+    del card["prompts"]  # the codes stand there instead, as the tokenizer tells
+    write_network(folder, weights, config, card, base.folder, tokenizer)
+
+
+def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:
+    if options["frozen"]:
+        return {WORDS: card.network.vocabulary - len(card.formats)}
+    return dict.fromkeys(weights, 0)
+
+
+def _with_codes(base: Model, formats: Sequence[Format]) -> tuple[Tokenizer, int]:
+    """Return the base's tokenizer with the codes added, sorted as SciRepEval's code sorts them, and the first's id."""
+    tokenizer = load_tokenizer(base.folder, base.card)
+    codes = sorted(task_format.code for task_format in formats)
+    if any(tokenizer.token_to_id(code) is not None for code in codes):
+        raise InputError(f'{base.card.name} has control codes already; train it with trains = "all".')
+    tokenizer.add_special_tokens(codes)
+    return tokenizer, tokenizer.encode(codes[0], add_special_tokens=False).ids[0]
+
+
+CODES = Trainable({"frozen": 0}, _start, _write, _trained)

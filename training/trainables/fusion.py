@@ -1,0 +1,67 @@
+"""Fusion over the frozen adapters of an earlier run (SciRepEval section 4.3; Pfeiffer et al. 2021).
+
+The recipe's base is that run's model. As in AdapterHub's library, queries and keys start as N(0, 0.02), and values as
+the identity with 1e-6 beside the diagonal. The folder has the form of SciRepEval's training: `adapters/[PRX]/` and
+`[PRX]_fusion/`, and each fusion names its own adapter first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.layouts.adapter_weights import FUSIONS, prefix_of
+from encoders.layouts.write_adapters import write_adapter, write_fusion
+from training.trainables.base import Options, Trainable, new_linear, those_with, write_card
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.model import Model, Weights
+
+_BESIDE = 1e-6
+
+
+def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+    import numpy as np
+
+    network, draw = base.card.network, np.random.default_rng(seed)
+    weights: dict[str, Any] = {}
+    if any("scaling" not in facts or "activation" not in facts for facts in network.options["adapters"].values()):
+        raise InputError(f"{base.card.name} has adapters that are no bottlenecks, and only bottlenecks can be fused.")
+    for task_format in formats:
+        base.card.head(task_format)  # its own adapter, which it must have
+        for number in range(network.shared_layers, network.layers):
+            name = prefix_of(number, FUSIONS[0], task_format.value)
+            for part in ("query", "key"):
+                weights |= new_linear(draw, f"{name}{part}", network.width, network.width)
+            weights[f"{name}value.weight"] = np.where(np.eye(network.width) == 1, 1, _BESIDE).astype(np.float32)
+    return weights
+
+
+def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
+    heads, plain = base.card.heads, (base.base or base).card
+    codes = {head: Format(head).code for head in sorted(set(heads.values()))}
+    for head, code in codes.items():
+        facts = base.card.network.options["adapters"][head]
+        write_adapter(folder / "adapters" / code, weights, head, name=code, base=plain, **facts)
+    for task_format in formats:
+        own = codes[heads[task_format]]
+        names = [own, *(code for code in codes.values() if code != own)]
+        write_fusion(folder / f"{task_format.code}_fusion", weights, task_format, adapters=names, base=plain)
+    card = {
+        "architecture": "fusion",
+        "base": plain.name,
+        "adapters": {task_format: f"adapters/{codes[head]}" for task_format, head in heads.items()},
+        "fusions": {task_format: f"{task_format.code}_fusion" for task_format in formats},
+    }
+    write_card(folder, card)
+
+
+def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    return those_with(f".{FUSIONS[0]}.", weights)
+
+
+FUSION = Trainable({}, _start, _write, _trained, bases=("adapters",))

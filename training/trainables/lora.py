@@ -1,0 +1,54 @@
+"""LoRA for each format, of the queries and values of every layer or of the last ones (Hu et al. 2021).
+
+B starts at 0, so training starts exactly at the base's vectors. What it brings is not scaled: section 4.1 sets alpha to
+the first r and leaves it there, as it works like the learning rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from encoders.architectures.bert import layer_name
+from encoders.formats import Format
+from encoders.layouts.adapter_lora import ATTENTION
+from encoders.layouts.write_lora import write_lora
+from encoders.ops.lora import lora_name
+from training.trainables.adapters import write_each
+from training.trainables.base import Options, Trainable, at_least_one, last_layers, those_with, write_card
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.model import Model, Weights
+
+_ADAPTED = (ATTENTION["q"], ATTENTION["v"])
+"""Section 4.2 adapts these in most of its experiments, and AdapterHub's library by default."""
+
+
+def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:
+    import numpy as np
+
+    draw, width, rank = np.random.default_rng(seed), base.card.network.width, at_least_one(options, "rank")
+    weights: dict[str, Any] = {}
+    limit = 1 / math.sqrt(width)  # the authors' code draws A by Kaiming's uniform rule with a slope of the root of 5
+    for number in last_layers(base.card, options["layers"]):
+        for linear in _ADAPTED:
+            for task_format in formats:
+                name = lora_name(f"{layer_name(number)}.{linear}", task_format.value)
+                weights[f"{name}.lora_A.weight"] = draw.uniform(-limit, limit, (rank, width)).astype(np.float32)
+                weights[f"{name}.lora_B.weight"] = np.zeros((width, rank), np.float32)
+    return weights
+
+
+def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
+    adapters = write_each(folder, formats, write_lora, weights, base.card)
+    write_card(folder, {"architecture": "adapters", "base": base.card.name, "adapters": adapters})
+
+
+def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    return those_with(".loras.", weights)
+
+
+LORA = Trainable({"layers": 0, "rank": 8}, _start, _write, _trained)

@@ -1,0 +1,71 @@
+"""Projected attention layers for each format, beside every layer (SciRepEval section 4.3; Stickland and Murray 2019).
+
+They start as SciRepEval's code starts them, N(0, 0.02) with bias 0; with the option `identity`, what they bring starts
+at 0, so that training starts exactly at the base's vectors. All weights are trained, as in the paper; with the option
+`frozen`, the projected attention layers alone. With `low_rank`, they are its variant without attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from encoders.architectures.bert import attention_names, layer_name
+from encoders.architectures.pals import ATTENTION_HEADS
+from encoders.formats import Format
+from encoders.layouts.pals import EPSILON
+from encoders.layouts.write_pals import write_pals
+from training.trainables.base import Options, Trainable, new_linear, those_with
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.model import Model, Weights
+
+_PALS, _LOW_RANK, _OF = 204, 100, 768
+"""SciRepEval's widths of the two variants, and of the hidden states that they project."""
+
+
+def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:
+    import numpy as np
+
+    draw, network = np.random.default_rng(seed), base.card.network
+    if base.card.family != "bert" or network.epsilon != EPSILON:
+        raise InputError(f"PALs need a BERT with layer_norm_eps {EPSILON}, and {base.card.name} is none.")
+    small, low_rank = _width(network.width, options), bool(options["low_rank"])
+    weights: dict[str, Any] = {}
+
+    def projections() -> dict[str, Any]:
+        down = new_linear(draw, "aug_dense", small, network.width)
+        return down | new_linear(draw, "aug_dense2", network.width, small, zero=bool(options["identity"]))
+
+    for task in range(len(formats)):
+        shared = projections()
+        for number in range(network.layers):
+            name = f"{layer_name(number)}.multi_layers.{task}"
+            own = projections() if low_rank else shared
+            weights |= {f"{name}.{part}": array for part, array in own.items()}
+            for attention in () if low_rank else attention_names(f"{name}.attn"):
+                weights |= new_linear(draw, attention, small, small)
+    return weights
+
+
+def _width(width: int, options: Options) -> int:
+    """Return the width that is projected to: as asked, or in proportion to the paper's."""
+    papers, step = (_LOW_RANK, 1) if options["low_rank"] else (_PALS, ATTENTION_HEADS)
+    asked = options["width"] or step * max(1, round(width * papers / _OF / step))
+    if asked % step or asked < 1:
+        raise InputError(f"The recipe sets the option width to {asked}; choose a multiple of {step}, or 0.")
+    return asked
+
+
+def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
+    write_pals(folder, base, weights, sorted(formats, key=lambda task_format: task_format.code))
+
+
+def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    return those_with(".multi_layers.", weights) if options["frozen"] else dict.fromkeys(weights, 0)
+
+
+PALS = Trainable({"width": 0, "low_rank": 0, "identity": 0, "frozen": 0}, _start, _write, _trained)
