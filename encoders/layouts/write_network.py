@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.card import ModelCard
+from encoders.layouts.json_files import read_json
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.write_files import write_json, write_safetensors, writing
 from encoders.model import Weights
@@ -16,6 +17,7 @@ from encoders.weights import SAFETENSORS
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+_ADDED = "additional_special_tokens"
 _OF_WORDS = ("tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 
 
@@ -26,6 +28,7 @@ def write_network(
     card: Mapping[str, Any],
     words: Path,
     tokenizer: Tokenizer,
+    added: Sequence[str] = (),
 ) -> None:
     """Write a network with its tokenizer.
 
@@ -36,6 +39,7 @@ def write_network(
         card: What its own card sets.
         words: Folder of the tokenizer that it began with, whose settings are copied.
         tokenizer: Its own.
+        added: Special tokens that it has beside those that it began with.
 
     Raises:
         UnavailableError: If the folder can't be written.
@@ -44,6 +48,11 @@ def write_network(
         for file in _OF_WORDS:
             if (words / file).is_file():
                 shutil.copyfile(words / file, folder / file)
+        if added:
+            # The slow tokenizers of transformers 4 don't read tokenizer.json.
+            path = folder / _OF_WORDS[0]
+            settings = read_json(path, dict, missing={})
+            write_json(path, settings | {_ADDED: [*settings.get(_ADDED, ()), *added]})
         tokenizer.save(str(folder / "tokenizer.json"))
         write_json(folder / "config.json", config)
         write_json(folder / CARD_FILE, card)

@@ -40,7 +40,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     config = bert_config(base.card, weights)
     card = {**card_of(base.card), "pooling": "code"}
     del card["prompts"]  # the codes stand there instead, as the tokenizer tells
-    write_network(folder, weights, config, card, base.folder, tokenizer)
+    write_network(folder, weights, config, card, base.folder, tokenizer, _codes(formats))
 
 
 def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:
@@ -50,13 +50,18 @@ def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, i
 
 
 def _with_codes(base: Model, formats: Sequence[Format]) -> tuple[Tokenizer, int]:
-    """Return the base's tokenizer with the codes added, sorted as SciRepEval's code sorts them, and the first's id."""
+    """Return the base's tokenizer with the codes added, and the first's id."""
     tokenizer = load_tokenizer(base.folder, base.card)
-    codes = sorted(task_format.code for task_format in formats)
+    codes = _codes(formats)
     if any(tokenizer.token_to_id(code) is not None for code in codes):
         raise InputError(f'{base.card.name} has control codes already; train it with trains = "all".')
     tokenizer.add_special_tokens(codes)
     return tokenizer, tokenizer.encode(codes[0], add_special_tokens=False).ids[0]
+
+
+def _codes(formats: Sequence[Format]) -> list[str]:
+    """Return the codes in the order in which SciRepEval's training adds them."""
+    return sorted(task_format.code for task_format in formats)
 
 
 CODES = Trainable({"frozen": 0}, _start, _write, _trained)

@@ -86,3 +86,22 @@ def refused(model, tmp_path):
         encoder_of(model, tmp_path).encode(["virus"])
     assert "\n" not in str(error.value)
     return str(error.value)
+
+
+# AdapterHub's library itself, which can't be installed beside transformers 5.
+
+
+def library_model(base):
+    import transformers
+    from adapters import AutoAdapterModel
+
+    transformers.logging.set_verbosity_error()
+    return AutoAdapterModel.from_pretrained(base).eval()
+
+
+def library_vectors(model, active, ids):
+    import torch
+
+    model.set_active_adapters(active)
+    with torch.inference_mode():
+        return np.array([model(torch.tensor([one])).last_hidden_state[0, 0].numpy() for one in ids])

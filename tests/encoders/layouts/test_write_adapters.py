@@ -27,6 +27,8 @@ from tests.encoders.layouts.adapted import (
     encoder_of,
     fusion,
     ids_of,
+    library_model,
+    library_vectors,
     model_with,
     write_card,
 )
@@ -106,22 +108,6 @@ def test_the_width_is_the_librarys(base):
 
 
 # The library itself, which can't be installed beside transformers 5.
-
-
-def library_model(base):
-    import transformers
-    from adapters import AutoAdapterModel
-
-    transformers.logging.set_verbosity_error()
-    return AutoAdapterModel.from_pretrained(base).eval()
-
-
-def library_vectors(model, active, ids):
-    import torch
-
-    model.set_active_adapters(active)
-    with torch.inference_mode():
-        return np.array([model(torch.tensor([one])).last_hidden_state[0, 0].numpy() for one in ids])
 
 
 def widen(model):

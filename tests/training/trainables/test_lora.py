@@ -1,0 +1,67 @@
+"""LoRA: where it starts, and that AdapterHub's library reads it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from encoders.encoder import load_encoder
+from encoders.formats import Format
+from encoders.registry import find_model
+from tests.encoders.formulas.lora import lora_vector
+from tests.encoders.layouts.adapted import library_model, library_vectors
+from tests.encoders.layouts.agreement import check_vectors, token_ids
+from tests.encoders.oracle import Oracle
+from tests.tiny import make_model
+from training.trainables.lora import LORA
+
+TEXTS = ["virus lung cell [SEP] protein gene", "galaxy star", ""]
+
+
+def written(tmp_path, layers=0):
+    model, formats = find_model(str(make_model(tmp_path / "base"))), tuple(Format)
+    new = LORA.start(model, formats, {"layers": layers, "rank": 3}, 1)
+    draw = np.random.default_rng(2)
+    moved = {name: array + draw.normal(0, 0.1, array.shape).astype(np.float32) for name, array in new.items()}
+    LORA.write(model, formats, {**model.read(), **moved}, tmp_path / "lora")
+    return new, tmp_path / "lora"
+
+
+def encoder_of(folder, tmp_path):
+    return load_encoder(str(folder), cache_dir=tmp_path / "cache", precision="fp32")
+
+
+def test_a_is_drawn_and_b_is_zero(tmp_path):
+    new, _ = written(tmp_path, layers=1)
+    assert all(name.startswith("encoder.layer.1.attention.self.") for name in new)
+    for name, array in new.items():
+        if "lora_B" in name:
+            assert not array.any()
+        else:
+            # Uniform within 1 / sqrt(64) of 0: a standard deviation of that over sqrt(3).
+            assert 0.11 < np.abs(array).max() <= 0.125
+            assert 0.06 < array.std() < 0.085
+
+
+def test_the_vectors_are_the_formulas(tmp_path):
+    _, folder = written(tmp_path)
+    files = {one: load_file(folder / "adapters" / one.code / "adapter.safetensors") for one in Format}
+    weights = {one: {name.removeprefix("bert."): array for name, array in file.items()} for one, file in files.items()}
+    oracle, config = Oracle(tmp_path / "base"), {"alpha": 3, "r": 3, "composition_mode": "add"}
+    encoder = encoder_of(folder, tmp_path)
+    check_vectors(encoder, lambda one, ids: lora_vector(oracle, weights[one], config, one.code, ids))
+
+
+@pytest.mark.adapters
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("layers", [0, 1])
+def test_the_library_gives_the_same_vectors(layers, tmp_path):
+    _, folder = written(tmp_path, layers)
+    encoder, model = encoder_of(folder, tmp_path), library_model(tmp_path / "base")
+    for task_format in Format:
+        told = {}
+        model.load_adapter(str(folder / "adapters" / task_format.code), use_safetensors=True, loading_info=told)
+        assert not any(told.values())
+        own = library_vectors(model, task_format.code, [token_ids(encoder, text) for text in TEXTS])
+        np.testing.assert_allclose(encoder.encode(TEXTS, task_format), own, atol=1e-5)
