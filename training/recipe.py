@@ -108,7 +108,8 @@ class Recipe(Strict):
     """Everything that decides what is trained and how.
 
     Attributes:
-        base: Name, folder or hub id of the plain model that training starts from.
+        base: Name, folder or hub id of the model that training starts from; a folder that begins with `./` or `../`
+            is relative to the recipe.
         trains: A name in `training.trainables.registry`.
         options: Of what is trained.
         tasks: The data sets, one or more.
@@ -212,7 +213,8 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
         raise InputError(f"The recipe {path} guards {missing}, and there is no such file or folder.")
     located = tuple(_located(task, folder) for task in recipe.tasks)
     kept = recipe.keep_states and path.parent / recipe.keep_states
-    return recipe.model_copy(update={"tasks": located, "guard": guard, "keep_states": kept})
+    base = str(path.parent / recipe.base) if recipe.base.startswith(("./", "../")) else recipe.base
+    return recipe.model_copy(update={"base": base, "tasks": located, "guard": guard, "keep_states": kept})
 
 
 def _located(task: Task, folder: Path) -> Task:
