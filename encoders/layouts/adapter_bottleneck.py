@@ -17,6 +17,7 @@ from encoders.layouts.adapter_config import (
     cant_run,
     is_number,
     layers_of,
+    number,
     weights_in,
 )
 from encoders.layouts.adapter_weights import ADAPTERS, Module, adapter_parts, read_module
@@ -43,27 +44,12 @@ _NARROWEST = 1e-6
 
 
 def read(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
-    """Read what a configuration says of a bottleneck adapter.
-
-    Args:
-        path: Of the configuration.
-        content: Of the file.
-        base: The network that it is for.
-
-    Returns:
-        The adapter.
-
-    Raises:
-        InputError: If it is damaged, or not of the configuration `seq_bn`.
-    """
+    """Read what a configuration says of a bottleneck adapter; it must be `seq_bn`."""
     config = content["config"]
     if missing := [key for key in _NEEDED if key not in config]:
         raise InputError(f"{path} lacks {', '.join(missing)}; fetch the adapter again.")
     _check_network(path, content)
-    scaling = config.get("scaling", 1.0)
-    if not is_number(scaling):
-        raise cant_run(path, "scaling", scaling, "adapters that are scaled by a number")
-    facts = {"activation": activation_of(path, content), "scaling": float(scaling)}
+    facts = {"activation": activation_of(path, content), "scaling": float(number(path, config, "scaling", 1.0))}
     widths = {
         layer: bottleneck_width(path, config["reduction_factor"], layer, base)
         for layer in layers_of(path, config, base)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from corpora.errors import InputError
 from encoders.card import ModelCard
@@ -52,6 +52,25 @@ class Adapter:
     layers: Collection[int]
     read: Callable[[Weights, str], Weights]
     fusible: bool = False
+
+
+class ReadAdapter(Protocol):
+    """How each kind of adapter reads its configuration."""
+
+    def __call__(self, path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
+        """Read what a configuration says; where it is silent, the library's defaults hold.
+
+        Args:
+            path: Of the configuration.
+            content: Of the file.
+            base: The network that it is for.
+
+        Returns:
+            The adapter.
+
+        Raises:
+            InputError: If it is damaged, or a variant that ses can't run.
+        """
 
 
 def read_made_for(path: Path, base: ModelCard) -> dict[str, Any]:
@@ -108,6 +127,14 @@ def whole_number(path: Path, config: Mapping[str, Any], key: str, usual: int) ->
     value: int = config.get(key, usual)
     if type(value) is not int or not 0 < value < _LARGEST:
         raise cant_run(path, key, value, "positive whole numbers")
+    return value
+
+
+def number(path: Path, config: Mapping[str, Any], key: str, usual: float) -> float:
+    """Return a number of a configuration, or raise `InputError` if it has something else."""
+    value = config.get(key, usual)
+    if not is_number(value):
+        raise cant_run(path, key, value, "numbers")
     return value
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from corpora.errors import InputError
 from encoders.card import ModelCard
 from encoders.layouts import adapter_bottleneck, adapter_lora, adapter_peft, adapter_prefix
-from encoders.layouts.adapter_config import CONFIG, SAFETENSORS, TORCH, Adapter, cant_run, read_made_for
+from encoders.layouts.adapter_config import CONFIG, SAFETENSORS, TORCH, Adapter, ReadAdapter, cant_run, read_made_for
 from encoders.layouts.json_files import read_json
 
 FILES = (CONFIG, SAFETENSORS, TORCH, adapter_peft.SAFETENSORS, adapter_peft.TORCH)
 """What an adapter's folder may hold."""
 
-_KINDS: Mapping[str | None, Callable[[Path, Mapping[str, Any], ModelCard], Adapter]] = {
+_KINDS: Mapping[str | None, ReadAdapter] = {
     None: adapter_bottleneck.read,
     "lora": adapter_lora.read,
     "prefix_tuning": adapter_prefix.read,

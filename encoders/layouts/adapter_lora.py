@@ -14,8 +14,8 @@ from encoders.layouts.adapter_config import (
     TORCH,
     Adapter,
     cant_run,
-    is_number,
     layers_of,
+    number,
     weights_in,
     whole_number,
 )
@@ -35,19 +35,7 @@ _REFUSED = ("use_gating", "use_dora", "vera_d", "vera_b")
 
 
 def read(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
-    """Read what a configuration says of LoRA; where it is silent, the library's defaults hold.
-
-    Args:
-        path: Of the configuration.
-        content: Of the file.
-        base: The network that it is for.
-
-    Returns:
-        The adapter.
-
-    Raises:
-        InputError: If it is a variant that ses can't run.
-    """
+    """Read what a configuration says of LoRA or (IA)^3."""
     config = content["config"]
     for key in _REFUSED:
         if config.get(key) is not None and config[key] is not False:
@@ -57,9 +45,7 @@ def read(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
         raise cant_run(path, "composition_mode", mode, "add and scale")
     if mode == "scale" and rank != 1:
         raise cant_run(path, "r", rank, "1 for the composition_mode scale")
-    alpha = config.get("alpha", 8)
-    if not is_number(alpha):
-        raise cant_run(path, "alpha", alpha, "numbers")
+    alpha = number(path, config, "alpha", 8)
     layers = layers_of(path, config, base)
     linears = [f"{layer_name(layer)}.{linear}" for layer in layers for linear in _linears(path, config)]
     file, name = weights_in(path.parent, SAFETENSORS, TORCH), content["name"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from encoders.architectures.bert import layer_name
 from encoders.card import ModelCard
-from encoders.layouts.adapter_config import Adapter, cant_run, is_number, weights_in, whole_number
+from encoders.layouts.adapter_config import Adapter, cant_run, number, weights_in, whole_number
 from encoders.layouts.adapter_lora import low_rank_parts
 from encoders.layouts.adapter_weights import renamed
 from encoders.model import Weights, is_of_task_head
@@ -47,19 +47,7 @@ _UNCHANGED = (None, True, False, "gaussian", "orthogonal", "eva")
 
 
 def read(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
-    """Read what a configuration of PEFT says.
-
-    Args:
-        path: Of the configuration.
-        content: Of the file.
-        base: The network that it is for.
-
-    Returns:
-        The adapter.
-
-    Raises:
-        InputError: If it is not LoRA, or a variant that ses can't run.
-    """
+    """Read what a configuration of PEFT says; it must be LoRA."""
     if content["peft_type"] != "LORA":
         raise cant_run(path, "peft_type", content["peft_type"], "LORA")
     for key in _VARIANTS:
@@ -70,9 +58,7 @@ def read(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
     started = content.get("init_lora_weights")
     if started not in _UNCHANGED:
         raise cant_run(path, "init_lora_weights", started, "those that leave the base as it was")
-    rank, alpha = whole_number(path, content, "r", 8), content.get("lora_alpha", 8)
-    if not is_number(alpha):
-        raise cant_run(path, "lora_alpha", alpha, "numbers")
+    rank, alpha = whole_number(path, content, "r", 8), number(path, content, "lora_alpha", 8)
     linears = _linears(path, content, base)
     scaling = alpha / (math.sqrt(rank) if content.get("use_rslora") else rank)
     layers = sorted({layer for layer, _ in linears})

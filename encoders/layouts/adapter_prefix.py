@@ -45,19 +45,7 @@ class _Prefix:
 
 
 def read(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
-    """Read what a configuration says of a prefix; where it is silent, the library's defaults hold.
-
-    Args:
-        path: Of the configuration.
-        content: Of the file.
-        base: The network that it is for.
-
-    Returns:
-        The adapter.
-
-    Raises:
-        InputError: If it is damaged, or has an activation that ses has not.
-    """
+    """Read what a configuration says of a prefix."""
     config = content["config"]
     flat, gated = bool(config.get("flat", False)), bool(config.get("use_gating", False))
     prefix = _Prefix(

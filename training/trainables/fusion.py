@@ -27,12 +27,14 @@ _BESIDE = 1e-6
 def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
     import numpy as np
 
-    network, draw = base.card.network, np.random.default_rng(seed)
+    card, network, draw = base.card, base.card.network, np.random.default_rng(seed)
     weights: dict[str, Any] = {}
-    if any("scaling" not in facts or "activation" not in facts for facts in network.options["adapters"].values()):
-        raise InputError(f"{base.card.name} has adapters that are no bottlenecks, and only bottlenecks can be fused.")
+    adapters = network.options["adapters"]
+    if any("scaling" not in facts or "activation" not in facts for facts in adapters.values()):
+        raise InputError(f"{card.name} has adapters that are no bottlenecks, and only bottlenecks can be fused.")
     for task_format in formats:
-        base.card.head(task_format)  # its own adapter, which it must have
+        if card.head(task_format) not in adapters:
+            raise InputError(f"{card.name} has no adapter for {task_format}, and a fusion is over a format's own first.")
         for number in range(network.shared_layers, network.layers):
             name = prefix_of(number, FUSIONS[0], task_format.value)
             for part in ("query", "key"):
@@ -42,11 +44,10 @@ def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) 
 
 
 def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
-    heads, plain = base.card.heads, (base.base or base).card
-    codes = {head: Format(head).code for head in sorted(set(heads.values()))}
+    heads, plain, facts = base.card.heads, (base.base or base).card, base.card.network.options["adapters"]
+    codes = {head: Format(head).code for head in sorted(facts)}
     for head, code in codes.items():
-        facts = base.card.network.options["adapters"][head]
-        write_adapter(folder / "adapters" / code, weights, head, name=code, base=plain, **facts)
+        write_adapter(folder / "adapters" / code, weights, head, name=code, base=plain, **facts[head])
     for task_format in formats:
         own = codes[heads[task_format]]
         names = [own, *(code for code in codes.values() if code != own)]
@@ -54,7 +55,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     card = {
         "architecture": "fusion",
         "base": plain.name,
-        "adapters": {task_format: f"adapters/{codes[head]}" for task_format, head in heads.items()},
+        "adapters": {task_format: f"adapters/{codes[head]}" for task_format, head in heads.items() if head in codes},
         "fusions": {task_format: f"{task_format.code}_fusion" for task_format in formats},
     }
     write_card(folder, card)

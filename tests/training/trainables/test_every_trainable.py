@@ -111,7 +111,8 @@ def test_training_starts_at_the_bases_vectors(trains, options, card, tmp_path):
         ("codes", {}, "few rows", "few rows has 75 tokens and only 70 rows for them; name another base"),
         ("pals", {}, "roberta", "PALs need a BERT with layer_norm_eps 1e-12, and .*roberta is none"),
         ("fusion", {}, "loras", "loras has adapters that are no bottlenecks, and only bottlenecks can be fused"),
-        ("fusion", {}, "two", "has no rgn vectors, only clf, prx"),
+        ("fusion", {}, "two", "has no rgn vectors, only clf, prx, qry"),
+        ("fusion", {}, "plain rgn", "has no adapter for rgn, and a fusion is over a format's own first"),
     ],
 )
 def test_other_bases_and_options_are_refused_in_a_sentence(trains, options, base, told, tmp_path):
@@ -130,10 +131,13 @@ def base_of(kind, tmp_path):
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | {"vocab_size": 70}))
         change_words(folder, lambda words: words[:70])
-    if kind in ("loras", "two"):
-        trains, tasks = ("lora", TASKS) if kind == "loras" else ("adapters", ("cross-entropy", "triplet"))
+    if kind in ("loras", "two", "plain rgn"):
+        trains, tasks = ("adapters", ("cross-entropy", "contrastive")) if kind != "loras" else ("lora", TASKS)
         path = write_recipe(tmp_path, tasks, trains=trains, steps=1)
         train(read_recipe(path), tmp_path / "run-of-base").folder.rename(folder)
+    if kind == "plain rgn":
+        own = json.loads((folder / "ses_card.json").read_text())
+        (folder / "ses_card.json").write_text(json.dumps(own | {"adapters": own["adapters"] | {"rgn": ""}}))
     return folder
 
 
