@@ -34,7 +34,7 @@ def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) 
         raise InputError(f"{card.name} has adapters that are no bottlenecks, and only bottlenecks can be fused.")
     for task_format in formats:
         if card.head(task_format) not in adapters:
-            raise InputError(f"{card.name} has no adapter for {task_format}, and a fusion is over a format's own first.")
+            raise InputError(f"{card.name} has no adapter for {task_format}, with which its fusion begins.")
         for number in range(network.shared_layers, network.layers):
             name = prefix_of(number, FUSIONS[0], task_format.value)
             for part in ("query", "key"):

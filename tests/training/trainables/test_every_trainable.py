@@ -16,6 +16,8 @@ from encoders.tokenizer import load_tokenizer
 from tests.tiny import make_model
 from tests.training.recipes import write_recipe
 from training import checkpoints
+from training.data.examples import read_labels
+from training.data.packed import pack
 from training.learner import make_learner
 from training.recipe import read_recipe
 from training.train import train
@@ -58,13 +60,19 @@ def test_what_is_trained_changes_and_is_what_is_read(trains, options, part, tmp_
     if not part:
         assert {"encoder.layer.0.attention.self.value.weight", "embeddings.LayerNorm.weight"} <= changed
 
-    learner = make_learner(recipe, start, {"cross-entropy": 3, "mse": 1})
+    learner = learner_of(recipe, start, tmp_path)
     checkpoints.load(tmp_path / "run", done.chosen, learner)
     made = encoder_of(done.folder, tmp_path).encode_formats(TEXTS, list(Format))
     for task_format in Format:
         np.testing.assert_allclose(made[task_format], vectors_in_torch(learner.module, model, task_format), atol=1e-5)
     for first, second in itertools.combinations(Format, 2):
         assert np.abs(made[first] - made[second]).max() > 1e-3
+
+
+def learner_of(recipe, start, tmp_path):
+    labels = {task.name: read_labels(task) for task in recipe.tasks}
+    packs = [pack(task, task.train, labels[task.name], start, 64, tmp_path / "packs") for task in recipe.tasks]
+    return make_learner(recipe, start, {name: max(1, len(found)) for name, found in labels.items()}, packs)
 
 
 def vectors_in_torch(module, model, task_format):
@@ -112,7 +120,7 @@ def test_training_starts_at_the_bases_vectors(trains, options, card, tmp_path):
         ("pals", {}, "roberta", "PALs need a BERT with layer_norm_eps 1e-12, and .*roberta is none"),
         ("fusion", {}, "loras", "loras has adapters that are no bottlenecks, and only bottlenecks can be fused"),
         ("fusion", {}, "two", "has no rgn vectors, only clf, prx, qry"),
-        ("fusion", {}, "plain rgn", "has no adapter for rgn, and a fusion is over a format's own first"),
+        ("fusion", {}, "plain rgn", "has no adapter for rgn, with which its fusion begins"),
     ],
 )
 def test_other_bases_and_options_are_refused_in_a_sentence(trains, options, base, told, tmp_path):
