@@ -16,14 +16,16 @@ from encoders.formats import Format
 from encoders.layouts.adapter_bottleneck import bottleneck_width
 from encoders.layouts.adapter_config import ACTIVATIONS
 from encoders.layouts.write_adapters import _factor, write_adapter, write_fusion
+from encoders.layouts.write_lora import write_lora
 from encoders.model import read_checked
 from encoders.registry import find_model
-from tests.encoders.checkpoints import make_multilingual
+from tests.encoders.checkpoints import make_lora, make_multilingual
 from tests.encoders.layouts.adapted import (
     LAYERS,
     NAMES,
     TEXTS,
     adapter,
+    config_of,
     encoder_of,
     fusion,
     ids_of,
@@ -77,6 +79,30 @@ def test_a_written_adapter_replaces_one_of_the_other_form(base, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UnavailableError, match="can't be written"):
         write_adapter(tmp_path / "file" / "x", weights, "prx", name="[PRX]", base=card)
+
+
+LORAS = {
+    "as the library has it": {},
+    "keys in the last layers": {"attn_matrices": ["k"], "leave_out": [0], "r": 1},
+    "the feed-forward network alone": {"selfattn_lora": False, "intermediate_lora": True, "output_lora": True},
+    "all": {"attn_matrices": ["q", "k", "v"], "intermediate_lora": True, "output_lora": True, "alpha": 2.5},
+}
+
+
+@pytest.mark.parametrize("options", LORAS.values(), ids=LORAS)
+def test_lora_written_is_what_is_read(options, base, tmp_path):
+    folder = make_lora(tmp_path / "a", config_of(base), "mine", seed=1, **options)
+    model, card = find_model(str(model_with(tmp_path / "m", base, prx=folder))), find_model(str(base)).card
+    weights, facts = read_checked(model, ["prx"]), model.card.network.options["adapters"]["prx"]
+    write_lora(tmp_path / "w" / "prx", weights, "prx", name="[PRX]", base=card, **facts)
+    other = find_model(str(write_card(tmp_path / "w", base=str(base), adapters={"prx": "prx"})))
+    assert other.card.network == model.card.network
+    again = read_checked(other, ["prx"])
+    assert again.keys() == weights.keys()
+    assert all(np.array_equal(array, weights[name]) for name, array in again.items())
+    del weights[next(name for name in weights if name.endswith("lora_B.weight"))]
+    with pytest.raises(ValueError, match="hold no whole LoRA of prx"):
+        write_lora(tmp_path / "n", weights, "prx", name="[PRX]", base=card)
 
 
 def test_the_names_are_those_of_the_bases_family(tmp_path):

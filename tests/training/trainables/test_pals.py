@@ -91,5 +91,7 @@ def test_what_layers_share_stays_shared_in_training(tmp_path):
     before, after = (find_model(str(folder)).read() for folder in (tmp_path / "run" / "start", done.folder))
     first, second = (f"encoder.layer.{i}.multi_layers.0.aug_dense.weight" for i in range(2))
     np.testing.assert_array_equal(after[first], after[second])
+    files = [load_file(folder / "model.safetensors") for folder in (tmp_path / "run" / "start", done.folder)]
+    assert files[0].keys() == files[1].keys()
     moved = np.abs(after[first] - before[first])
     assert 0.005 < moved.max() < 0.011
