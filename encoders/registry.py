@@ -102,7 +102,9 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
         )
     if folder in within:
         raise InputError(f"{folder} is made of itself; correct its ses_card.json.")
-    model = read_model(folder, name, lambda part: _find(part, (*within, folder), fetched))
+    # What adapters are put on is found again by another name than they together.
+    own = known.hub_id if known and known.adapters else name
+    model = read_model(folder, own, lambda part: _find(part, (*within, folder), fetched))
     if not known:
         return model
     if known.sha256 and model.card.weights_sha256 != known.sha256:

@@ -237,6 +237,7 @@ def test_known_sets_are_fetched_and_composed(name, licence, base, tmp_path, hub)
     hub |= {known.adapters[Format(key)]: folder for key, folder in folders.items()}
     encoder = encoder_of(name, tmp_path)
     assert (encoder.card.name, encoder.card.licence, encoder.card.formats) == (name, licence, tuple(Format))
+    assert find_model(name).base.card.name == known.hub_id
     for task_format, vectors in encoder.encode_formats(TEXTS, list(Format)).items():
         own = expected(base, folders[task_format], NAMES[task_format], base)
         np.testing.assert_allclose(vectors, own, atol=1e-4)
