@@ -30,8 +30,8 @@ def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) 
     for number in last_layers(base.card, options["layers"]):
         for task_format in formats:
             name = f"{layer_name(number)}.output.adapters.{task_format.value}"
-            weights |= new_linear(draw, f"{name}.adapter_down.0", narrow, width)
             weights |= new_linear(draw, f"{name}.adapter_up", width, narrow, zero=bool(options["identity"]))
+            weights |= new_linear(draw, f"{name}.adapter_down.0", narrow, width)
     return weights
 
 

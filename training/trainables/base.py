@@ -58,9 +58,10 @@ def last_layers(card: ModelCard, asked: int) -> range:
 
 def at_least_one(options: Options, key: str) -> int:
     """Return an option that must be 1 or more; `InputError` if it is not."""
-    if options[key] < 1:
-        raise InputError(f"The recipe sets the option {key} to {options[key]}; choose 1 or more.")
-    return options[key]
+    value: int = options[key]
+    if value < 1:
+        raise InputError(f"The recipe sets the option {key} to {value}; choose 1 or more.")
+    return value
 
 
 def new_linear(
