@@ -89,6 +89,17 @@ def read_arrays(path: Path) -> Mapping[str, np.ndarray]:
     return _read_safetensors(path) if path.suffix == ".safetensors" else read_checkpoint(path).arrays
 
 
+def read_names(path: Path) -> list[str]:
+    """Return the names of a safetensors file's arrays as `read_weights` gives them, without reading the arrays."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return [plain_name(name) for name in file.keys()]  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is not a whole safetensors file ({error}); fetch the model again.") from error
+
+
 def plain_name(name: str) -> str:
     """Return a weight's name as a bare encoder has it today."""
     for prefix in ("bert.", "roberta.", "mpnet.", "model."):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def batches_an_epoch(recipe: Recipe, sizes: Sequence[int]) -> int:
-    """Return how many batches hold every example once."""
-    return math.ceil(sum(sizes) / recipe.batch_size)
+    """Return how many batches hold every example as often as its task's rate says."""
+    return math.ceil(sum(_taken(recipe, sizes)) / recipe.batch_size)
 
 
 def examples_of(recipe: Recipe, sizes: Sequence[int], epoch: int) -> Iterator[list[Item]]:
@@ -38,10 +38,16 @@ def examples_of(recipe: Recipe, sizes: Sequence[int], epoch: int) -> Iterator[li
     """
     import numpy as np
 
+    taken = _taken(recipe, sizes)
     orders = [np.random.default_rng([recipe.seed, epoch, task]).permutation(size) for task, size in enumerate(sizes)]
-    sampled = SAMPLERS[recipe.sampler](sizes, recipe.batch_size, random.Random(f"{recipe.seed} {epoch}"))  # noqa: S311
+    sampled = SAMPLERS[recipe.sampler](taken, recipe.batch_size, random.Random(f"{recipe.seed} {epoch}"))  # noqa: S311
     while batch := list(islice(sampled, recipe.batch_size)):
-        yield [(task, int(orders[task][position])) for task, position in batch]
+        yield [(task, int(orders[task][position % sizes[task]])) for task, position in batch]
+
+
+def _taken(recipe: Recipe, sizes: Sequence[int]) -> list[int]:
+    """Return how many examples of each task an epoch takes, some of them again where a rate is above 1."""
+    return [max(1, int(size * task.rate)) for size, task in zip(sizes, recipe.tasks, strict=True)]
 
 
 def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

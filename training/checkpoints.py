@@ -52,6 +52,7 @@ def save(folder: Path, learner: Learner, progress: Progress) -> None:
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
+        _prepare_optimizer(learner)
         save_file({name: tensor.contiguous() for name, tensor in _state(learner).items()}, part / _TENSORS)
         told = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
         (part / _FACTS).write_text(json.dumps(told), encoding="utf-8")
@@ -132,15 +133,16 @@ def _state(learner: Learner) -> dict[str, Any]:
 
 
 def _prepare_optimizer(learner: Learner) -> None:
-    """Make the optimizer's tensors, which it makes itself only at its first step."""
+    """Make the optimizer's tensors that it has not made yet: it does so when a weight first has a gradient."""
     import torch
 
     for tensor in learner.trained().values():
-        learner.optimizer.state[tensor] = {
-            "step": torch.tensor(0.0),
-            "exp_avg": torch.zeros_like(tensor),
-            "exp_avg_sq": torch.zeros_like(tensor),
-        }
+        if not learner.optimizer.state.get(tensor):
+            learner.optimizer.state[tensor] = {
+                "step": torch.tensor(0.0),
+                "exp_avg": torch.zeros_like(tensor),
+                "exp_avg_sq": torch.zeros_like(tensor),
+            }
 
 
 def _to_disk(folder: Path) -> None:

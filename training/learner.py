@@ -15,6 +15,7 @@ from training.data.packed import Packed, formats_of
 from training.heads import make_heads, scores
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
+from training.optimizer import make_optimizer
 from training.recipe import Recipe
 from training.samplers.base import Item
 from training.trainables.registry import TRAINABLES
@@ -126,12 +127,7 @@ def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs:
             parameter.register_hook(lambda gradient, first=first: _rows_from(gradient, first))
     heads = make_heads(recipe, start.card.dimension, labels, packs)
     heads.to(device)
-    whole = [one for name, one in module.named_parameters() if rows.get(name) == 0]
-    # Decay would change the rows that must stay.
-    parts = [one for name, one in module.named_parameters() if rows.get(name)]
-    groups: list[dict[str, Any]] = [{"params": [*whole, *heads.parameters()]}, {"params": parts, "weight_decay": 0.0}]
-    filled = [group for group in groups if group["params"]]
-    optimizer = torch.optim.AdamW(filled, lr=recipe.learning_rate, eps=1e-8, weight_decay=recipe.weight_decay)
+    optimizer = make_optimizer(recipe, start.card.network.layers, module, heads, rows)
     return Learner(recipe, start.card, module, heads, rows, optimizer, device)
 
 

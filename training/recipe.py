@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from corpora.errors import InputError
+from encoders.card import Similarity
 from encoders.formats import Format
 from training.data.builders.base import TaskType
 from training.data.builders.registry import BUILDERS
@@ -43,6 +44,7 @@ class Task(Strict):
         objective: A name in `training.objectives.registry`; if none, SciRepEval's for the type.
         options: Of the objective.
         weight: Factor of its loss in the sum over tasks.
+        rate: How often an epoch takes each of its examples: 0.5 takes half of them, 2 takes all twice.
         limit: Most training examples to use.
         keep_head: Whether the model is written with the head, for tags or forecasts.
     """
@@ -61,6 +63,7 @@ class Task(Strict):
     objective: Annotated[str, one_of(OBJECTIVES)] = ""
     options: dict[str, float] = Field(default_factory=dict)
     weight: float = Field(default=1.0, gt=0)
+    rate: float = Field(default=1.0, gt=0)
     limit: int | None = Field(default=None, ge=1)
     keep_head: bool = False
 
@@ -112,6 +115,7 @@ class Recipe(Strict):
             is relative to the recipe.
         trains: A name in `training.trainables.registry`.
         options: Of what is trained.
+        similarity: How the model's vectors are to be compared, if otherwise than those of its base.
         tasks: The data sets, one or more.
         guard: Files, folders or archives of evaluation data, relative to the recipe. Built tasks refuse papers with a
             title of theirs, besides those that the suites test on.
@@ -121,8 +125,9 @@ class Recipe(Strict):
         epochs: Passes over the data.
         steps: Most optimizer steps, whatever `epochs` says.
         learning_rate: Peak of the schedule.
+        layer_decay: Factor of the learning rate for each layer further down (ELECTRA's; SciMult's code has 0.8).
         schedule: A name in `training.schedules`.
-        warmup: Steps until the peak.
+        warmup: Steps until the peak; a number below 1 is their share of all steps.
         weight_decay: Of AdamW.
         clip: Largest norm of the gradient; 0 for no clipping.
         max_tokens: Longer texts are cut.
@@ -138,7 +143,8 @@ class Recipe(Strict):
 
     base: str
     trains: Annotated[str, one_of(TRAINABLES)]
-    options: dict[str, int] = Field(default_factory=dict)
+    options: dict[str, int | float | str] = Field(default_factory=dict)
+    similarity: Similarity | None = None
     tasks: tuple[Task, ...] = Field(min_length=1)
     guard: tuple[Path, ...] = ()
     sampler: Annotated[str, one_of(SAMPLERS)] = "mixed-proportional"
@@ -147,8 +153,9 @@ class Recipe(Strict):
     epochs: int = Field(default=1, ge=1)
     steps: int | None = Field(default=None, ge=1)
     learning_rate: float = Field(gt=0)
+    layer_decay: float = Field(default=1.0, gt=0, le=1)
     schedule: Annotated[str, one_of(SCHEDULES)] = "linear"
-    warmup: int = Field(default=0, ge=0)
+    warmup: float = Field(default=0, ge=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: float = Field(default=1.0, ge=0)
     max_tokens: int = Field(default=512, ge=8)
@@ -169,6 +176,9 @@ class Recipe(Strict):
         if unknown := set(self.options) - set(known):
             told = ", ".join(known) or "none"
             raise ValueError(f"{self.trains} has no option {unknown.pop()!r}; its options are: {told}")
+        for key, value in self.options.items():
+            if type(value) is not type(known[key]):
+                raise ValueError(f"the option {key} is {value!r}, and must be like {known[key]!r}, its default")
         return self
 
     @property

@@ -19,7 +19,7 @@ from training.data.packed import Packed
 from training.learner import Learner
 from training.recipe import Recipe
 from training.samplers.base import Item
-from training.schedules import SCHEDULES
+from training.schedules import SCHEDULES, warmup_steps
 from training.validation import validate
 
 LOG = "log.jsonl"
@@ -108,9 +108,9 @@ def _step(
     import torch
 
     recipe = learner.recipe
-    rate = recipe.learning_rate * SCHEDULES[recipe.schedule](number, recipe.warmup, total)
+    rate = recipe.learning_rate * SCHEDULES[recipe.schedule](number, warmup_steps(recipe.warmup, total), total)
     for group in learner.optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group["share"]
     told: dict[str, float] = {}
     learner.optimizer.zero_grad(set_to_none=True)
     for part, items in enumerate(batches):

@@ -25,12 +25,14 @@ from training.learner import Learner, make_learner
 from training.recipe import FILES, Recipe
 from training.states import keep_states
 from training.steps import Data, overdue, run_steps, total_steps
+from training.trainables.base import add_to_card
 from training.trainables.registry import TRAINABLES
 from training.validation import validate
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
-    from encoders.model import Model
+    from encoders.heads import Head
+    from encoders.model import Model, Weights
 
 MODEL = "model"
 
@@ -178,9 +180,21 @@ def _started(recipe: Recipe, base: Model, folder: Path) -> Model:
     place, trainable = folder / "start", TRAINABLES[recipe.trains]
     options = {**trainable.options, **recipe.options}
     weights = {**base.read(), **trainable.start(base, recipe.formats, options, recipe.seed)}
-    shutil.rmtree(place, ignore_errors=True)
-    trainable.write(base, recipe.formats, weights, place)
+    _write(recipe, base, weights, place, ())
     return find_model(str(place))
+
+
+def _write(recipe: Recipe, base: Model, weights: Weights, place: Path, heads: Sequence[Head]) -> None:
+    """Write a model folder in place of what was there; a kill leaves what was there or the whole folder."""
+    trainable, part = TRAINABLES[recipe.trains], place.with_name(f"{place.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    trainable.write(base, recipe.formats, weights, part)
+    add_to_card(part, trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
+    add_to_card(part, {"similarity": recipe.similarity} if recipe.similarity else {})
+    if heads:
+        write_heads(part, heads)
+    shutil.rmtree(place, ignore_errors=True)
+    part.rename(place)
 
 
 def _data(recipe: Recipe, labels: Mapping[str, Sequence[str]], model: Model, cache: Path) -> Data:
@@ -247,11 +261,6 @@ def _finish(
         return Trained(None, progress.step, total, progress.step, {}, unusable)
     chosen = progress.best(1)[0] if progress.scores else progress.step
     checkpoints.load(folder, chosen, learner)
-    place, part = folder / MODEL, folder / f"{MODEL}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    TRAINABLES[recipe.trains].write(base, recipe.formats, learner.weights(), part)
-    if heads := kept_heads(recipe, learner.heads, learner.card, labels):
-        write_heads(part, heads)
-    shutil.rmtree(place, ignore_errors=True)
-    part.rename(place)
+    place = folder / MODEL
+    _write(recipe, base, learner.weights(), place, kept_heads(recipe, learner.heads, learner.card, labels))
     return Trained(place, progress.step, total, chosen, validate(learner, data.validation), unusable)

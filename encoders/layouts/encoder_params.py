@@ -74,11 +74,11 @@ def read_params(path: Path, given: Mapping[str, Any]) -> EncoderParams:
     return params
 
 
-def special_layers(path: Path, which: str, count: int) -> list[int]:
+def special_layers(path: Path | str, which: str, count: int) -> list[int]:
     """Return the layers, counted from 0, that have experts or read instructions.
 
     Args:
-        path: Of the checkpoint, for messages.
+        path: Of the checkpoint, or what else names them, for messages.
         which: As `moe_type` and `instruct_type` name them, before the colon.
         count: How many layers the model has.
 

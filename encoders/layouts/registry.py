@@ -11,6 +11,7 @@ from encoders.layouts import (
     adapterhub,
     biencoders,
     composed,
+    experts,
     exported,
     huggingface,
     pals,
@@ -44,6 +45,7 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout(scirepeval.recognizes, scirepeval.read, ("base",)),
     Layout(shared_codes.recognizes, shared_codes.read, ("base",)),
     Layout(pals.recognizes, pals.read, ("tasks",)),
+    Layout(experts.recognizes, experts.read, ("experts",)),
     Layout(biencoders.recognizes, biencoders.read, ("experts", "instructions")),
     Layout(unipr.recognizes, unipr.read, ("base", "instructions", "instructor")),
     Layout(huggingface.recognizes, huggingface.read),
@@ -80,7 +82,7 @@ def _check_settings(folder: Path, layout: Layout, model: Model) -> None:
     asked = own.pop("architecture", model.card.architecture)
     # Adapters with fusions are fusion, whichever of the two a card asks for.
     if asked not in (model.card.architecture, "adapters" if model.card.architecture == "fusion" else None):
-        known = "adapters, fusion, instructions, instruction-encoder, shared-codes, ensemble, routes"
+        known = "adapters, fusion, experts, instructions, instruction-encoder, shared-codes, ensemble, routes"
         raise InputError(f"{path} asks for the architecture {asked!r}; it may ask for one of {known}.")
     if surplus := sorted(set(own) & set(COMPOSED) - set(layout.settings)):
         raise InputError(

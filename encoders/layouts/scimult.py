@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,7 +85,21 @@ def expert_weights(card: ModelCard, path: Path, params: EncoderParams, weights: 
         raise InputError(f"{path} lacks {missing[0]}, which its moe_type {params.moe_type} has; fetch it again.")
     if params.use_infer_expert:
         return weights
-    idle = [str(expert) for expert in experts if str(expert) not in card.heads.values()]
+    return without_idle(weights, len(experts), card.heads.values())
+
+
+def without_idle(weights: Weights, count: int, serving: Collection[str]) -> Weights:
+    """Return weights without the experts that serve no format.
+
+    Args:
+        weights: All of a model's.
+        count: How many experts there are.
+        serving: The numbers of those that serve one.
+
+    Returns:
+        Those that some format needs.
+    """
+    idle = [str(expert) for expert in range(count) if str(expert) not in serving]
     return {name: array for name, array in weights.items() if not _is_of(name, idle)}
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from encoders.formats import Format
+from encoders.layouts.experts import PARTS, copies
 from tests.encoders import checkpoints
 from tests.tiny import make_model
 
@@ -51,6 +53,17 @@ def _instruction_encoder(folder: Path) -> Path:
     return _card(folder / "whole", architecture="instruction-encoder", **own)
 
 
+def _experts(folder: Path) -> Path:
+    draw = np.random.default_rng(3)
+    weights = load_file(make_model(folder, layers=3) / "model.safetensors")
+    for number, kind in itertools.product(range(3), PARTS):
+        for name, copy in copies(weights, 1, kind, number).items():
+            weights[copy] = weights[name] + 0.2 * draw.standard_normal(weights[name].shape).astype(np.float32)
+    plain = {name for kind in PARTS for name in copies(weights, 1, kind, 0)}
+    save_file({name: array for name, array in weights.items() if name not in plain}, folder / "model.safetensors")
+    return _card(folder, architecture="experts", experts={"clf": 2, "prx": 0, "qry": 0})
+
+
 def _shared_codes(folder: Path) -> Path:
     draw = np.random.default_rng(3)
     make_model(folder, layers=3)
@@ -79,6 +92,7 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "codes": lambda folder: make_model(folder, codes=True),
     "adapters": _adapters,
     "adapters of every kind": _adapters_of_every_kind,
+    "experts in a folder": _experts,
     "instruction encoder": _instruction_encoder,
     "shared-codes": _shared_codes,
     "ensemble": _composed("ensemble"),

@@ -191,3 +191,53 @@ def test_accumulation_is_a_larger_batch(tmp_path):
         for found in ([one[name] - two[name] for name in averages], [one[name] for name in averages])
     )
     assert apart < 0.1 * size
+
+
+def test_a_run_resumes_where_some_weights_had_no_gradient_yet(tmp_path):
+    recipe = read_recipe(write_recipe(tmp_path, ("mse", "triplet"), sampler="task-per-batch", validate_every=1))
+    whole = train(recipe, tmp_path / "whole")
+    assert train(recipe, tmp_path / "parts", minutes=1e-9).steps == 1
+    assert same(whole.folder, train(recipe, tmp_path / "parts", resume=True).folder)
+
+
+def test_a_task_is_trained_at_its_rate(tmp_path):
+    path = write_recipe(tmp_path, ("mse", "triplet"), sampler="shuffled-batches", epochs=2)
+    text = (
+        path.read_text()
+        .replace('name = "mse"', 'rate = 0.34\nname = "mse"')
+        .replace('name = "triplet"', 'rate = 2\nname = "triplet"')
+    )
+    path.write_text(text)
+    done = train(read_recipe(path), tmp_path / "run")
+    entries = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    # Of 24 examples each, in batches of 8: one batch of the first task and six of the second, twice.
+    assert [sum(name in entry["losses"] for entry in entries) for name in ("mse", "triplet")] == [2, 12]
+    assert done.steps == 14
+
+
+def test_the_model_says_how_its_vectors_are_to_be_compared(tmp_path):
+    for trains in ("all", "adapters", "experts"):
+        recipe = write_recipe(tmp_path, ("contrastive",), trains=trains, steps=1, similarity="dot")
+        done = train(read_recipe(recipe), tmp_path / trains)
+        assert find_model(str(tmp_path / "base")).card.similarity == "l2"
+        assert find_model(str(done.folder)).card.similarity == "dot"
+
+
+@pytest.mark.parametrize("warmup", [4, 0.5])
+def test_the_rate_rises_for_some_steps_or_a_share_of_all(tmp_path, warmup):
+    recipe = write_recipe(tmp_path, ("mse",), steps=8, epochs=4, warmup=warmup, learning_rate=0.1)
+    train(read_recipe(recipe), tmp_path / "run")
+    entries = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert [entry["rate"] for entry in entries] == pytest.approx([0, 0.025, 0.05, 0.075, 0.1, 0.075, 0.05, 0.025])
+
+
+def test_a_run_starts_from_the_model_of_another(tmp_path):
+    train(read_recipe(write_recipe(tmp_path, ("triplet",), trains="all", steps=1)), tmp_path / "runs" / "vanilla")
+    path = write_recipe(tmp_path, ("triplet",), trains="experts", steps=1, base="./runs/vanilla/model")
+    done = train(read_recipe(path), tmp_path / "runs" / "experts")
+    start, before = (find_model(str(tmp_path / "runs" / name)).read() for name in ("experts/start", "vanilla/model"))
+    np.testing.assert_array_equal(
+        start["encoder.layer.1.attention.self.moe_query.0.weight"],
+        before["encoder.layer.1.attention.self.query.weight"],
+    )
+    assert find_model(str(done.folder)).card.architecture == "experts"

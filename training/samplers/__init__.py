@@ -1,1 +1,1 @@
-"""In which order the examples of several tasks come (the four strategies of SciRepEval's training code)."""
+"""In which order the examples of several tasks come: SciRepEval's four strategies, and SciMult's."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from encoders.layouts.own_card import CARD_FILE
+from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.layouts.write_files import write_json, writing
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
-Options = Mapping[str, int]
+Options = Mapping[str, Any]
+"""By name: whole numbers or words; a recipe's must be of the type of the default."""
 
 DEVIATION = 0.02
 """Of new weights: BERT's, and that of the papers' code."""
@@ -37,6 +38,7 @@ class Trainable:
         write: Writes a model folder from base, formats and the weights of the whole model.
         trained: From card, options and weights to the names of the trained ones, with the first trained row of each.
         bases: Architectures that it can start from.
+        described: From formats and options to what the folder's own card says beside what `write` writes there.
     """
 
     options: Options
@@ -44,6 +46,7 @@ class Trainable:
     write: Callable[[Model, Sequence[Format], Weights, Path], None]
     trained: Callable[[ModelCard, Options, Weights], dict[str, int]]
     bases: tuple[str, ...] = ("plain",)
+    described: Callable[[Sequence[Format], Options], dict[str, Any]] = lambda _, __: {}
 
 
 def last_layers(card: ModelCard, asked: int) -> range:
@@ -77,6 +80,12 @@ def new_linear(
 def those_with(part: str, weights: Weights) -> dict[str, int]:
     """Return the weights whose names hold a part, all rows of them."""
     return {name: 0 for name in weights if part in name}
+
+
+def add_to_card(folder: Path, content: Mapping[str, Any]) -> None:
+    """Set keys of a model folder's own card, and leave the others."""
+    if content:
+        write_card(folder, {**read_own(folder), **content})
 
 
 def write_card(folder: Path, content: Mapping[str, Any]) -> None:

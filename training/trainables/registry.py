@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from training.trainables.adapters import ADAPTERS
 from training.trainables.base import Trainable
 from training.trainables.codes import CODES
+from training.trainables.experts import EXPERTS
 from training.trainables.fusion import FUSION
+from training.trainables.instructions import INSTRUCTIONS, PREFIX
 from training.trainables.lora import LORA
 from training.trainables.network import ALL, LAST
 from training.trainables.pals import PALS
@@ -22,4 +24,7 @@ TRAINABLES: Mapping[str, Trainable] = {
     "pals": PALS,
     "codes": CODES,
     "shared-codes": SHARED_CODES,
+    "experts": EXPERTS,
+    "instructions": INSTRUCTIONS,
+    "prefix": PREFIX,
 }

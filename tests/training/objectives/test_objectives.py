@@ -147,3 +147,19 @@ def test_a_batch_without_pairs_or_positives_is_finite():
     assert computed("ranking", [VECTORS], OUTPUTS, same)[0] == 0
     one, _ = computed("supervised-contrastive", [VECTORS[:1]], OUTPUTS[:1], [(0,)])
     assert np.isfinite(one)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"temperature": 1.0, "cosine": 0.0}, 3.345171308195697),
+        ({"temperature": 0.01, "cosine": 1.0}, 61.36890931274687),
+    ],
+    ids=["dot", "cosine"],
+)
+def test_scimults_own_code_gives_the_same(options, told):
+    """Values of BiEncoderNllLossV2 of yuzhimanhua/SciMult (models/biencoder_contrib.py), run on these arrays."""
+    import torch
+
+    columns = [torch.tensor(column) for column in columns_of(3)]
+    assert OBJECTIVES["contrastive"].loss(Inputs(columns, None, [()] * 6), options).item() == pytest.approx(told)

@@ -1,0 +1,118 @@
+"""Task experts in a folder: a network's files, whose weights have the names of SciMult's checkpoints, as safetensors.
+
+Its `ses_card.json` says which expert serves which format:
+`{"architecture": "experts", "experts": {"prx": 0, "qry": 0, "clf": 2}}`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from corpora.errors import InputError
+from encoders.architectures.bert import layer_name
+from encoders.card import ModelCard
+from encoders.layouts import huggingface
+from encoders.layouts.numbered import numbered_heads
+from encoders.layouts.own_card import CARD_FILE, read_own
+from encoders.layouts.scimult import without_idle
+from encoders.model import Find, Model, Weights
+from encoders.weights import SAFETENSORS, read_names, read_weights, sha256_of
+
+Kind = Literal["attention", "feed-forward"]
+
+PARTS: Mapping[Kind, Mapping[str, str]] = {
+    "attention": {
+        "attention.self.query": "attention.self.moe_query.{}",
+        "attention.self.key": "attention.self.moe_key.{}",
+        "attention.self.value": "attention.self.moe_value.{}",
+        "attention.output.dense": "attention.output.moe_dense.{}",
+    },
+    "feed-forward": {
+        "intermediate.dense": "moe_layer.interm_layers.{}.dense",
+        "output.dense": "moe_layer.output_layers.{}.dense",
+        "output.LayerNorm": "moe_layer.output_layers.{}.LayerNorm",
+    },
+}
+"""What an expert has of its own, by the names of a plain layer's parts: an expert's number goes into the braces."""
+
+MARK = "moe_"
+"""In the names of all weights of experts, and no other."""
+
+_COPIES = {
+    r"moe_(query|key|value|dense)\.\d+": r"\1",
+    r"moe_layer\.interm_layers\.\d+": "intermediate",
+    r"moe_layer\.output_layers\.\d+": "output",
+}
+_EXPERT = re.compile(r"encoder\.layer\.(\d+)\..*(?:moe_query|interm_layers)\.(\d+)\.")
+
+
+def recognizes(path: Path) -> bool:
+    """Return whether a folder's own card makes it such a model, and it holds safetensors."""
+    return (path / SAFETENSORS).is_file() and read_own(path).get("architecture") == "experts"
+
+
+def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
+    """Read a folder with experts.
+
+    Args:
+        folder: Holds `ses_card.json`, `config.json`, a tokenizer and `model.safetensors`.
+        name: What to call the model.
+        find: Not needed.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: If there are no experts, or the card does not say which of them serve which format.
+    """
+    path = folder / SAFETENSORS
+    card = huggingface.read_card(folder, name, sha256_of(path))
+    if card.architecture != "plain":
+        raise InputError(f"{folder} holds a {card.family} model; experts need a BERT or RoBERTa.")
+    found = [match for weight in read_names(path) if (match := _EXPERT.match(weight))]
+    if not found:
+        raise InputError(f"{path} has no experts; take the architecture out of {folder / CARD_FILE}.")
+    count = 1 + max(int(match[2]) for match in found)
+    first = min(int(match[1]) for match in found)
+    heads = numbered_heads(folder, "experts", count, {})
+    network = replace(card.network, shared_layers=first, options={"experts": count, "gate": ""})
+    card = replace(card, architecture="experts", heads=heads, network=network)
+    return Model(card, folder, functools.partial(_read, path, card))
+
+
+def copies(weights: Weights, layer: int, kind: Kind, expert: int) -> dict[str, str]:
+    """Return the names of the weights of an expert that is a copy of a plain layer.
+
+    Args:
+        weights: With those of the layer.
+        layer: Its number.
+        kind: What of the layer is copied.
+        expert: The expert's number.
+
+    Returns:
+        The copies' names by the names of what they are copies of.
+    """
+    name = layer_name(layer)
+    whole = {f"{name}.{part}": f"{name}.{copy.format(expert)}" for part, copy in PARTS[kind].items()}
+    return {
+        f"{part}.{last}": f"{copy}.{last}"
+        for part, copy in whole.items()
+        for last in ("weight", "bias")
+        if f"{part}.{last}" in weights
+    }
+
+
+def copied_from(name: str) -> str:
+    """Return the name that an expert's weight has in a plain layer."""
+    for copy, plain in _COPIES.items():
+        name = re.sub(copy, plain, name)
+    return name
+
+
+def _read(path: Path, card: ModelCard) -> Weights:
+    return without_idle(read_weights(path), card.network.options["experts"], card.heads.values())

@@ -1,0 +1,70 @@
+"""Instructions: each format's texts are read under a sentence of its own (SciMult section 3.3, UniPR section 3.2.1).
+
+`instructions` trains one network that reads texts and instructions (SciMult-Instruction, UniPR). `prefix` has a network
+of its own for the instructions, which is trained while that of the texts stays as it is (SciMult-Prefix); with the
+option `texts = 1` it is the other way round (`fix_instruct_encoder` of UniPR's code).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from encoders.architectures.instruction_encoder import INSTRUCTOR
+from encoders.formats import Format
+from encoders.layouts.unipr import SEMANTIC
+from training.trainables import network
+from training.trainables.base import Options, Trainable, write_card
+
+if TYPE_CHECKING:
+    from encoders.card import ModelCard
+    from encoders.model import Model, Weights
+
+_WORDS: Options = {
+    "clf": "Tag a scientific paper with relevant scientific topic classes.",
+    "rgn": "Estimate a number that describes a scientific paper.",
+    "prx": SEMANTIC,
+    "qry": SEMANTIC,
+}
+"""SciMult table 1, where both sides of a search read the same; that of regression is ours."""
+
+
+def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+    return {}
+
+
+def _write_two(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
+    """Write a card that names the two networks; one that is no longer the base's lies beside it."""
+    import numpy as np
+
+    read = {name.removeprefix(INSTRUCTOR): array for name, array in weights.items() if name.startswith(INSTRUCTOR)}
+    texts = {name: array for name, array in weights.items() if not name.startswith(INSTRUCTOR)}
+    card, given = {"architecture": "instruction-encoder"}, base.read()
+    for part, arrays in (("base", texts), ("instructor", read)):
+        changed = any(not np.array_equal(array, given[name]) for name, array in arrays.items())
+        if changed:
+            # States above the last layer that reads them are not used, so that layer of the instructor is the base's.
+            network.write(base, formats, {**given, **arrays}, folder / part)
+        card[part] = part if changed else base.card.name
+    write_card(folder, card)
+
+
+def _instructions(formats: Sequence[Format], options: Options) -> dict[str, Any]:
+    return {"instructions": {task_format.value: options[task_format.value] for task_format in formats}}
+
+
+def _described(formats: Sequence[Format], options: Options) -> dict[str, Any]:
+    return {"architecture": "instructions", **_instructions(formats, options)}
+
+
+def _everything(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    return dict.fromkeys(weights, 0)
+
+
+def _one_of_two(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    return {name: 0 for name in weights if name.startswith(INSTRUCTOR) != bool(options["texts"])}
+
+
+INSTRUCTIONS = Trainable(_WORDS, _start, network.write, _everything, described=_described)
+PREFIX = Trainable({"texts": 0, **_WORDS}, _start, _write_two, _one_of_two, described=_instructions)
