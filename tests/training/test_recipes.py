@@ -13,24 +13,37 @@ from training.recipe import Recipe, read_recipe
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 METHODS = {"specter": "citations", "scincl": "neighbours", "miread": "labels"}
+OF_SEVERAL_TASKS = {
+    "scimult-vanilla": "all",
+    "scimult-mha": "experts",
+    "scimult-ffn": "experts",
+    "scimult-instruction": "instructions",
+    "scimult-prefix": "prefix",
+    "unipr": "instructions",
+}
 
 
 def files(path):
     """Return the files and folders that a recipe names."""
     content = tomllib.loads(path.read_text())
-    builds = [task["build"] for task in content["tasks"]]
+    builds = [task["build"] for task in content["tasks"] if "build" in task]
     named = [name for build in builds for name in (*build["papers"], *build.get("files", {}).values())]
+    named += [task[key] for task in content["tasks"] for key in ("train", "validation") if key in task]
     return named, content.get("guard", [])
+
+
+def given_empty_data(path, folder):
+    """Read a recipe in a folder where each file that it names is empty."""
+    for name in (name for part in files(path) for name in part):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    return read_recipe(path, folder)
 
 
 @pytest.mark.parametrize("size", ["", "-small"])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_recipes_of_methods_are_read(method, size, tmp_path):
-    path = RECIPES / f"{method}{size}.toml"
-    for name in (name for part in files(path) for name in part):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    recipe = read_recipe(path, tmp_path)
+    recipe = given_empty_data(RECIPES / f"{method}{size}.toml", tmp_path)
     assert isinstance(recipe, Recipe)
     (task,) = recipe.tasks
     assert task.build.builder == METHODS[method]
@@ -45,3 +58,15 @@ def test_small_recipes_guard_every_evaluation_set_and_name_data_that_is_there(me
     evaluated = {path.name for path in (data_dir / "eval").iterdir()}
     # Of TREC-COVID there is a smoke test only, and SciRepEval's samples are training data.
     assert {path.name for path in recipe.guard} == evaluated - {"trec-covid", "scirepeval-samples.tar.xz"}
+
+
+@pytest.mark.parametrize("size", ["", "-small"])
+@pytest.mark.parametrize("method", OF_SEVERAL_TASKS)
+def test_the_recipes_of_scimult_and_unipr_are_read(method, size, tmp_path):
+    recipe = given_empty_data(RECIPES / f"{method}{size}.toml", tmp_path)
+    assert recipe.trains == OF_SEVERAL_TASKS[method]
+    assert recipe.formats == tuple(Format)
+    assert {task.objective for task in recipe.tasks} == {"contrastive"}
+    assert (recipe.sampler, recipe.layer_decay, recipe.clip) == ("shuffled-batches", 0.8, 2.0)
+    if method not in ("scimult-vanilla", "unipr"):
+        assert recipe.base == f"{RECIPES}/../runs/scimult-vanilla{size}/model"
