@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -203,6 +204,21 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
     Raises:
         InputError: If the file cannot be read, or a key or value is wrong.
     """
+    return make_recipe(read_content(path), path)
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """Read the keys of a recipe file as they are, with the tasks of `scirepeval` among its tasks.
+
+    Args:
+        path: A TOML file.
+
+    Returns:
+        The keys and their values.
+
+    Raises:
+        InputError: If the file cannot be read.
+    """
     try:
         parse = json.loads if path.suffix == ".json" else tomllib.loads
         content = parse(path.read_text(encoding="utf-8"))
@@ -212,6 +228,22 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
     if "scirepeval" in content:
         tasks = read_config(folder / str(content.pop("scirepeval")))
         content["tasks"] = [*content.get("tasks", []), *tasks]
+    return content
+
+
+def make_recipe(content: Mapping[str, Any], path: Path) -> Recipe:
+    """Check the keys of a recipe.
+
+    Args:
+        content: From `read_content`.
+        path: Of the recipe; the paths in it are relative to its folder.
+
+    Returns:
+        The recipe, with whole paths.
+
+    Raises:
+        InputError: If a key or value is wrong.
+    """
     try:
         recipe = Recipe.model_validate(content)
     except ValidationError as error:

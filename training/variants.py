@@ -1,0 +1,87 @@
+"""Variants: several recipes in one file, each with some keys of its own.
+
+    [[variants]]
+    name = "last-layers"
+    trains = "last"
+    options = {layers = 2}
+    each_task = {objective = "contrastive"}
+
+A key of a variant replaces the recipe's, whole; the keys in `each_task` replace those of every task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import InputError
+from training.recipe import Recipe, make_recipe, read_content
+from training.strict import nearest
+
+_NAME, _EACH_TASK = "name", "each_task"
+_KEYS = (_NAME, _EACH_TASK, *Recipe.model_fields)
+
+
+def read_variants(path: Path, names: Sequence[str] = ()) -> dict[str, Recipe]:
+    """Read a recipe file.
+
+    Args:
+        path: A TOML file; the paths in it are relative to its folder.
+        names: The variants to read; if none, all.
+
+    Returns:
+        The recipes by name, in the order of the file; a file without variants gives one, by the empty name.
+
+    Raises:
+        InputError: If the file cannot be read, any variant is wrong, or one that is asked for is missing.
+    """
+    content = read_content(path)
+    given = content.pop("variants", None)
+    if given is None:
+        variants = {"": content}
+    else:
+        tables = given if isinstance(given, list) and given else [None]
+        variants = {_named(path, table): _merged(path, content, table) for table in tables}
+        if len(variants) < len(tables):
+            raise InputError(f"The recipe {path}: two variants have the same name; name each differently.")
+    if unknown := set(names) - set(variants):
+        told = ", ".join(name for name in variants if name) or "none"
+        raise InputError(f"The recipe {path} has no variant {unknown.pop()!r}; its variants are: {told}.")
+    # All are checked, also those that were not asked for: a mistake shows before the first of them is trained.
+    recipes = {name: _made(path, name, merged) for name, merged in variants.items()}
+    return {name: recipe for name, recipe in recipes.items() if not names or name in names}
+
+
+def _named(path: Path, table: Any) -> str:
+    name = table.get(_NAME) if isinstance(table, dict) else None
+    # It names a folder.
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
+        raise InputError(
+            f"The recipe {path}: each of its [[variants]] needs a name of letters, digits, '.', '_' and '-'."
+        )
+    return name
+
+
+def _merged(path: Path, content: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    if unknown := next((key for key in table if key not in _KEYS), None):
+        raise InputError(
+            f"The recipe {path}, variant {table[_NAME]}: the key {unknown} is unknown; {nearest(unknown, _KEYS)}."
+        )
+    own = {key: value for key, value in table.items() if key not in {_NAME, _EACH_TASK}}
+    merged, each = {**content, **own}, table.get(_EACH_TASK, {})
+    if not isinstance(each, dict):
+        raise InputError(
+            f"The recipe {path}, variant {table[_NAME]}: each_task can't be so: it is not a table of keys."
+        )
+    if isinstance(merged.get("tasks"), list):
+        merged["tasks"] = [task | each if isinstance(task, dict) else task for task in merged["tasks"]]
+    return merged
+
+
+def _made(path: Path, name: str, content: Mapping[str, Any]) -> Recipe:
+    try:
+        return make_recipe(content, path)
+    except InputError as error:
+        raise InputError(f"The variant {name}: {error}" if name else str(error)) from error
