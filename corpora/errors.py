@@ -22,3 +22,9 @@ class UnavailableError(SesError):
     """Something outside that is needed isn't there: an engine, a model, a download, a folder that can be written."""
 
     exit_code: ClassVar[int] = 3
+
+
+class StoppedError(SesError):
+    """The user or the system asked the program to stop, and it can resume."""
+
+    exit_code: ClassVar[int] = 130

@@ -46,6 +46,7 @@ def save(folder: Path, learner: Learner, progress: Progress) -> None:
     Raises:
         UnavailableError: If it can't be written, such as on a full disk.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     part, place = folder / "state.part", folder / f"state-{progress.step:08d}"
@@ -59,7 +60,7 @@ def save(folder: Path, learner: Learner, progress: Progress) -> None:
         _to_disk(part)
         shutil.rmtree(place, ignore_errors=True)
         part.rename(place)
-    except (OSError, RuntimeError) as error:
+    except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise UnavailableError(
             f"The state of step {progress.step} can't be written to {folder} ({error}); free some space and give the "
@@ -103,7 +104,7 @@ def load(folder: Path, step: int, learner: Learner) -> Progress:
         raise InputError(
             f"{place} is damaged ({error}); delete it, and the run resumes from the state before."
         ) from error
-    _prepare_optimizer(learner)
+    _prepare_optimizer(learner, kept)
     state = _state(learner)
     if {name: tensor.shape for name, tensor in kept.items()} != {name: tensor.shape for name, tensor in state.items()}:
         raise InputError(
@@ -114,6 +115,37 @@ def load(folder: Path, step: int, learner: Learner) -> Progress:
     with torch.no_grad():
         for name, tensor in state.items():
             tensor.copy_(kept[name])
+    return progress
+
+
+def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Progress:
+    """Put the last state of a run into a learner, if there is one.
+
+    Args:
+        folder: Of the run.
+        learner: Made by the recipe.
+        key: Hash of the recipe and the data.
+        asked: Whether the user asked to resume.
+
+    Returns:
+        How far the run is.
+
+    Raises:
+        InputError: If there is a state and the user did not ask, or it is of another recipe or damaged.
+    """
+    step = last(folder)
+    if step is None:
+        return Progress(recipe_key=key)
+    if not asked:
+        raise InputError(
+            f"{folder} holds a run of {step} steps; add --resume to go on with it, or name another folder by --output."
+        )
+    progress = load(folder, step, learner)
+    if progress.recipe_key != key:
+        raise InputError(
+            f"{folder} holds a run of another recipe, base or data; name another folder by --output, or give the same "
+            "recipe."
+        )
     return progress
 
 
@@ -132,17 +164,20 @@ def _state(learner: Learner) -> dict[str, Any]:
     return found
 
 
-def _prepare_optimizer(learner: Learner) -> None:
-    """Make the optimizer's tensors that it has not made yet: it does so when a weight first has a gradient."""
+def _prepare_optimizer(learner: Learner, kept: Mapping[str, Any]) -> None:
+    """Make the optimizer's tensors of all weights that had a gradient when the state was saved, and no others."""
     import torch
 
-    for tensor in learner.trained().values():
-        if not learner.optimizer.state.get(tensor):
-            learner.optimizer.state[tensor] = {
-                "step": torch.tensor(0.0),
-                "exp_avg": torch.zeros_like(tensor),
-                "exp_avg_sq": torch.zeros_like(tensor),
-            }
+    learner.optimizer.state.clear()
+    for name, tensor in learner.trained().items():
+        # The head of a task that had no example yet has none.
+        if f"adamw.step.{name}" not in kept:
+            continue
+        learner.optimizer.state[tensor] = {
+            "step": torch.tensor(0.0),
+            "exp_avg": torch.zeros_like(tensor),
+            "exp_avg_sq": torch.zeros_like(tensor),
+        }
 
 
 def _to_disk(folder: Path) -> None:

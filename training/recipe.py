@@ -204,14 +204,16 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
     Raises:
         InputError: If the file cannot be read, or a key or value is wrong.
     """
-    return make_recipe(read_content(path), path)
+    folder = data or path.parent
+    return make_recipe(read_content(path, folder), path, folder)
 
 
-def read_content(path: Path) -> dict[str, Any]:
+def read_content(path: Path, folder: Path) -> dict[str, Any]:
     """Read the keys of a recipe file as they are, with the tasks of `scirepeval` among its tasks.
 
     Args:
-        path: A TOML file.
+        path: A TOML file, or the `recipe.json` of a prepared run.
+        folder: That the paths in it are relative to.
 
     Returns:
         The keys and their values.
@@ -224,19 +226,19 @@ def read_content(path: Path) -> dict[str, Any]:
         content = parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"The recipe {path} can't be read ({error}); correct it.") from error
-    folder = data or path.parent
     if "scirepeval" in content:
         tasks = read_config(folder / str(content.pop("scirepeval")))
         content["tasks"] = [*content.get("tasks", []), *tasks]
     return content
 
 
-def make_recipe(content: Mapping[str, Any], path: Path) -> Recipe:
+def make_recipe(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
     """Check the keys of a recipe.
 
     Args:
         content: From `read_content`.
-        path: Of the recipe; the paths in it are relative to its folder.
+        path: Of the recipe.
+        folder: That the paths in it are relative to.
 
     Returns:
         The recipe, with whole paths.

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, StoppedError
 from training import checkpoints
 from training.batches import batches_an_epoch, examples_of
 from training.checkpoints import Progress
 from training.data.packed import Packed
+from training.interrupts import asked_to_stop
 from training.learner import Learner
+from training.log import open_log
+from training.processes import ALONE, Processes
 from training.recipe import Recipe
 from training.samplers.base import Item
 from training.schedules import SCHEDULES, warmup_steps
+from training.trouble import not_a_number
 from training.validation import validate
-
-LOG = "log.jsonl"
 
 _SEEDS_APART = 1_000_003
 """More batches than a run has, so that runs with neighbouring seeds draw differently."""
@@ -48,6 +50,7 @@ def run_steps(
     folder: Path,
     minutes: float | None,
     say: Callable[[Mapping[str, Any]], None],
+    processes: Processes = ALONE,
 ) -> Progress:
     """Take the steps that are left; validate and save at intervals and at the end.
 
@@ -58,41 +61,55 @@ def run_steps(
         folder: Of the run.
         minutes: Stop after this time.
         say: Told every entry of the log.
+        processes: That train together.
 
     Returns:
         How far the run is now.
 
     Raises:
         InputError: If the loss is not a number.
-        UnavailableError: If the memory or the disk is full.
+        UnavailableError: If the disk is full.
+        StoppedError: If a signal asked for it; the state is saved.
     """
     recipe, until = learner.recipe, time.monotonic() + 60 * minutes if minutes else math.inf
     total = total_steps(recipe, data.train)
     learner.module.train()
     if overdue(recipe, progress):
         return progress
-    with _log(folder / LOG, progress.step) as log:
+    with _written(folder, progress.step, processes) as write, asked_to_stop() as asked:
         for number, batches in _steps(recipe, data.train, progress.step, total):
             begun = time.perf_counter()
-            told = {"step": number + 1, **_step(learner, data.train, batches, number, total, progress, folder)}
+            told = {"step": number + 1, **_step(learner, data.train, batches, number, total, folder, processes)}
             progress = replace(progress, step=number + 1)
-            stopping = time.monotonic() > until
-            ended = number + 1 == total
-            if (number + 1) % recipe.validate_every == 0 or ended:
-                measures = validate(learner, data.validation)
+            late, signalled = processes.summed([time.monotonic() > until, asked()])
+            if (number + 1) % recipe.validate_every == 0 or number + 1 == total:
+                measures = _validated(learner, data.validation, number + 1, folder, processes)
                 if measures:
                     mean = sum(measures.values()) / len(measures)
                     progress = replace(progress, scores={**progress.scores, number + 1: mean})
                 told = {**told, "validation": measures}
             told = {**told, "seconds": round(time.perf_counter() - begun, 4)}
-            log.write(json.dumps(told) + "\n")
-            log.flush()
-            say(told)
-            if "validation" in told or stopping:
+            write(told)
+            say({**told, "total": total})
+            if processes.first and ("validation" in told or late or signalled):
                 checkpoints.save(folder, learner, progress)
-            if stopping or overdue(recipe, progress):
+            if signalled and number + 1 < total:
+                raise StoppedError(
+                    f"Stopped after {number + 1} of {total} steps; give the same command with --resume to go on."
+                )
+            if late or overdue(recipe, progress):
                 break
     return progress
+
+
+@contextmanager
+def _written(folder: Path, done: int, processes: Processes) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Give what writes an entry of the log, in the first process."""
+    if not processes.first:
+        yield lambda _: None
+        return
+    with open_log(folder, done) as log:
+        yield log.write
 
 
 def _step(
@@ -101,8 +118,8 @@ def _step(
     batches: Sequence[list[Item]],
     number: int,
     total: int,
-    progress: Progress,
     folder: Path,
+    processes: Processes,
 ) -> dict[str, Any]:
     """Take one optimizer step over one or more batches; return what the log tells of it."""
     import torch
@@ -113,37 +130,51 @@ def _step(
         group["lr"] = rate * group["share"]
     told: dict[str, float] = {}
     learner.optimizer.zero_grad(set_to_none=True)
-    for part, items in enumerate(batches):
+    shared = processes.share(list(enumerate(batches)))
+    for part, items in shared:
         # What is dropped depends on the seed and the step only: no state of chance needs to be kept.
         torch.manual_seed(_SEEDS_APART * recipe.seed + number * recipe.accumulation + part)
-        try:
-            losses = learner.losses(items, data)
-            loss = sum(losses.values())
-            if not torch.isfinite(loss):
-                raise _not_a_number(losses, number, progress, folder)
-            (loss / len(batches)).backward()
-        except torch.OutOfMemoryError as error:
-            raise UnavailableError(
-                "The memory does not hold a batch: lower batch_size (and raise accumulation by as much), or max_tokens."
-            ) from error
+        losses = learner.losses(items, data)
+        loss = sum(losses.values())
+        if not torch.isfinite(loss):
+            wrong = [name for name, one in losses.items() if not torch.isfinite(one)]
+            where = f"batch {part + 1} of step {number + 1}"
+            raise not_a_number(learner, data, items, f"The loss of {', '.join(wrong)}", where, folder)
+        (loss / len(batches)).backward()
         for name, value in losses.items():
             told[name] = told.get(name, 0.0) + float(value.detach()) / len(batches)
-    if recipe.clip:
-        torch.nn.utils.clip_grad_norm_([one for one in learner.trained().values() if one.grad is not None], recipe.clip)
+    trained = list(learner.trained().values())
+    processes.sum_gradients(trained)
+    norm = torch.nn.utils.clip_grad_norm_([one for one in trained if one.grad is not None], recipe.clip or math.inf)
+    if not torch.isfinite(norm):
+        items = [item for _, batch in shared for item in batch]
+        raise not_a_number(learner, data, items, "The gradient", f"step {number + 1}", folder)
     learner.optimizer.step()
+    told = _of_all(recipe, told, processes)
     return {"loss": sum(told.values()), "losses": told, "rate": rate}
 
 
-def _not_a_number(losses: Mapping[str, Any], number: int, progress: Progress, folder: Path) -> InputError:
-    import torch
+def _of_all(recipe: Recipe, told: Mapping[str, float], processes: Processes) -> dict[str, float]:
+    """Return the losses of the tasks that some process had in a step."""
+    names = [task.name for task in recipe.tasks]
+    sums = processes.summed([*(told.get(name, 0.0) for name in names), *(name in told for name in names)])
+    return {name: loss for name, loss, count in zip(names, sums, sums[len(names) :], strict=False) if count}
 
-    wrong = [name for name, loss in losses.items() if not torch.isfinite(loss)]
-    kept = checkpoints.last(folder)
-    state = f"the state of step {kept} is kept in {folder}" if kept is not None else "no state was saved yet"
-    return InputError(
-        f"The loss of {', '.join(wrong)} is not a number in step {number + 1}, after {progress.step} good ones; "
-        f"{state}. Lower learning_rate, or look at that task's data."
-    )
+
+def _validated(
+    learner: Learner, data: Sequence[Packed | None], step: int, folder: Path, processes: Processes
+) -> dict[str, float]:
+    """Return the measures of all tasks that are validated, taken by the first process and told to the others."""
+    names = [task.name for task, packed in zip(learner.recipe.tasks, data, strict=True) if packed is not None]
+    taken = validate(learner, data) if processes.first else dict.fromkeys(names, 0.0)
+    measures = dict(zip(names, processes.summed([taken[name] for name in names]), strict=True))
+    if broken := [name for name, measure in measures.items() if math.isnan(measure)]:
+        kept = checkpoints.last(folder)
+        state = f"the state of step {kept} is kept in {folder}" if kept is not None else "no state was saved yet"
+        raise InputError(
+            f"After step {step} the vectors of {', '.join(broken)} are not numbers; {state}. Lower learning_rate."
+        )
+    return measures
 
 
 def total_steps(recipe: Recipe, data: Sequence[Packed]) -> int:
@@ -170,12 +201,3 @@ def overdue(recipe: Recipe, progress: Progress) -> bool:
         return False
     (best,) = progress.best(1)
     return sum(step > best for step in progress.scores) >= recipe.patience
-
-
-def _log(path: Path, done: int) -> Any:
-    """Open the log to go on after some steps: what a killed run told of later ones is taken out."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= done]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-    return path.open("a", encoding="utf-8")

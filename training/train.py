@@ -6,8 +6,9 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,14 @@ from training.data.examples import read_labels
 from training.data.packed import Packed, pack
 from training.heads import kept_heads
 from training.learner import Learner, make_learner
+from training.log import write_plots
+from training.processes import ALONE, Processes
 from training.recipe import FILES, Recipe
 from training.states import keep_states
 from training.steps import Data, overdue, run_steps, total_steps
 from training.trainables.base import add_to_card
 from training.trainables.registry import TRAINABLES
+from training.trouble import plainly
 from training.validation import validate
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from encoders.heads import Head
     from encoders.model import Model, Weights
 
-MODEL = "model"
+MODEL, _START = "model", "start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class Trained:
         chosen: The step whose weights the model has.
         measures: Validation measures of the chosen step, by task.
         unusable: Records that gave no example, by task.
+        plots: Files in the folder of the run; none without matplotlib.
     """
 
     folder: Path | None
@@ -56,6 +61,7 @@ class Trained:
     chosen: int
     measures: Mapping[str, float]
     unusable: Mapping[str, int]
+    plots: Sequence[str]
 
 
 def train(
@@ -65,6 +71,7 @@ def train(
     minutes: float | None = None,
     resume: bool = False,
     say: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    processes: Processes = ALONE,
 ) -> Trained:
     """Train a model.
 
@@ -73,24 +80,36 @@ def train(
         folder: Of the run: states, log, and at the end the model.
         minutes: Stop after this time, with a state to resume from.
         resume: Go on from the last state in the folder, if there is one.
-        say: Told every entry of the log.
+        say: Told every entry of the log, with the number of all steps as `total`.
+        processes: That train together (`training.processes.joined`); the first one writes.
 
     Returns:
         What it came to.
 
     Raises:
         InputError: If data, base or recipe can't be used, the folder holds another run, or the loss is not a number.
-        UnavailableError: If torch is not installed, or the folder can't be written.
+        UnavailableError: If torch is not installed, the folder can't be written, or memory or disk are full.
+        StoppedError: If the user stopped it.
     """
     base = _base(recipe)
-    with _held(folder):
-        recipe, model, labels, data = _prepared(recipe, base, folder, say)
-        learner = make_learner(recipe, model, {name: max(1, len(found)) for name, found in labels.items()}, data.train)
-        if recipe.keep_states:
-            data = _with_states(learner, data, recipe.keep_states, say)
-        progress = _resumed(folder, learner, _key(recipe, base, data), resume=resume)
-        progress = run_steps(learner, data, progress, folder, minutes, say)
-        return _finish(recipe, base, learner, labels, data, progress, folder)
+    # So a step of several processes is one of a single process with as many batches.
+    recipe = recipe.model_copy(update={"accumulation": recipe.accumulation * processes.count})
+    with plainly(folder), _held(folder) if processes.first else nullcontext():
+        recipe, learner, labels, data = processes.in_turn(lambda: _ready(recipe, base, folder, say, processes))
+        progress = checkpoints.resume(folder, learner, _key(recipe, base, data), asked=resume)
+        progress = run_steps(learner, data, progress, folder, minutes, say, processes)
+        return processes.in_turn(lambda: _finish(recipe, base, learner, labels, data, progress, folder, processes))
+
+
+def _ready(
+    recipe: Recipe, base: Model, folder: Path, say: Callable[[Mapping[str, Any]], None], processes: Processes
+) -> tuple[Recipe, Learner, dict[str, tuple[str, ...]], Data]:
+    """Return the recipe as it is run, the learner, labels and data; the first process writes, the others find."""
+    recipe, model, labels, data = _prepared(recipe, base, folder, say, processes)
+    learner = make_learner(recipe, model, {name: max(1, len(found)) for name, found in labels.items()}, data.train)
+    if recipe.keep_states:
+        data = _with_states(learner, data, recipe.keep_states, say)
+    return recipe, learner, labels, data
 
 
 def prepare(
@@ -113,8 +132,8 @@ def prepare(
         UnavailableError: If the folder can't be written.
     """
     base = _base(recipe)
-    with _held(folder):
-        recipe, _, _, data = _prepared(recipe, base, folder, say)
+    with plainly(folder), _held(folder):
+        recipe, _, _, data = _prepared(recipe, base, folder, say, ALONE)
         (folder / "recipe.json").write_text(_portable(recipe, folder).model_dump_json(indent=1), encoding="utf-8")
     return {
         task.name: (len(train), len(held) if held else 0)
@@ -144,17 +163,20 @@ def _base(recipe: Recipe) -> Model:
 
 
 def _prepared(
-    recipe: Recipe, base: Model, folder: Path, say: Callable[[Mapping[str, Any]], None]
+    recipe: Recipe, base: Model, folder: Path, say: Callable[[Mapping[str, Any]], None], processes: Processes
 ) -> tuple[Recipe, Model, dict[str, tuple[str, ...]], Data]:
     """Return the recipe as it is run, the untrained model, the labels of each task, and the data."""
 
     def encoder(name: str = "") -> TextEncoder:
         return load_encoder(name or base, cache_dir=folder / "graphs", precision="fp32")
 
-    recipe = recipe.model_copy(update={"max_tokens": min(recipe.max_tokens, base.card.max_tokens)})
+    most = base.card.max_tokens
+    if recipe.max_tokens > most and "max_tokens" in recipe.model_fields_set:
+        raise InputError(f"The recipe has max_tokens = {recipe.max_tokens}, and {recipe.base} takes {most}; lower it.")
+    recipe = recipe.model_copy(update={"max_tokens": min(recipe.max_tokens, most)})
     recipe = build_tasks(recipe, base.card.fingerprint, encoder, folder / "data", say)
     labels = {task.name: read_labels(task) for task in recipe.tasks}
-    model = _started(recipe, base, folder)
+    model = _started(recipe, base, folder) if processes.first else find_model(str(folder / _START))
     return recipe, model, labels, _data(recipe, labels, model, folder / "packs")
 
 
@@ -163,21 +185,23 @@ def _held(folder: Path) -> Iterator[None]:
     """Make the folder of a run, and keep other processes out of it."""
     from filelock import FileLock, Timeout
 
+    lock = FileLock(folder / ".lock", timeout=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / ".lock", timeout=0):
-            yield
+        lock.acquire()
     except Timeout:
         raise InputError(f"Another process trains in {folder}; wait for its end, or name another folder.") from None
     except OSError as error:
-        raise UnavailableError(
-            f"{folder} can't be written ({error}); free some space or name another folder."
-        ) from error
+        raise UnavailableError(f"{folder} can't be written ({error}); name another folder by --output.") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _started(recipe: Recipe, base: Model, folder: Path) -> Model:
     """Return the untrained model, written once."""
-    place, trainable = folder / "start", TRAINABLES[recipe.trains]
+    place, trainable = folder / _START, TRAINABLES[recipe.trains]
     options = {**trainable.options, **recipe.options}
     weights = {**base.read(), **trainable.start(base, recipe.formats, options, recipe.seed)}
     _write(recipe, base, weights, place, ())
@@ -226,22 +250,6 @@ def _key(recipe: Recipe, base: Model, data: Data) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
 
 
-def _resumed(folder: Path, learner: Learner, key: str, *, resume: bool) -> Progress:
-    step = checkpoints.last(folder)
-    if step is None:
-        return Progress(recipe_key=key)
-    if not resume:
-        raise InputError(
-            f"{folder} holds a run of {step} steps; add --resume to go on with it, or name another folder."
-        )
-    progress = checkpoints.load(folder, step, learner)
-    if progress.recipe_key != key:
-        raise InputError(
-            f"{folder} holds a run of another recipe, base or data; name another folder, or the same recipe."
-        )
-    return progress
-
-
 def _finish(
     recipe: Recipe,
     base: Model,
@@ -250,6 +258,7 @@ def _finish(
     data: Data,
     progress: Progress,
     folder: Path,
+    processes: Processes,
 ) -> Trained:
     """Write the model of the best state, or of the last one if nothing was validated."""
     total = total_steps(recipe, data.train)
@@ -257,10 +266,13 @@ def _finish(
         task.name: sum(packed.manifest.unusable.total() for packed in both if packed)
         for task, *both in zip(recipe.tasks, data.train, data.validation, strict=True)
     }
-    if progress.step < total and not overdue(recipe, progress):
-        return Trained(None, progress.step, total, progress.step, {}, unusable)
+    finished, place = progress.step >= total or overdue(recipe, progress), folder / MODEL
+    if not processes.first:
+        return Trained(place if finished else None, progress.step, total, progress.step, {}, unusable, [])
+    plots = write_plots(folder) if find_spec("matplotlib") else []
+    if not finished:
+        return Trained(None, progress.step, total, progress.step, {}, unusable, plots)
     chosen = progress.best(1)[0] if progress.scores else progress.step
     checkpoints.load(folder, chosen, learner)
-    place = folder / MODEL
     _write(recipe, base, learner.weights(), place, kept_heads(recipe, learner.heads, learner.card, labels))
-    return Trained(place, progress.step, total, chosen, validate(learner, data.validation), unusable)
+    return Trained(place, progress.step, total, chosen, validate(learner, data.validation), unusable, plots)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ def validate(learner: Learner, data: Sequence[Packed | None]) -> dict[str, float
         data: Validation examples of each task; None where there are none.
 
     Returns:
-        Macro F1, Kendall's tau-b, or the share of queries whose positive is nearest, from 0 (-1 for tau) to 1, by task.
+        Macro F1, Kendall's tau-b, or the share of queries whose positive is nearest, from 0 (-1 for tau) to 1, by task;
+        NaN where the model gives no numbers.
     """
     import torch
 
@@ -46,11 +48,19 @@ def _measured(learner: Learner, number: int, packed: Packed) -> float:
     task = learner.recipe.tasks[number]
     measure = OBJECTIVES[task.objective].measure
     parts = [learner.encode(number, examples, packed) for examples in length_grouped(packed, _AT_ONCE)]
+    if not all(_finite(part) for part in parts):
+        return math.nan
     if measure == "first":
         return _first(parts, learner.card.similarity)
     if measure == "kendall":
         return _kendall(parts)
     return _macro_f1(parts, several=task.multi_label)
+
+
+def _finite(part: Inputs) -> bool:
+    """Return whether all vectors are numbers: else a measure could be anything, also perfect."""
+    made = part.vectors if part.outputs is None else part.outputs[None]
+    return all(bool(one.isfinite().all()) for one in made)
 
 
 def _macro_f1(parts: Sequence[Inputs], *, several: bool) -> float:

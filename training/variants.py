@@ -24,12 +24,13 @@ _NAME, _EACH_TASK = "name", "each_task"
 _KEYS = (_NAME, _EACH_TASK, *Recipe.model_fields)
 
 
-def read_variants(path: Path, names: Sequence[str] = ()) -> dict[str, Recipe]:
+def read_variants(path: Path, names: Sequence[str] = (), data: Path | None = None) -> dict[str, Recipe]:
     """Read a recipe file.
 
     Args:
-        path: A TOML file; the paths in it are relative to its folder.
+        path: A TOML file.
         names: The variants to read; if none, all.
+        data: Folder that the paths in it are relative to; if none, the recipe's own.
 
     Returns:
         The recipes by name, in the order of the file; a file without variants gives one, by the empty name.
@@ -37,12 +38,13 @@ def read_variants(path: Path, names: Sequence[str] = ()) -> dict[str, Recipe]:
     Raises:
         InputError: If the file cannot be read, any variant is wrong, or one that is asked for is missing.
     """
-    content = read_content(path)
+    folder = data or path.parent
+    content = read_content(path, folder)
     given = content.pop("variants", None)
     if given is None:
         variants = {"": content}
     else:
-        tables = given if isinstance(given, list) and given else [None]
+        tables: list[Any] = given if isinstance(given, list) and given else [None]
         variants = {_named(path, table): _merged(path, content, table) for table in tables}
         if len(variants) < len(tables):
             raise InputError(f"The recipe {path}: two variants have the same name; name each differently.")
@@ -50,7 +52,7 @@ def read_variants(path: Path, names: Sequence[str] = ()) -> dict[str, Recipe]:
         told = ", ".join(name for name in variants if name) or "none"
         raise InputError(f"The recipe {path} has no variant {unknown.pop()!r}; its variants are: {told}.")
     # All are checked, also those that were not asked for: a mistake shows before the first of them is trained.
-    recipes = {name: _made(path, name, merged) for name, merged in variants.items()}
+    recipes = {name: _made(path, folder, name, merged) for name, merged in variants.items()}
     return {name: recipe for name, recipe in recipes.items() if not names or name in names}
 
 
@@ -80,8 +82,8 @@ def _merged(path: Path, content: Mapping[str, Any], table: Mapping[str, Any]) ->
     return merged
 
 
-def _made(path: Path, name: str, content: Mapping[str, Any]) -> Recipe:
+def _made(path: Path, folder: Path, name: str, content: Mapping[str, Any]) -> Recipe:
     try:
-        return make_recipe(content, path)
+        return make_recipe(content, path, folder)
     except InputError as error:
         raise InputError(f"The variant {name}: {error}" if name else str(error)) from error

@@ -17,6 +17,7 @@ MOST_MARKS = 2_000
 """With more points than this, they are a picture within the drawing: each would be an element of its own."""
 
 _MOST_TOLD = 60
+_FEW_POINTS, _MOST_POINTS = 30, 300
 _LONGEST_GROUP, _LONGEST_PART = 56, 22
 
 
@@ -139,6 +140,41 @@ def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], m
 
     told = "; ".join(f"{name}: {shown(cell)} in {seconds[name]:.3g} seconds" for name, cell in both.items())
     return drawn(f"{measure} against time. {told}.", draw, height=3.4)
+
+
+def curves(lines: Mapping[str, Mapping[int, float]], over: str, measure: str) -> str:
+    """Draw values over a count, such as losses over steps, a line for each series.
+
+    Args:
+        lines: By label, the value at each count. Of long series, means of neighbours are drawn.
+        over: What is counted.
+        measure: What the values are.
+
+    Returns:
+        An `<svg>` element.
+    """
+
+    def draw(axes: Any) -> None:
+        for position, (name, values) in enumerate(lines.items()):
+            look = style(position) if len(values) <= _FEW_POINTS else {"color": LIGHT[position % len(LIGHT)]}
+            x, y = _thinned(values)
+            axes.plot(x, y, label=f" {label(name)}", linewidth=1.2, **{"markersize": 4, **look})
+        axes.set_xlabel(over)
+        axes.set_ylabel(label(measure))
+
+    last = {name: (max(values), values[max(values)]) for name, values in lines.items() if values}
+    told = "; ".join(f"{name}: {value:.4g} at {count:,}" for name, (count, value) in last.items())
+    return drawn(f"{measure} over {over}. {told}.", draw, height=3.0)
+
+
+def _thinned(values: Mapping[int, float]) -> tuple[list[float], list[float]]:
+    """Return counts and values of a series, of a long one the means of as many neighbours as leave few points."""
+    counts = sorted(values)
+    window = -(-len(counts) // _MOST_POINTS)
+    parts = [counts[start : start + window] for start in range(0, len(counts), window)] if counts else []
+    return [sum(part) / len(part) for part in parts], [
+        sum(values[count] for count in part) / len(part) for part in parts
+    ]
 
 
 def _places(groups: Mapping[str, Mapping[str, Cell]]) -> tuple[dict[tuple[str, str], float], dict[str, float], float]:

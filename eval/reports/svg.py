@@ -73,6 +73,13 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
 
 
+def standalone(svg: str) -> str:
+    """Return a drawing as a file of its own: on white, in the colours of a light page."""
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(variable, colour)
+    return svg.replace("<svg ", '<svg style="background: #fff" ', 1) + "\n"
+
+
 def label(text: str, longest: int = _LONGEST_LABEL) -> str:
     """Return a text for a plot; of a long one both ends, where names tend to differ."""
     clean = printable(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,12 @@ class Example:
     Attributes:
         texts: The text itself; or the query, its positive and negatives, or its candidates.
         targets: One class, some labels, one value, a score a candidate, or nothing.
+        line: Where its record begins.
     """
 
     texts: tuple[str, ...]
     targets: tuple[float, ...] = ()
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ def read_examples(task: Task, path: Path, separator: str, labels: Sequence[str])
             yield Unusable(line, record)
             continue
         try:
-            yield from make[task.type](task, record, separator, numbers)
+            for example in make[task.type](task, record, separator, numbers):
+                yield replace(example, line=line)
         except _UnusableError as error:
             yield Unusable(line, str(error))
 

@@ -1,0 +1,77 @@
+"""Training by several processes: the same as one process with larger steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.training.recipes import write_recipe
+from tests.training.test_train import all_weights
+from training.log import read_log
+from training.processes import ALONE, Processes
+from training.train import train
+from training.variants import read_variants
+
+pytestmark = pytest.mark.torch
+
+VARIANTS = """
+[[variants]]
+name = "exact"
+dropout = 0.0
+tasks = [{name = "triplet", type = "triplet", train = "triplets.jsonl", format = "prx"}]
+
+[[variants]]
+name = "dropped"
+dropout = 0.1
+"""
+
+
+def close(first, second):
+    ours, theirs = all_weights(first), all_weights(second)
+    return ours.keys() == theirs.keys() and max(np.abs(ours[name] - theirs[name]).max() for name in ours) < 1e-6
+
+
+def test_two_processes_are_one_with_steps_twice_as_large(tmp_path):
+    values = {"batch_size": 5, "learning_rate": 1e-3, "schedule": "constant", "validate_every": 2}
+    path = write_recipe(tmp_path, **values)
+    path.write_text(path.read_text() + VARIANTS)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "ses", "train", str(path)]
+    done = subprocess.run(
+        [sys.executable, *launch, "--output", str(tmp_path / "two"), "--json"],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    # Only the first process prints, and only it writes.
+    told = json.loads(done.stdout)["variants"]
+    recipes = read_variants(path)
+    for name, recipe in recipes.items():
+        twice = train(recipe.model_copy(update={"accumulation": 2}), tmp_path / "alone" / name)
+        assert told[name]["steps"] == twice.steps == {"exact": 3, "dropped": 5}[name]
+        assert close(tmp_path / "two" / name / "model", twice.folder)
+        one, two = (read_log(tmp_path / run / name) for run in ("alone", "two"))
+        assert [entry["loss"] for entry in one] == pytest.approx([entry["loss"] for entry in two], abs=1e-6)
+        assert [entry["losses"].keys() for entry in one] == [entry["losses"].keys() for entry in two]
+        assert told[name]["measures"] == pytest.approx(dict(twice.measures))
+    larger = train(recipes["exact"].model_copy(update={"batch_size": 10}), tmp_path / "larger")
+    assert larger.steps == 3
+    # The last of the 24 examples make a batch of 4, whose mean counts as that of 5: so the first steps are compared.
+    losses, others = ([entry["loss"] for entry in read_log(tmp_path / run)][:2] for run in ("larger", "two/exact"))
+    assert losses == pytest.approx(others, abs=1e-6)
+
+
+def test_batches_are_shared_by_index():
+    batches = list("abcde")
+    assert [Processes(rank, 2).share(batches) for rank in range(2)] == [["a", "c", "e"], ["b", "d"]]
+    assert ALONE.share(batches) == batches
+    assert Processes(1, 2).share(["a"]) == []

@@ -1,0 +1,48 @@
+"""`recipes/smoke.toml`: every architecture, objective and sampler trains as a user has it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from encoders.registry import find_model
+from tests.chance import effort
+from tests.commands import ses
+from training.objectives.registry import OBJECTIVES
+from training.samplers.registry import SAMPLERS
+from training.trainables.registry import TRAINABLES
+from training.variants import read_variants
+
+SMOKE = Path(__file__).parents[2] / "recipes" / "smoke.toml"
+
+
+def test_whatever_can_be_trained_is_in_the_recipe():
+    variants = read_variants(SMOKE).values()
+    assert {recipe.trains for recipe in variants} == TRAINABLES.keys()
+    assert {recipe.sampler for recipe in variants} == SAMPLERS.keys()
+    for recipe in variants:
+        assert {task.objective for task in recipe.tasks} == OBJECTIVES.keys()
+
+
+def test_the_first_step_has_examples_of_every_task():
+    recipe = read_variants(SMOKE)["adapters"]
+    assert recipe.sampler == "mixed-proportional"
+    assert round(recipe.batch_size / len(recipe.tasks)) * len(recipe.tasks) <= recipe.batch_size
+
+
+@pytest.mark.torch
+def test_it_trains_as_a_user_has_it(tmp_path):
+    """All of it in CI; a newcomer's tests train one variant, which takes some seconds."""
+    chosen = list(read_variants(SMOKE)) if effort(0, 1, 1) else ["adapters"]
+    some = [part for name in chosen for part in ("--variant", name)]
+    done = ses(tmp_path, "train", SMOKE, "--output", tmp_path / "run", "--json", *some)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)["variants"]
+    assert list(told) == chosen
+    for name, result in told.items():
+        assert (result["steps"], result["unusable"]) == (2, dict.fromkeys(result["unusable"], 0))
+        assert find_model(result["model"]).card.formats, name
+        (first, _) = map(json.loads, (tmp_path / "run" / name / "log.jsonl").read_text().splitlines())
+        assert len(first["losses"]) == 9 or name in SAMPLERS

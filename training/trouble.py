@@ -1,0 +1,111 @@
+"""What can go wrong while a model is trained, in one plain sentence each."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from corpora.errors import InputError, StoppedError, UnavailableError
+from training import checkpoints
+from training.batches import by_task
+from training.data.examples import Example, read_examples
+from training.data.packed import Packed
+from training.learner import Learner
+from training.samplers.base import Item
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "CUBLAS_STATUS_ALLOC_FAILED")
+_MOST_LINES = 8
+
+
+@contextmanager
+def plainly(folder: Path) -> Iterator[None]:
+    """Turn a full memory, a full disk and Ctrl-C into errors that say what to do.
+
+    Args:
+        folder: Of the run.
+
+    Yields:
+        Nothing, until the block ends.
+
+    Raises:
+        UnavailableError: If the memory or the disk is full.
+        StoppedError: If the user stopped it.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise StoppedError("Stopped; give the same command with --resume to go on.") from None
+    except (OSError, UnavailableError) as error:
+        cause = error.__cause__ if isinstance(error, UnavailableError) else error
+        if not isinstance(cause, OSError) or cause.errno not in _FULL:
+            raise
+        raise UnavailableError(
+            f"The disk is full, and {folder} can't be written ({cause}); free some space and give the same command "
+            "with --resume: what was saved before is valid."
+        ) from error
+    except (MemoryError, RuntimeError) as error:
+        if not _says_no_memory(error):
+            raise
+        raise UnavailableError(
+            "The memory does not hold a batch: lower batch_size (and raise accumulation by as much), or max_tokens; or "
+            "train fewer weights by `trains`. Then start anew in another folder."
+        ) from error
+
+
+def _says_no_memory(error: BaseException) -> bool:
+    import torch
+
+    # On CPUs torch raises a plain RuntimeError.
+    known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return known or any(words in str(error) for words in _NO_MEMORY)
+
+
+def not_a_number(
+    learner: Learner, data: Sequence[Packed], items: Sequence[Item], what: str, where: str, folder: Path
+) -> InputError:
+    """Return the error for a loss or a gradient that is not a number.
+
+    Args:
+        learner: The model.
+        data: Of every task.
+        items: The examples of the batch.
+        what: That is not a number.
+        where: The step and its batch.
+        folder: Of the run.
+
+    Returns:
+        One that names the records of those examples whose own loss is not a number, if not all are so.
+    """
+    kept = checkpoints.last(folder)
+    state = f"The state of step {kept} is kept in {folder}." if kept is not None else "No state was saved yet."
+    alone = [item for item in items if not _finite(learner, data, item)]
+    told = "; ".join(
+        _lines(learner, data, number, examples) for number, examples in sorted(by_task(alone or items).items())
+    )
+    return InputError(
+        f"{what} is not a number in {where}, with these records: {told}. {state} Lower learning_rate, or correct those "
+        "records."
+    )
+
+
+def _finite(learner: Learner, data: Sequence[Packed], item: Item) -> bool:
+    import torch
+
+    with torch.no_grad():
+        return all(bool(torch.isfinite(loss)) for loss in learner.losses([item], data).values())
+
+
+def _lines(learner: Learner, data: Sequence[Packed], number: int, examples: Sequence[int]) -> str:
+    """Return the lines that gave some examples; the file is read once more, since nobody keeps them."""
+    task, wanted = learner.recipe.tasks[number], set(examples)
+    assert task.train is not None  # noqa: S101 - the tasks of a run were built
+    read = read_examples(task, task.train, "", data[number].manifest.labels)
+    usable = (example for example in read if isinstance(example, Example))
+    lines = sorted({example.line for position, example in enumerate(usable) if position in wanted})
+    told = ", ".join(map(str, lines[:_MOST_LINES])) + (
+        f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    )
+    return f"{task.train}, line{'s' if len(lines) > 1 else ''} {told}"
