@@ -52,7 +52,7 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
         rows = [
             [task.name, OBJECTIVES[task.objective].measure, *(f"{found[step][task.name]:.4f}" for step in steps)]
             for task in recipe.tasks
-            if task.validation
+            if task.name in found[trained.chosen]
         ]
         _table(["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)], rows)
     told = f"{said}Losses by step are in {folder / 'log.jsonl'}"
