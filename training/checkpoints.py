@@ -53,7 +53,6 @@ def save(folder: Path, learner: Learner, progress: Progress) -> None:
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        _prepare_optimizer(learner)
         save_file({name: tensor.contiguous() for name, tensor in _state(learner).items()}, part / _TENSORS)
         told = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
         (part / _FACTS).write_text(json.dumps(told), encoding="utf-8")
