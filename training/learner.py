@@ -74,15 +74,36 @@ class Learner:
         for head in dict.fromkeys(heads):
             columns = [column for column, of_column in enumerate(heads) if of_column == head]
             values, mask = (torch.from_numpy(array).to(self.device) for array in texts_of(packed, examples, columns))
-            given = States(values.float(), packed.kept.layers) if packed.kept else values
-            with torch.autocast(self.device, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
-                (made,) = self.module(given, mask, [head])
-            for column, part in zip(columns, made.float().split(len(examples)), strict=True):
+            made = self._vectors(values, mask, head, packed.kept.layers if packed.kept else 0)
+            for column, part in zip(columns, made.split(len(examples)), strict=True):
                 vectors[column] = part
         outputs = None
         if task.name in self.heads:
             outputs = scores(self.heads[task.name], vectors[0], self.card, training=self.module.training)
         return Inputs(vectors, outputs, [packed.numbers(example) for example in examples])
+
+    def _vectors(self, values: Any, mask: Any, head: str, layers: int) -> Any:
+        """Return the vectors of token ids, or of the states that so many layers made, float32 (texts, dimension).
+
+        In chunks, only a chunk's vectors are kept until its gradients are computed, for which it goes through the
+        network again: GradCache (Gao et al. 2021, arXiv:2101.06983). So a batch may be as large as its vectors allow.
+        """
+        import torch
+        from torch.utils.checkpoint import checkpoint
+
+        def encode(values: Any, mask: Any) -> Any:
+            given = States(values.float(), layers) if layers else values
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.recipe.precision == "bf16"):
+                (made,) = self.module(given, mask, [head])
+            return made.float()
+
+        if not self.recipe.chunk or not self.module.training:
+            return encode(values, mask)
+        lengths = mask.sum(dim=1)
+        order = lengths.argsort(descending=True, stable=True)
+        chunks = [(rows, int(lengths[rows[0]])) for rows in order.split(self.recipe.chunk)]
+        made = [checkpoint(encode, values[rows, :to], mask[rows, :to], use_reentrant=False) for rows, to in chunks]
+        return torch.cat(made)[order.argsort()]
 
     def trained(self) -> dict[str, Any]:
         """Return every tensor that training changes, by name."""
@@ -112,7 +133,7 @@ def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs:
         UnavailableError: If torch is not installed.
     """
     weights = read_checked(start, tuple(dict.fromkeys(start.card.heads.values())))
-    module = as_module(weights, start.card, dropout=recipe.dropout)
+    module = as_module(weights, start.card, dropout=recipe.dropout, recompute=recipe.activation_checkpointing)
     import torch
 
     trainable = TRAINABLES[recipe.trains]

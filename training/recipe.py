@@ -136,6 +136,10 @@ class Recipe(Strict):
         precision: `bf16` computes in bfloat16 where that is safe.
         keep_states: Folder, relative to the recipe, for what the frozen first layers make of each text, computed once
             and without dropout; if none, it is computed in every step. Runs with the same base and texts share it.
+        group_by_length: Whether the examples of a batch are of about the same length.
+        chunk: Texts that go through the network at a time. Their activations are computed again for the gradient, so
+            the memory holds those of one chunk, however large the batch is (GradCache); if none, those of the batch.
+        activation_checkpointing: Whether each layer is computed again for the gradient, to save memory.
         validate_every: Steps between two validations.
         keep: How many of the best states to keep.
         patience: Validations without a better one until training stops; 0 for no early stop.
@@ -163,6 +167,9 @@ class Recipe(Strict):
     dropout: float = Field(default=0.1, ge=0, lt=1)
     precision: Literal["fp32", "bf16"] = "fp32"
     keep_states: Path | None = None
+    group_by_length: bool = False
+    chunk: int | None = Field(default=None, ge=1)
+    activation_checkpointing: bool = False
     validate_every: int = Field(default=100, ge=1)
     keep: int = Field(default=1, ge=1)
     patience: int = Field(default=0, ge=0)

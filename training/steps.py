@@ -187,7 +187,7 @@ def total_steps(recipe: Recipe, data: Sequence[Packed]) -> int:
 def _steps(recipe: Recipe, data: Sequence[Packed], done: int, total: int) -> Iterator[tuple[int, list[list[Item]]]]:
     """Yield the number and the batches of each step that is left."""
     sizes = [len(one) for one in data]
-    batches = (batch for epoch in count() for batch in examples_of(recipe, sizes, epoch))
+    batches = (batch for epoch in count() for batch in examples_of(recipe, data, epoch))
     asked = islice(batches, recipe.epochs * batches_an_epoch(recipe, sizes))
     for number in range(total):
         group = list(islice(asked, recipe.accumulation))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from encoders.ops.base import Ops, Tensor
@@ -173,9 +174,9 @@ def run(
     for number in range(begun.layers, network.layers):
         if number == shared and copies > 1:
             states, bias, mask = (ops.stack([tensor] * copies) for tensor in (states, bias, mask))
-        chosen = plain if number < shared else layer
+        chosen = partial(plain if number < shared else layer, number)
         last = number == network.layers - 1
-        states = chosen(number, _pooled_token(ops, network, states) if last else states, states, bias)
+        states = ops.layer(chosen, _pooled_token(ops, network, states) if last else states, states, bias)
     vectors = _pool(ops, network, states, mask)
     return ops.split(vectors, copies) if shared < network.layers and copies > 1 else [vectors] * copies
 

@@ -7,6 +7,7 @@ Local layers see a window of tokens around each one, and turn it by other angles
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from encoders.architectures.bert import Network, pooled
@@ -29,7 +30,7 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
     whole, local = (_rotation(ops, network, ids, options[theta]) for theta in ("global_theta", "local_theta"))
     for number in range(network.layers):
         seen = (everything, whole) if number in options["global_layers"] else (nearby, local)
-        states = _layer(ops, network, number, states, *seen)
+        states = ops.layer(partial(_layer, ops, network, number), states, *seen)
     states = ops.norm_without_bias(states, "final_norm")
     return [pooled(ops, network, states, mask)] * len(heads)
 

@@ -7,6 +7,7 @@ RoBERTa's besides, and no segments.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from encoders.architectures.bert import POSITIONS, WORDS, Network, feed_forward, finish, layer_name, pooled
 from encoders.ops.base import Ops, Tensor
@@ -24,7 +25,7 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
     far = ops.distance_bias(ids, "encoder.relative_attention_bias.weight", [bucket(one) for one in distances])
     bias = ops.add(ops.mask_bias(mask), far)
     for number in range(network.layers):
-        states = _layer(ops, network, number, states, bias)
+        states = ops.layer(partial(_layer, ops, network, number), states, bias)
     return [pooled(ops, network, states, mask)] * len(heads)
 
 

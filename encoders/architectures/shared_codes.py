@@ -9,6 +9,7 @@ A code whose row is that of [CLS] gives the plain network's first-token vector, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from encoders.architectures.bert import Network, embeddings, embeddings_at_start, plain_layer
 from encoders.ops.base import Ops, Tensor
@@ -21,7 +22,7 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
     # Codes first, since they are easily found there whatever the text's length.
     states = ops.join([ops.expand(codes, like=text), text])
     for number in range(network.layers - 1):
-        states = layer(number, states, ops.tokens(states, len(heads), None), bias)
+        states = ops.layer(partial(layer, number), states, ops.tokens(states, len(heads), None), bias)
     found = layer(network.layers - 1, ops.tokens(states, 0, len(heads)), ops.tokens(states, len(heads), None), bias)
     rows = [ops.vector(ops.token(found, row)) for row in range(len(heads))]
     return [ops.unit(row) for row in rows] if network.normalize else rows

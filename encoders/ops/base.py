@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from corpora.errors import InputError
@@ -81,6 +81,9 @@ class Ops(Protocol):
 
     def dropout(self, hidden: Tensor) -> Tensor:
         """Drop values while a module is trained."""
+
+    def layer(self, compute: Callable[..., Tensor], *states: Tensor) -> Tensor:
+        """Return what a layer computes of states; in training, what is within may be computed again for gradients."""
 
     def activate(self, hidden: Tensor, kind: Activation) -> Tensor:
         """Apply an activation."""

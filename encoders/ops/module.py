@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from encoders.model import Weights
 
 
-def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any:
+def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recompute: bool = False) -> Any:
     """Return a model as a module.
 
     Called with token ids and mask, int64 (texts, tokens), and heads, it gives a list of float32 (texts, dimension), a
@@ -26,6 +26,8 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any
         weights: As `encoders.model.read_checked` gives them; copied. An array that has several names is one parameter.
         card: Of the model.
         dropout: Share of values that are dropped in training mode.
+        recompute: Whether layers are computed again for their gradients (activation checkpointing, Chen et al. 2016),
+            which takes less memory and more time.
 
     Returns:
         A `torch.nn.Module`, in training mode.
@@ -49,7 +51,8 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1) -> Any
 
         def _ops(self) -> TorchOps:
             named = dict(self.named_parameters(remove_duplicate=False))
-            return TorchOps(named, facts.epsilon, dropout if self.training else 0.0)
+            again = recompute and self.training
+            return TorchOps(named, facts.epsilon, dropout if self.training else 0.0, recompute=again)
 
     module = Network()
     parameters: dict[int, Any] = {}

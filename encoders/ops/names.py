@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 
@@ -48,6 +48,9 @@ class NamesOps:
 
     def rotary_attention(self, hidden: None, name: str, heads: int, bias: None, rotation: tuple[None, None]) -> None:
         self.product(None, name)
+
+    def layer(self, compute: Callable[..., None], *states: None) -> None:
+        compute(*states)
 
     def split(self, stacked: None, parts: int) -> list[None]:
         return [None] * parts

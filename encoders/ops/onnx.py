@@ -6,7 +6,7 @@ Plain operators of opset 20, so that every runtime reads the graph; onnxruntime 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from encoders.ops.base import MASKED, Activation, not_in_operators
@@ -169,6 +169,9 @@ class OnnxOps(Nodes):
         depth = self._store(f"depth_{len(values)}", np.array([len(values)], dtype=np.int64))
         onehot = self._op("OneHot", best, depth, self._store("off_on", np.array([0, 1], dtype=np.float32)), axis=-1)
         return self._weighted(onehot, values)
+
+    def layer(self, compute: Callable[..., str], *states: str) -> str:
+        return compute(*states)
 
     def join(self, parts: Sequence[str]) -> str:
         return self._op("Concat", *parts, axis=1)

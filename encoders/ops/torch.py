@@ -5,7 +5,7 @@ States are of the weights' type, float32 or bfloat16; vectors are float32.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
@@ -27,11 +27,21 @@ def import_torch() -> Any:
 class TorchOps:
     """Runs operators on tensors by name, which may be a module's parameters."""
 
-    def __init__(self, weights: Mapping[str, Any], epsilon: float, dropout: float = 0.0) -> None:
-        """Take weights (tensors on one device), layer normalization's epsilon, and the share of values to drop."""
+    def __init__(
+        self, weights: Mapping[str, Any], epsilon: float, dropout: float = 0.0, *, recompute: bool = False
+    ) -> None:
+        """Take what a model needs.
+
+        Args:
+            weights: Tensors on one device.
+            epsilon: Of layer normalization.
+            dropout: Share of values to drop.
+            recompute: Whether a layer is computed again for its gradients, so that only its input is kept until then.
+        """
         torch = import_torch()
         self._torch, self._functional = torch, torch.nn.functional
         self._weights, self._epsilon, self._dropout = weights, epsilon, dropout
+        self._recompute = recompute
         self._device = next(iter(weights.values())).device
 
     def has(self, name: str) -> bool:
@@ -74,6 +84,14 @@ class TorchOps:
 
     def dropout(self, hidden: Any) -> Any:
         return self._functional.dropout(hidden, self._dropout) if self._dropout else hidden
+
+    def layer(self, compute: Callable[..., Any], *states: Any) -> Any:
+        if not self._recompute:
+            return compute(*states)
+        from torch.utils.checkpoint import checkpoint
+
+        # With the same dropout, and the precision of the first time.
+        return checkpoint(compute, *states, use_reentrant=False)
 
     def activate(self, hidden: Any, kind: Activation) -> Any:
         if kind == "tanh":

@@ -123,13 +123,3 @@ def test_the_states_have_no_dropout(tmp_path):
     shutil.rmtree(tmp_path / "states")
     run(tmp_path, "with", keep_states="states", dropout=0.5)
     assert file.read_bytes() == wanted
-
-
-def test_a_batch_of_many_long_texts_is_one_batch():
-    """Inference cuts such a batch in parts, and training did so too, and failed."""
-    from training.batches import padded
-
-    values, mask = padded([np.full(512, 7, np.int32)] * 9 + [np.full(3, 5, np.int32)])
-    assert values.shape == mask.shape == (10, 512)
-    assert mask.sum(axis=1).tolist() == [512] * 9 + [3]
-    assert values[9, :4].tolist() == [5, 5, 5, 0]
