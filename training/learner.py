@@ -10,14 +10,13 @@ from corpora.errors import InputError
 from encoders.architectures.bert import States
 from encoders.model import read_checked
 from encoders.ops.module import as_module
-from training.batches import by_task, texts_of
-from training.data.packed import Packed, formats_of
+from training.data.packed import Packed
+from training.feed import Part
 from training.heads import make_heads, scores
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
 from training.optimizer import make_optimizer
 from training.recipe import Recipe
-from training.samplers.base import Item
 from training.trainables.registry import TRAINABLES
 
 if TYPE_CHECKING:
@@ -47,40 +46,32 @@ class Learner:
     optimizer: Any
     device: str
 
-    def losses(self, items: Sequence[Item], data: Sequence[Packed]) -> dict[str, Any]:
+    def losses(self, parts: Sequence[Part]) -> dict[str, Any]:
         """Return the mean loss of each task in a batch, weighted by the recipe.
 
         Args:
-            items: The examples of the batch.
-            data: Of every task.
+            parts: The examples of the batch.
 
         Returns:
             Scalars by task name; their sum is what is minimised (SciRepEval's training code).
         """
         found = {}
-        for number, examples in by_task(items).items():
-            task = self.recipe.tasks[number]
-            inputs, objective = self.encode(number, examples, data[number]), OBJECTIVES[task.objective]
+        for part in parts:
+            task = self.recipe.tasks[part.task]
+            inputs, objective = self.encode(part), OBJECTIVES[task.objective]
             found[task.name] = task.weight * objective.loss(inputs, {**objective.options, **task.options})
         return found
 
-    def encode(self, number: int, examples: Sequence[int], packed: Packed) -> Inputs:
-        """Return what a task's objective is given of some examples; texts of one format go through together."""
-        import torch
-
-        task = self.recipe.tasks[number]
-        heads = [self.card.head(task_format) for task_format in formats_of(task, packed.columns)]
-        vectors: list[Any] = [None] * packed.columns
-        for head in dict.fromkeys(heads):
-            columns = [column for column, of_column in enumerate(heads) if of_column == head]
-            values, mask = (torch.from_numpy(array).to(self.device) for array in texts_of(packed, examples, columns))
-            made = self._vectors(values, mask, head, packed.kept.layers if packed.kept else 0)
-            for column, part in zip(columns, made.split(len(examples)), strict=True):
-                vectors[column] = part
+    def encode(self, part: Part) -> Inputs:
+        """Return what a task's objective is given of some examples; texts of one head go through together."""
+        task, vectors = self.recipe.tasks[part.task], dict[int, Any]()
+        for texts in part.texts:
+            made = self._vectors(texts.values.to(self.device), texts.mask.to(self.device), texts.head, texts.layers)
+            vectors |= zip(texts.columns, made.split(len(part.targets)), strict=True)
         outputs = None
         if task.name in self.heads:
             outputs = scores(self.heads[task.name], vectors[0], self.card, training=self.module.training)
-        return Inputs(vectors, outputs, [packed.numbers(example) for example in examples])
+        return Inputs([vectors[column] for column in sorted(vectors)], outputs, part.targets)
 
     def _vectors(self, values: Any, mask: Any, head: str, layers: int) -> Any:
         """Return the vectors of token ids, or of the states that so many layers made, float32 (texts, dimension).

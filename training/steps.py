@@ -16,9 +16,10 @@ from training import checkpoints
 from training.batches import batches_an_epoch, examples_of
 from training.checkpoints import Progress
 from training.data.packed import Packed
+from training.feed import Part, ahead, parts_of
 from training.interrupts import asked_to_stop
 from training.learner import Learner
-from training.log import open_log
+from training.log import open_log, read_log
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
 from training.samplers.base import Item
@@ -28,6 +29,21 @@ from training.validation import validate
 
 _SEEDS_APART = 1_000_003
 """More batches than a run has, so that runs with neighbouring seeds draw differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A batch that the network can take.
+
+    Attributes:
+        number: Of the batch in its step.
+        items: Its examples.
+        parts: What the network is given of them.
+    """
+
+    number: int
+    items: Sequence[Item]
+    parts: Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +92,11 @@ def run_steps(
     learner.module.train()
     if overdue(recipe, progress):
         return progress
+    steps = ahead(_steps(learner, data.train, progress.step, total, processes))
     with _written(folder, progress.step, processes) as write, asked_to_stop() as asked:
-        for number, batches in _steps(recipe, data.train, progress.step, total):
+        for waited, (number, batches, size) in steps:
             begun = time.perf_counter()
-            told = {"step": number + 1, **_step(learner, data.train, batches, number, total, folder, processes)}
+            told = {"step": number + 1, **_step(learner, data.train, batches, size, number, total, folder, processes)}
             progress = replace(progress, step=number + 1)
             late, signalled = processes.summed([time.monotonic() > until, asked()])
             if (number + 1) % recipe.validate_every == 0 or number + 1 == total:
@@ -88,7 +105,7 @@ def run_steps(
                     mean = sum(measures.values()) / len(measures)
                     progress = replace(progress, scores={**progress.scores, number + 1: mean})
                 told = {**told, "validation": measures}
-            told = {**told, "seconds": round(time.perf_counter() - begun, 4)}
+            told = {**told, "seconds": round(time.perf_counter() - begun, 4), "waited": round(waited, 4)}
             write(told)
             say({**told, "total": total})
             if processes.first and ("validation" in told or late or signalled):
@@ -115,13 +132,14 @@ def _written(folder: Path, done: int, processes: Processes) -> Iterator[Callable
 def _step(
     learner: Learner,
     data: Sequence[Packed],
-    batches: Sequence[list[Item]],
+    batches: Sequence[Ready],
+    count: int,
     number: int,
     total: int,
     folder: Path,
     processes: Processes,
 ) -> dict[str, Any]:
-    """Take one optimizer step over one or more batches; return what the log tells of it."""
+    """Take one optimizer step over this process's share of its batches; return what the log tells of it."""
     import torch
 
     recipe = learner.recipe
@@ -130,24 +148,23 @@ def _step(
         group["lr"] = rate * group["share"]
     told: dict[str, float] = {}
     learner.optimizer.zero_grad(set_to_none=True)
-    shared = processes.share(list(enumerate(batches)))
-    for part, items in shared:
+    for batch in batches:
         # What is dropped depends on the seed and the step only: no state of chance needs to be kept.
-        torch.manual_seed(_SEEDS_APART * recipe.seed + number * recipe.accumulation + part)
-        losses = learner.losses(items, data)
+        torch.manual_seed(_SEEDS_APART * recipe.seed + number * recipe.accumulation + batch.number)
+        losses = learner.losses(batch.parts)
         loss = sum(losses.values())
         if not torch.isfinite(loss):
             wrong = [name for name, one in losses.items() if not torch.isfinite(one)]
-            where = f"batch {part + 1} of step {number + 1}"
-            raise not_a_number(learner, data, items, f"The loss of {', '.join(wrong)}", where, folder)
-        (loss / len(batches)).backward()
+            where = f"batch {batch.number + 1} of step {number + 1}"
+            raise not_a_number(learner, data, batch.items, f"The loss of {', '.join(wrong)}", where, folder)
+        (loss / count).backward()
         for name, value in losses.items():
-            told[name] = told.get(name, 0.0) + float(value.detach()) / len(batches)
+            told[name] = told.get(name, 0.0) + float(value.detach()) / count
     trained = list(learner.trained().values())
     processes.sum_gradients(trained)
     norm = torch.nn.utils.clip_grad_norm_([one for one in trained if one.grad is not None], recipe.clip or math.inf)
     if not torch.isfinite(norm):
-        items = [item for _, batch in shared for item in batch]
+        items = [item for batch in batches for item in batch.items]
         raise not_a_number(learner, data, items, "The gradient", f"step {number + 1}", folder)
     learner.optimizer.step()
     told = _of_all(recipe, told, processes)
@@ -184,15 +201,27 @@ def total_steps(recipe: Recipe, data: Sequence[Packed]) -> int:
     return min(total, recipe.steps) if recipe.steps else total
 
 
-def _steps(recipe: Recipe, data: Sequence[Packed], done: int, total: int) -> Iterator[tuple[int, list[list[Item]]]]:
-    """Yield the number and the batches of each step that is left."""
+def _steps(
+    learner: Learner, data: Sequence[Packed], done: int, total: int, processes: Processes
+) -> Iterator[tuple[int, list[Ready], int]]:
+    """Yield of each step that is left its number, this process's share of its batches, and how many it has."""
+    recipe = learner.recipe
     sizes = [len(one) for one in data]
     batches = (batch for epoch in count() for batch in examples_of(recipe, data, epoch))
     asked = islice(batches, recipe.epochs * batches_an_epoch(recipe, sizes))
     for number in range(total):
         group = list(islice(asked, recipe.accumulation))
         if number >= done:
-            yield number, group
+            shared = processes.share(list(enumerate(group)))
+            ready = [Ready(part, items, parts_of(recipe, learner.card, items, data)) for part, items in shared]
+            yield number, ready, len(group)
+
+
+def waiting(folder: Path) -> float:
+    """Return the share of a run's time in which its steps waited for data, from its log."""
+    entries = read_log(folder)
+    waited = sum(entry.get("waited", 0.0) for entry in entries)
+    return waited / (sum(entry["seconds"] for entry in entries) + waited) if entries else 0.0
 
 
 def overdue(recipe: Recipe, progress: Progress) -> bool:

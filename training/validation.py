@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eval.measures.f1 import macro_f1
 from training.batches import length_grouped
 from training.data.packed import Packed
+from training.feed import part_of
 from training.learner import Learner
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
@@ -47,7 +48,8 @@ def validate(learner: Learner, data: Sequence[Packed | None]) -> dict[str, float
 def _measured(learner: Learner, number: int, packed: Packed) -> float:
     task = learner.recipe.tasks[number]
     measure = OBJECTIVES[task.objective].measure
-    parts = [learner.encode(number, examples, packed) for examples in length_grouped(packed, _AT_ONCE)]
+    groups = length_grouped(packed, _AT_ONCE)
+    parts = [learner.encode(part_of(learner.recipe, learner.card, number, group, packed)) for group in groups]
     if not all(_finite(part) for part in parts):
         return math.nan
     if measure == "first":

@@ -6,6 +6,7 @@ from encoders.registry import find_model
 from tests.training.recipes import write_recipe
 from training.data.examples import read_labels
 from training.data.packed import pack
+from training.feed import parts_of
 from training.learner import make_learner
 from training.recipe import read_recipe
 from training.trainables.registry import TRAINABLES
@@ -22,7 +23,7 @@ def make(folder, objectives, **values):
     labels = {task.name: read_labels(task) for task in recipe.tasks}
     packs = folder / "packs"
     data = [pack(task, task.train, labels[task.name], start, recipe.max_tokens, packs) for task in recipe.tasks]
-    return make_learner(recipe, start, {name: max(1, len(found)) for name, found in labels.items()}), data
+    return make_learner(recipe, start, {name: max(1, len(found)) for name, found in labels.items()}, data), data
 
 
 def gradients(learner, data, examples):
@@ -31,6 +32,7 @@ def gradients(learner, data, examples):
 
     torch.manual_seed(1)
     learner.optimizer.zero_grad()
-    loss = sum(learner.losses([(task, example) for task in range(len(data)) for example in examples], data).values())
+    items = [(task, example) for task in range(len(data)) for example in examples]
+    loss = sum(learner.losses(parts_of(learner.recipe, learner.card, items, data)).values())
     loss.backward()
     return float(loss.detach()), {name: tensor.grad.clone() for name, tensor in learner.trained().items()}

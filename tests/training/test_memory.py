@@ -6,6 +6,7 @@ import pytest
 
 from tests.training.learners import gradients, make
 from tests.training.recipes import TASKS
+from training.feed import part_of, parts_of
 
 pytestmark = pytest.mark.torch
 
@@ -36,7 +37,7 @@ def kept_bytes(learner, data):
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        learner.losses([(0, example) for example in EXAMPLES], data)
+        learner.losses(parts_of(learner.recipe, learner.card, [(0, example) for example in EXAMPLES], data))
     return sum(kept)
 
 
@@ -79,5 +80,5 @@ def test_validation_goes_through_at_once(tmp_path):
     learner.module.eval()
     lengths = []
     learner.module.register_forward_pre_hook(lambda _, given: lengths.append(len(given[0])))
-    learner.encode(0, EXAMPLES, data[0])
+    learner.encode(part_of(learner.recipe, learner.card, 0, EXAMPLES, data[0]))
     assert lengths == [len(EXAMPLES)]
