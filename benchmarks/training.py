@@ -1,0 +1,264 @@
+"""Training steps of all-MiniLM-L6-v2: ours, a bare loop in torch, sentence-transformers' trainer, and each setting.
+
+Contenders take the same batches of PubMed's papers in turn, on one thread. CPU seconds are compared, so that other work
+on the machine counts little. Needs SES_TEST_DATA, the extra train, and `pip install transformers`; for the third
+contender `pip install sentence-transformers datasets accelerate`.
+Run: python -m benchmarks.training [ROUNDS]
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import data_dir
+from encoders.registry import DEFAULT_MODEL, find_model
+from training.batches import examples_of, texts_of
+from training.checkpoints import Progress
+from training.data.examples import read_labels
+from training.data.packed import pack
+from training.learner import Learner, make_learner
+from training.recipe import read_recipe
+from training.states import keep_states
+from training.steps import Data, run_steps
+from training.trainables.registry import TRAINABLES
+
+TOKENS, BATCH = 256, 8
+TRIPLETS, PAPERS = 32, 128
+STEPS = 4
+TEMPERATURE = 0.05
+LAST = {"layers": 2}
+TASKS = {
+    "triplets": {"type": "triplet", "objective": "contrastive", "format": "prx"},
+    "papers": {"type": "classification", "label": "journal", "format": "clf"},
+}
+
+Contender = Callable[[Callable[[], None]], object]
+"""Takes its steps, and tells the end of each."""
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    import torch
+
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        _write_papers(folder)
+        _show_loops(folder, rounds)
+        _show_kept(folder, rounds)
+        _show_grouped(folder, rounds)
+
+
+def _show_loops(folder: Path, rounds: int) -> None:
+    made = {precision: _learner(folder, trains="all", precision=precision) for precision in ("fp32", "bf16")}
+    contenders: dict[str, Contender] = {}
+    for precision, (learner, data) in made.items():
+        contenders[f"ours, {precision}"] = _ours(learner, data, folder)
+        contenders[f"bare torch, {precision}"] = _Bare(learner, data).run
+    if find_spec("sentence_transformers") and find_spec("accelerate"):
+        contenders["sentence-transformers, bf16"] = _peer(*made["bf16"], folder)
+    taken = _cpu_seconds(contenders, rounds)
+    _show(f"all weights, {BATCH} triplets of up to {TOKENS} tokens a step", taken, "ours, bf16")
+
+
+def _show_kept(folder: Path, rounds: int) -> None:
+    contenders = {"all": _ours(*_learner(folder, trains="all", precision="bf16"), folder)}
+    for trains in ("last", "adapters"):
+        given = {"trains": trains, "options": LAST, "precision": "bf16"}
+        contenders[f"{trains}, 2 layers"] = _ours(*_learner(folder, **given), folder)
+        contenders[f"{trains}, 2 layers, kept states"] = _ours(*_learner(folder, **given, keep_states="kept"), folder)
+    taken = _cpu_seconds(contenders, rounds)
+    _show("what is trained, bf16", taken, "adapters, 2 layers, kept states")
+
+
+def _show_grouped(folder: Path, rounds: int) -> None:
+    """Show whole epochs, as the batches of one with grouped lengths differ."""
+    for task, size in (("papers", 2 * BATCH), ("triplets", BATCH)):
+        given = {"trains": "all", "precision": "bf16", "batch_size": size, "task": task, "steps": None}
+        contenders = {
+            "at random": _ours(*_learner(folder, **given), folder),
+            "of like length": _ours(*_learner(folder, **given, group_by_length=True), folder),
+        }
+        _show(f"{task}, batches of {size}, a whole epoch", _cpu_seconds(contenders, rounds, sum), "of like length")
+
+
+def _cpu_seconds(
+    contenders: Mapping[str, Contender], rounds: int, of_steps: Callable[[list[float]], float] = statistics.median
+) -> dict[str, float]:
+    """Return each one's CPU seconds, the median of rounds; the first step, with its preparations, does not count."""
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, contender in contenders.items():
+            ends: list[float] = []
+            contender(lambda ends=ends: ends.append(time.process_time()))  # type: ignore[misc]
+            taken[name].append(of_steps([after - before for before, after in pairwise(ends)]))
+    return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def _show(title: str, taken: Mapping[str, float], base: str) -> None:
+    print(f"{title}: CPU seconds, and to {base}")
+    for name, value in taken.items():
+        print(f"  {name:34} {value:7.2f} s {value / taken[base]:5.2f}x", flush=True)
+
+
+def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Learner, Data]:
+    """Return a learner of a recipe with these keys, and the data of its one task."""
+    values = {"base": DEFAULT_MODEL, "learning_rate": 1e-5, "batch_size": BATCH, "max_tokens": TOKENS, "steps": STEPS}
+    values = {key: value for key, value in (values | given).items() if value is not None}
+    lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
+    told = {"name": task, "train": f"{task}.jsonl"} | TASKS[task]
+    lines += ["[[tasks]]", *(f"{key} = {_toml(value)}" for key, value in told.items())]
+    (folder / "recipe.toml").write_text("\n".join(lines), encoding="utf-8")
+    recipe = read_recipe(folder / "recipe.toml")
+    base, trainable = find_model(recipe.base), TRAINABLES[recipe.trains]
+    options = {**trainable.options, **recipe.options}
+    with tempfile.TemporaryDirectory() as start:
+        weights = {**base.read(), **trainable.start(base, recipe.formats, options, recipe.seed)}
+        trainable.write(base, recipe.formats, weights, Path(start))
+        model = find_model(start)
+        labels = read_labels(recipe.tasks[0])
+        packed = pack(recipe.tasks[0], recipe.tasks[0].train, labels, model, TOKENS, folder / "packs")
+        learner = make_learner(recipe, model, {task: max(1, len(labels))}, [packed])
+    if recipe.keep_states:
+        (packed,) = keep_states(learner, [packed], recipe.keep_states, lambda _: None)  # type: ignore[assignment]
+    return learner, Data((packed,), (None,))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + "}"
+    return json.dumps(value)
+
+
+def _ours(learner: Learner, data: Data, folder: Path) -> Contender:
+    def run(told: Callable[[], None]) -> None:
+        run_steps(learner, data, Progress(), folder / "run", None, lambda _: told())
+
+    return run
+
+
+class _Bare:
+    """What one writes without a trainer: transformers' network, the padded batches in memory, and a loop."""
+
+    def __init__(self, learner: Learner, data: Data) -> None:
+        import torch
+        from transformers import AutoModel
+
+        self.batches = [
+            [torch.from_numpy(array) for array in texts_of(data.train[0], examples, (0, 1, 2))]
+            for examples in _examples(learner, data)
+        ]
+        self.bf16 = learner.recipe.precision == "bf16"
+        self.network = AutoModel.from_pretrained(str(find_model(DEFAULT_MODEL).folder)).train()
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-5, weight_decay=0.0)
+
+    def run(self, told: Callable[[], None]) -> None:
+        for ids, mask in self.batches:
+            self.step(ids, mask)
+            told()
+
+    def step(self, ids: Any, mask: Any) -> None:
+        import torch
+
+        functional = torch.nn.functional
+        self.optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
+        kept = mask[:, :, None].float()
+        vectors = functional.normalize((states.float() * kept).sum(dim=1) / kept.sum(dim=1), dim=1)
+        count = len(ids) // 3
+        logits = vectors[:count] @ vectors[count:].T / TEMPERATURE
+        functional.cross_entropy(logits, torch.arange(count)).backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.optimizer.step()
+
+
+def _examples(learner: Learner, data: Data) -> list[list[int]]:
+    """Return the examples of the batches that steps take."""
+    return [[example for _, example in batch] for batch in islice(examples_of(learner.recipe, data.train, 0), STEPS)]
+
+
+def _peer(learner: Learner, data: Data, folder: Path) -> Contender:
+    """Return sentence-transformers' trainer with the same loss and the same batches."""
+    from datasets import Dataset
+    from sentence_transformers import (
+        SentenceTransformer,
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.losses import MultipleNegativesRankingLoss
+    from torch.utils.data import BatchSampler, SequentialSampler
+    from transformers import TrainerCallback
+
+    lines = (folder / "triplets.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(lines[example]) for batch in _examples(learner, data) for example in batch]
+    texts = [{key: f"{paper['title']} [SEP] {paper['abstract']}" for key, paper in one.items()} for one in records]
+    model = SentenceTransformer(str(find_model(DEFAULT_MODEL).folder), device="cpu")
+    model.max_seq_length = TOKENS
+    loss = MultipleNegativesRankingLoss(model, scale=1 / TEMPERATURE)
+    given = SentenceTransformerTrainingArguments(
+        output_dir=str(folder / "peer"),
+        per_device_train_batch_size=BATCH,
+        num_train_epochs=1,
+        learning_rate=1e-5,
+        bf16=True,
+        use_cpu=True,
+        report_to="none",
+        save_strategy="no",
+        logging_strategy="no",
+        disable_tqdm=True,
+    )
+
+    class InOrder(SentenceTransformerTrainer):  # type: ignore[misc]
+        """Takes the examples as they come."""
+
+        def get_batch_sampler(self, dataset: Sequence[Any], *_: Any, **__: Any) -> BatchSampler:
+            return BatchSampler(SequentialSampler(dataset), BATCH, drop_last=False)
+
+    class Telling(TrainerCallback):  # type: ignore[misc]
+        """Tells the end of each step."""
+
+        def __init__(self, told: Callable[[], None]) -> None:
+            self.told = told
+
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            self.told()
+
+    def run(told: Callable[[], None]) -> None:
+        rows = Dataset.from_list(texts)
+        InOrder(model=model, args=given, train_dataset=rows, loss=loss, callbacks=[Telling(told)]).train()
+
+    return run
+
+
+def _write_papers(folder: Path) -> None:
+    """Write PubMed's papers with their journals, and triplets of papers as they come."""
+    papers = _papers()
+    used = list(islice(papers, max(PAPERS, 3 * TRIPLETS)))
+    rows = zip(*(used[part * TRIPLETS : (part + 1) * TRIPLETS] for part in range(3)), strict=True)
+    triplets = [dict(zip(("query", "pos", "neg"), row, strict=True)) for row in rows]
+    for name, records in (("papers", used[:PAPERS]), ("triplets", triplets)):
+        lines = "".join(f"{json.dumps(record)}\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+
+
+def _papers() -> Iterator[dict[str, str]]:
+    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
+        for line in file:
+            paper = json.loads(line)
+            if paper["abstract"] and paper["journal"]:
+                yield {key: paper[key] for key in ("title", "abstract", "journal")}
+
+
+if __name__ == "__main__":
+    main()
