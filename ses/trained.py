@@ -25,6 +25,7 @@ def as_dict(trained: Trained | None) -> dict[str, Any] | None:
         "chosen": trained.chosen,
         "measures": dict(trained.measures),
         "unusable": dict(trained.unusable),
+        "waiting": round(trained.waiting, 4),
         "plots": list(trained.plots),
     }
 
@@ -55,6 +56,7 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
             if task.name in found[trained.chosen]
         ]
         _table(["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)], rows)
+    click.echo(f"{said}Waiting for data took {trained.waiting:.1%} of the time.")
     told = f"{said}Losses by step are in {folder / 'log.jsonl'}"
     drawn = (
         f", drawn in {' and '.join(trained.plots)}." if trained.plots else "; they are not drawn without matplotlib."

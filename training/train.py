@@ -27,7 +27,7 @@ from training.log import write_plots
 from training.processes import ALONE, Processes
 from training.recipe import FILES, Recipe
 from training.states import keep_states
-from training.steps import Data, overdue, run_steps, total_steps
+from training.steps import Data, overdue, run_steps, total_steps, waiting
 from training.trainables.base import add_to_card
 from training.trainables.registry import TRAINABLES
 from training.trouble import plainly
@@ -52,6 +52,7 @@ class Trained:
         chosen: The step whose weights the model has.
         measures: Validation measures of the chosen step, by task.
         unusable: Records that gave no example, by task.
+        waiting: Share of the time in which steps waited for data, from 0 to 1.
         plots: Files in the folder of the run; none without matplotlib.
     """
 
@@ -61,6 +62,7 @@ class Trained:
     chosen: int
     measures: Mapping[str, float]
     unusable: Mapping[str, int]
+    waiting: float
     plots: Sequence[str]
 
 
@@ -268,11 +270,12 @@ def _finish(
     }
     finished, place = progress.step >= total or overdue(recipe, progress), folder / MODEL
     if not processes.first:
-        return Trained(place if finished else None, progress.step, total, progress.step, {}, unusable, [])
+        return Trained(place if finished else None, progress.step, total, progress.step, {}, unusable, 0.0, [])
     plots = write_plots(folder) if find_spec("matplotlib") else []
     if not finished:
-        return Trained(None, progress.step, total, progress.step, {}, unusable, plots)
+        return Trained(None, progress.step, total, progress.step, {}, unusable, waiting(folder), plots)
     chosen = progress.best(1)[0] if progress.scores else progress.step
     checkpoints.load(folder, chosen, learner)
     _write(recipe, base, learner.weights(), place, kept_heads(recipe, learner.heads, learner.card, labels))
-    return Trained(place, progress.step, total, chosen, validate(learner, data.validation), unusable, plots)
+    measures = validate(learner, data.validation)
+    return Trained(place, progress.step, total, chosen, measures, unusable, waiting(folder), plots)

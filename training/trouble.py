@@ -12,6 +12,7 @@ from training import checkpoints
 from training.batches import by_task
 from training.data.examples import Example, read_examples
 from training.data.packed import Packed
+from training.feed import parts_of
 from training.learner import Learner
 from training.samplers.base import Item
 
@@ -94,8 +95,9 @@ def not_a_number(
 def _finite(learner: Learner, data: Sequence[Packed], item: Item) -> bool:
     import torch
 
+    parts = parts_of(learner.recipe, learner.card, [item], data)
     with torch.no_grad():
-        return all(bool(torch.isfinite(loss)) for loss in learner.losses([item], data).values())
+        return all(bool(torch.isfinite(loss)) for loss in learner.losses(parts).values())
 
 
 def _lines(learner: Learner, data: Sequence[Packed], number: int, examples: Sequence[int]) -> str:
