@@ -1,8 +1,8 @@
 """Training steps of all-MiniLM-L6-v2: ours, a bare loop in torch, sentence-transformers' trainer, and each setting.
 
 Contenders take the same batches of PubMed's papers in turn, on one thread. CPU seconds are compared, so that other work
-on the machine counts little. Needs SES_TEST_DATA, the extra train, and `pip install transformers`; for the third
-contender `pip install sentence-transformers datasets accelerate`.
+on the machine counts little. Needs SES_TEST_DATA and the extra train; for the third contender
+`pip install sentence-transformers datasets accelerate`.
 Run: python -m benchmarks.training [ROUNDS]
 """
 
