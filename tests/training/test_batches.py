@@ -62,11 +62,9 @@ def test_grouped_batches_come_in_random_order_and_follow_the_seed():
     means = [np.mean([lengths[example] for _, example in batch]) for batch in grouped[: 700 // 8]]
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.3
     assert made(sampler="sequential")[1] == grouped
-    other, later = made(seed=1)[1], made(epoch=1)[1]
-    assert [set(batch) for batch in grouped[:9]] not in (
-        [set(one) for one in later[:9]],
-        [set(one) for one in other[:9]],
-    )
+    sets = {frozenset(batch) for batch in grouped}
+    for others in (made(sampler="sequential", seed=1)[1], made(sampler="sequential", epoch=1)[1]):
+        assert len(sets & {frozenset(batch) for batch in others}) < 0.5 * len(sets)
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=9))
