@@ -50,7 +50,8 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
             if task.multi_label:
                 head.bias.copy_(torch.from_numpy(_log_odds(packed, outputs[task.name])))
             elif task.type == "regression":
-                head.bias.fill_(float(packed.targets.mean()))
+                # Not filled by value: a mean beyond float32 is told with the record, when the loss is no number.
+                head.bias.copy_(torch.tensor(packed.targets.mean()))
         heads[task.name] = head
     return heads
 

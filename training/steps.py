@@ -224,14 +224,6 @@ def waiting(folder: Path) -> float:
     return waited / (sum(entry["seconds"] for entry in entries) + waited) if entries else 0.0
 
 
-def waiting(folder: Path) -> float:
-    """Return the share of a run's time in which its steps waited for data, from its log."""
-    lines = (folder / LOG).read_text(encoding="utf-8").splitlines() if (folder / LOG).is_file() else []
-    entries = [json.loads(line) for line in lines]
-    waited = sum(entry.get("waited", 0.0) for entry in entries)
-    return waited / (sum(entry["seconds"] for entry in entries) + waited) if entries else 0.0
-
-
 def overdue(recipe: Recipe, progress: Progress) -> bool:
     """Return whether the best validation lies more of them back than the recipe's `patience`."""
     if not recipe.patience or not progress.scores:

@@ -19,7 +19,9 @@ from typing import Any
 from corpora.errors import InputError
 from training.recipe import Recipe, make_recipe, read_content
 from training.strict import nearest
+from training.train import MODEL
 
+_VARIANT = "variant:"
 _NAME, _EACH_TASK = "name", "each_task"
 _KEYS = (_NAME, _EACH_TASK, *Recipe.model_fields)
 
@@ -87,3 +89,25 @@ def _made(path: Path, folder: Path, name: str, content: Mapping[str, Any]) -> Re
         return make_recipe(content, path, folder)
     except InputError as error:
         raise InputError(f"The variant {name}: {error}" if name else str(error)) from error
+
+
+def started(recipe: Recipe, folder: Path) -> Recipe:
+    """Return a variant's recipe with the base that it is trained from.
+
+    Args:
+        recipe: Its base may be `variant:NAME`: the model of another variant, such as the adapters that are to be fused.
+        folder: Of the runs of all variants.
+
+    Returns:
+        The recipe, with the folder of that model as its base.
+
+    Raises:
+        InputError: If that variant has no model yet.
+    """
+    if not recipe.base.startswith(_VARIANT):
+        return recipe
+    name = recipe.base.removeprefix(_VARIANT)
+    model = folder / name / MODEL
+    if not model.is_dir():
+        raise InputError(f"The recipe starts from the variant {name}, which has no model in {model}; train it first.")
+    return recipe.model_copy(update={"base": str(model)})

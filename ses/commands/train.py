@@ -59,7 +59,7 @@ def train(
     from training.processes import joined
     from training.train import prepare as run_prepare
     from training.train import train as run
-    from training.variants import read_variants
+    from training.variants import read_variants, started
 
     variants, folder = read_variants(recipe, variant, data), output or Path(recipe.stem)
     until = time.monotonic() + 60 * minutes if minutes else None
@@ -67,7 +67,7 @@ def train(
         examples = {}
         for name, one in variants.items():
             with telling(name, quiet=as_json) as say:
-                examples[name] = run_prepare(one, folder / name, say=say)
+                examples[name] = run_prepare(started(one, folder), folder / name, say=say)
         show_prepared(examples, folder, as_json=as_json)
         return
     results: dict[str, Trained] = {}
@@ -77,7 +77,9 @@ def train(
             if results and left and left < _SECOND:
                 break
             with telling(name, quiet=as_json or not processes.first) as say:
-                results[name] = run(one, folder / name, minutes=left, resume=resume, say=say, processes=processes)
+                results[name] = run(
+                    started(one, folder), folder / name, minutes=left, resume=resume, say=say, processes=processes
+                )
             if not as_json and processes.first:
                 show(name, one, results[name], folder / name)
     if as_json and processes.first:
