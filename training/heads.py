@@ -32,9 +32,10 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
 
     Returns:
         A `torch.nn.ModuleDict` of linear layers by task name. Several labels start at their log odds in the training
-        examples (Lin et al. 2017, section 3.3), and numbers at their mean: from 0, the first thousand steps would learn
-        nothing else. Biases of single classes start at 0.
+        examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the first thousand steps would
+        learn nothing else. Biases of single classes start at 0.
     """
+    import numpy as np
     import torch
 
     torch.manual_seed(recipe.seed)
@@ -50,8 +51,7 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
             if task.multi_label:
                 head.bias.copy_(torch.from_numpy(_log_odds(packed, outputs[task.name])))
             elif task.type == "regression":
-                # Not filled by value: a mean beyond float32 is told with the record, when the loss is no number.
-                head.bias.copy_(torch.tensor(packed.targets.mean()))
+                head.bias.fill_(float(np.median(packed.targets)))
         heads[task.name] = head
     return heads
 

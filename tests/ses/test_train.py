@@ -24,7 +24,7 @@ def test_steps_a_table_and_where_the_model_is(tmp_path):
     assert lines[0].endswith(" s left")
     assert [line.split(":")[0] for line in lines[1:]] == [f"step {step} of 6" for step in (2, 4, 6)]
     assert ", triplet 0." in lines[-1] or ", triplet 1." in lines[-1]
-    head, triplet, classes, log, model = done.stdout.splitlines()
+    head, triplet, classes, waited, log, model = done.stdout.splitlines()
     steps = {step: mark for step, mark in ((2, "first"), (4, "chosen"), (6, "last")) if f"step {step} (" in head}
     assert "(chosen)" in head
     assert head.split()[:2] == ["validation", "measure"]
@@ -32,6 +32,7 @@ def test_steps_a_table_and_where_the_model_is(tmp_path):
     assert classes.split()[:2] == ["cross-entropy", "macro-f1"]
     assert len(triplet.split()) == len(classes.split()) == 2 + head.count("step")
     assert steps
+    assert waited.startswith("Waiting for data took ")
     assert log.endswith("log.jsonl, drawn in loss.svg and validation.svg.")
     assert f"The model is in {tmp_path / 'run' / 'model'} (step " in model
 

@@ -32,7 +32,7 @@ def made(seed=0, epoch=0, **values):
     draw = np.random.default_rng(5)
     data = [Texts(draw.integers(10, 300, size)) for size in SIZES]
     settings = {"sampler": "mixed-proportional", "batch_size": 8, "group_by_length": True} | values
-    recipe = SimpleNamespace(seed=seed, **settings)
+    recipe = SimpleNamespace(seed=seed, tasks=[SimpleNamespace(rate=1.0)] * len(SIZES), **settings)
     return data, list(examples_of(recipe, data, epoch))
 
 

@@ -15,6 +15,7 @@ from encoders.tokenizer import load_tokenizer
 from tests.training.recipes import write_recipe
 from training.data.examples import read_labels
 from training.data.packed import pack
+from training.feed import parts_of
 from training.learner import Learner, make_learner
 from training.recipe import read_recipe
 from training.train import train
@@ -75,7 +76,8 @@ def stepped(tmp_path, trains, steps, objectives=("cross-entropy", "triplet"), **
     names = [task.name for task in recipe.tasks]
     for name in steps:
         learner.optimizer.zero_grad(set_to_none=True)
-        sum(learner.losses([(names.index(name), example) for example in range(8)], data).values()).backward()
+        parts = parts_of(recipe, learner.card, [(names.index(name), example) for example in range(8)], data)
+        sum(learner.losses(parts).values()).backward()
         learner.optimizer.step()
     trainable, folder = TRAINABLES[trains], tmp_path / "written"
     trainable.write(find_model(recipe.base), recipe.formats, learner.weights(), folder)
