@@ -38,11 +38,25 @@ class _System:
     metavar="NAME",
     help="A model to measure; repeatable [default: the default model].",
 )
+@click.option(
+    "--entry",
+    "parts",
+    multiple=True,
+    metavar="TEXT",
+    help="Run only the entries whose name contains this text; repeatable [default: all].",
+)
 @runtime_options
 @click.option("--report", "file", type=click.Path(path_type=Path), help="Write a report: .md, .html, .tex or .json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def suite(
-    *, name: str, data: Path | None, models: Sequence[str], file: Path | None, as_json: bool, **flags: Any
+    *,
+    name: str,
+    data: Path | None,
+    models: Sequence[str],
+    parts: Sequence[str],
+    file: Path | None,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Run a suite of protocols: offline, on a folder of real data, or smoke, on a few made-up papers.
 
@@ -57,7 +71,7 @@ def suite(
     from eval.suites.registry import get_suite
     from ses.settings import load_settings
 
-    entries = get_suite(name)
+    entries = _chosen(get_suite(name), parts)
     if data is None and any(entry.files for entry in entries):
         raise InputError(f"Say where the data of the suite {name} is, with --data FOLDER.")
     if file:
@@ -74,6 +88,15 @@ def suite(
     print_report(report, Console())
     took = sum(one.seconds for of_system in found.values() for one in of_system if not one.cached)
     click.echo(f"{took:,.0f} s, without what was in the cache")
+
+
+def _chosen(entries: Sequence[Entry], parts: Sequence[str]) -> tuple[Entry, ...]:
+    """Return the entries whose names contain any of the parts, all if there are none."""
+    for part in parts:
+        if not any(part.casefold() in entry.name.casefold() for entry in entries):
+            told = "; ".join(entry.name for entry in entries)
+            raise InputError(f"No entry of the suite has {part!r} in its name; its entries are: {told}.")
+    return tuple(one for one in entries if not parts or any(part.casefold() in one.name.casefold() for part in parts))
 
 
 def _systems(settings: Settings, models: Sequence[str], data: Path) -> tuple[list[_System], list[ModelCard]]:

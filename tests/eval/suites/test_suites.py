@@ -180,6 +180,12 @@ def test_the_command_shows_a_table_and_writes_a_report(tmp_path):
     fails(
         ses(tmp_path, "eval", "suite", "offline"), 2, "Say where the data of the suite offline is, with --data FOLDER"
     )
+    some = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--entry", "RETRIEVAL", "--json")
+    names = [row["entry"] for row in json.loads(some.stdout)["rows"]]
+    assert names
+    assert all("retrieval" in name for name in names)
+    assert len(names) < len(SUITES["smoke"])
+    fails(ses(tmp_path, "eval", "suite", "smoke", "--entry", "moon"), 2, "No entry of the suite has 'moon' in its name")
     fails(ses(tmp_path, "eval", "suite", "all"), 2, "There is no suite 'all'; choose one of smoke, offline.")
     fails(ses(tmp_path, "eval", "suite", "offline", "--data", tmp_path), 2, "which is not there; give its folder")
 
