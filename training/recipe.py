@@ -13,99 +13,13 @@ from pydantic import Field, ValidationError, model_validator
 from corpora.errors import InputError
 from encoders.card import Similarity
 from encoders.formats import Format
-from training.data.builders.base import TaskType
-from training.data.builders.registry import BUILDERS
 from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
-from training.objectives.registry import OBJECTIVES
 from training.samplers.registry import SAMPLERS
 from training.schedules import SCHEDULES
 from training.strict import Strict, nearest, one_of
+from training.task import FILES, Task
 from training.trainables.registry import TRAINABLES
-
-FILES = ("train", "validation", "labels")
-"""Keys of a task that name files; what these hold counts, not their places."""
-
-
-class Task(Strict):
-    """One data set and what is learned from it.
-
-    Attributes:
-        name: For the log, unique in a recipe.
-        type: The shape of its records, as in SciRepEval's task files; a builder's need not be named.
-        train: JSON lines to train on, relative to the recipe.
-        build: In place of `train`, how its records are made of papers.
-        validation: JSON lines to validate on, if any.
-        format: The format whose vectors it trains.
-        query_format: The format of its queries, if another.
-        fields: The fields of a record that make its text, in order.
-        label: The field that holds the label, the labels or the number.
-        labels: File with one label a line; if none, the labels of the training data.
-        multi_label: Whether a record has several labels.
-        objective: A name in `training.objectives.registry`; if none, SciRepEval's for the type.
-        options: Of the objective.
-        weight: Factor of its loss in the sum over tasks.
-        rate: How often an epoch takes each of its examples: 0.5 takes half of them, 2 takes all twice.
-        limit: Most training examples to use.
-        keep_head: Whether the model is written with the head, for tags or forecasts.
-    """
-
-    name: str
-    type: TaskType
-    train: Path | None = None
-    build: Build | None = None
-    validation: Path | None = None
-    format: Format
-    query_format: Format | None = None
-    fields: tuple[str, ...] = ("title", "abstract")
-    label: str = "label"
-    labels: Path | None = None
-    multi_label: bool = False
-    objective: Annotated[str, one_of(OBJECTIVES)] = ""
-    options: dict[str, float] = Field(default_factory=dict)
-    weight: float = Field(default=1.0, gt=0)
-    rate: float = Field(default=1.0, gt=0)
-    limit: int | None = Field(default=None, ge=1)
-    keep_head: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults(cls, given: Any) -> Any:
-        """Take the type from the builder, and choose SciRepEval's objective where none is named (section 4.2)."""
-        if not isinstance(given, dict):
-            return given
-        build = given.get("build")
-        if isinstance(build, dict) and (builder := BUILDERS.get(str(build.get("builder")))):
-            given = {"type": builder.type} | given
-        if given.get("objective"):
-            return given
-        by_type = {"classification": "cross-entropy", "regression": "mse", "ranked": "kl"}
-        multi = given.get("type") == "classification" and given.get("multi_label")
-        return given | {"objective": "bce" if multi else by_type.get(str(given.get("type")), "triplet")}
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Task:
-        if (self.train is None) == (self.build is None):
-            raise ValueError(f"the task {self.name} needs one of the keys train (a file) and build (a table)")
-        if self.build and self.validation:
-            raise ValueError(f"the task {self.name} is built: give the share to validate on as build.validation")
-        if self.build and self.type != (wanted := BUILDERS[self.build.builder].type):
-            raise ValueError(f"the builder {self.build.builder} makes tasks of the type {wanted}")
-        return self
-
-    @model_validator(mode="after")
-    def _objective_fits(self) -> Task:
-        objective = OBJECTIVES[self.objective]
-        if self.keep_head and not objective.head:
-            raise ValueError(f"the objective {self.objective} has no head to keep; remove keep_head")
-        if self.type not in objective.types:
-            raise ValueError(f"the objective {self.objective} takes tasks of the type {' or '.join(objective.types)}")
-        if unknown := set(self.options) - set(objective.options):
-            known = ", ".join(objective.options) or "none"
-            raise ValueError(
-                f"the objective {self.objective} has no option {unknown.pop()!r}; its options are: {known}"
-            )
-        return self
 
 
 class Recipe(Strict):

@@ -56,8 +56,8 @@ def train(
     """
     import orjson
 
+    from training.preparing import prepare as run_prepare
     from training.processes import joined
-    from training.train import prepare as run_prepare
     from training.train import train as run
     from training.variants import read_variants, started
 

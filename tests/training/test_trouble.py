@@ -204,7 +204,7 @@ def test_ctrl_c_before_the_first_step_names_resume(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("training.train.read_labels", interrupted)
+    monkeypatch.setattr("training.preparing.read_labels", interrupted)
     with pytest.raises(StoppedError, match="give the same command with --resume"):
         train(read_recipe(write_recipe(tmp_path)), tmp_path / "run")
 

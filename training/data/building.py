@@ -22,7 +22,8 @@ from training.data.builders.registry import BUILDERS
 from training.data.builders.settings import Build
 from training.data.chance import drawn
 from training.data.guard import Guard, make_guard, read_papers
-from training.recipe import Recipe, Task
+from training.recipe import Recipe
+from training.task import Task
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder

@@ -15,7 +15,7 @@ from typing import Any
 
 from corpora.errors import InputError
 from training.data.records import read_records
-from training.recipe import Task
+from training.task import Task
 
 _FEWEST_CLASSES = 2
 

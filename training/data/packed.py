@@ -23,7 +23,7 @@ from encoders.long_text import pieces
 from encoders.tokenizer import load_tokenizer, well_formed
 from encoders.weights import sha256_of
 from training.data.examples import Example, read_examples
-from training.recipe import FILES, Task
+from training.task import FILES, Task
 
 if TYPE_CHECKING:
     import numpy as np

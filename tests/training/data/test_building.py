@@ -13,8 +13,9 @@ from tests.tiny import make_model
 from tests.training.data.papers import paper
 from tests.training.recipes import toml, write
 from training.data.building import build_tasks
+from training.preparing import prepare
 from training.recipe import read_recipe
-from training.train import prepare, train
+from training.train import train
 
 
 def recipe_of(folder, papers, *, task="", recipe="", build=""):

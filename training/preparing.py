@@ -1,0 +1,200 @@
+"""From a recipe to what training begins with: built and packed data, labels, and the untrained model on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, UnavailableError
+from encoders.encoder import load_encoder
+from encoders.heads import write_heads
+from encoders.registry import find_model
+from training.data.building import build_tasks
+from training.data.examples import read_labels
+from training.data.packed import Packed, pack
+from training.processes import ALONE, Processes
+from training.recipe import Recipe
+from training.steps import Data
+from training.task import FILES
+from training.trainables.base import add_to_card
+from training.trainables.registry import TRAINABLES
+from training.trouble import plainly
+
+if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
+    from encoders.heads import Head
+    from encoders.model import Model, Weights
+
+_START = "start"
+
+Say = Callable[[Mapping[str, Any]], None]
+"""Told every entry of the log, and what was built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What training begins with.
+
+    Attributes:
+        recipe: As it is run: with tasks of files only.
+        base: What it starts from.
+        model: The untrained model, written and read back.
+        labels: Of each classification task; none for others.
+        data: Of every task.
+    """
+
+    recipe: Recipe
+    base: Model
+    model: Model
+    labels: Mapping[str, Sequence[str]]
+    data: Data
+
+    @property
+    def key(self) -> str:
+        """Hash over all that decides the trained weights; a run resumes only with the same."""
+        # Validation decides which weights are kept, not how they change.
+        # Names of files do not count, so that a prepared run may be moved to another machine.
+        tasks = [task.model_dump_json(exclude={*FILES, "build"}) for task in self.recipe.tasks]
+        settings = self.recipe.model_dump_json(exclude={"base", "tasks", "guard", "keep_states"})
+        trained = [one.manifest.key for one in self.data.train]
+        facts = [settings, tasks, bool(self.recipe.keep_states), self.base.card.fingerprint, trained]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
+
+
+def make_ready(recipe: Recipe, folder: Path, say: Say, processes: Processes = ALONE) -> Prepared:
+    """Build and pack the data of a run, and write its untrained model.
+
+    Args:
+        recipe: What is learned and how.
+        folder: Of the run, held by this process.
+        say: Told what each task was built of.
+        processes: That train together; the first one writes, the others read what it wrote.
+
+    Returns:
+        What training begins with.
+
+    Raises:
+        InputError: If data, base or recipe can't be used.
+    """
+    base = base_of(recipe)
+
+    def encoder(name: str = "") -> TextEncoder:
+        return load_encoder(name or base, cache_dir=folder / "graphs", precision="fp32")
+
+    most = base.card.max_tokens
+    if recipe.max_tokens > most and "max_tokens" in recipe.model_fields_set:
+        raise InputError(f"The recipe has max_tokens = {recipe.max_tokens}, and {recipe.base} takes {most}; lower it.")
+    recipe = recipe.model_copy(update={"max_tokens": min(recipe.max_tokens, most)})
+    recipe = build_tasks(recipe, base.card.fingerprint, encoder, folder / "data", say)
+    labels = {task.name: read_labels(task) for task in recipe.tasks}
+    model = _started(recipe, base, folder) if processes.first else find_model(str(folder / _START))
+    return Prepared(recipe, base, model, labels, _data(recipe, labels, model, folder / "packs"))
+
+
+def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[str, tuple[int, int]]:
+    """Build and pack the data of a run, so that time on a lent accelerator goes into training alone.
+
+    The folder then has a `recipe.json`, which trains on what was built; it needs the papers no more.
+
+    Args:
+        recipe: As for `train`, which finds the data in the folder.
+        folder: Of the run.
+        say: Told what each task was built of.
+
+    Returns:
+        Examples to train on and to validate on, by task.
+
+    Raises:
+        InputError: If data, base or recipe can't be used.
+        UnavailableError: If the folder can't be written.
+    """
+    base_of(recipe)  # before a folder is made
+    with plainly(folder), held(folder):
+        ready = make_ready(recipe, folder, say)
+        (folder / "recipe.json").write_text(_portable(ready.recipe, folder).model_dump_json(indent=1), encoding="utf-8")
+    return {
+        task.name: (len(train), len(held) if held else 0)
+        for task, train, held in zip(ready.recipe.tasks, ready.data.train, ready.data.validation, strict=True)
+    }
+
+
+def _portable(recipe: Recipe, folder: Path) -> Recipe:
+    """Return a recipe as it is read from a run's folder: names of files in the folder are relative to it."""
+
+    def place(path: Path | None) -> Path | None:
+        return path and (path.relative_to(folder) if path.is_relative_to(folder) else path.absolute())
+
+    tasks = [task.model_copy(update={key: place(getattr(task, key)) for key in FILES}) for task in recipe.tasks]
+    states = Path("states") if recipe.keep_states else None
+    return recipe.model_copy(update={"tasks": tuple(tasks), "guard": (), "keep_states": states})
+
+
+def base_of(recipe: Recipe) -> Model:
+    """Return the model that a recipe starts from; `InputError` if what it trains can't start from it."""
+    base = find_model(recipe.base)
+    if base.card.architecture not in (known := TRAINABLES[recipe.trains].bases):
+        raise InputError(
+            f"The recipe is for another base: {recipe.trains} starts from the architecture {' or '.join(known)}, and "
+            f"{recipe.base} is of the architecture {base.card.architecture}; name another base."
+        )
+    return base
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Make the folder of a run, and keep other processes out of it."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise InputError(f"Another process trains in {folder}; wait for its end, or name another folder.") from None
+    except OSError as error:
+        raise UnavailableError(f"{folder} can't be written ({error}); name another folder by --output.") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _started(recipe: Recipe, base: Model, folder: Path) -> Model:
+    """Return the untrained model, written once."""
+    place, trainable = folder / _START, TRAINABLES[recipe.trains]
+    options = {**trainable.options, **recipe.options}
+    weights = {**base.read(), **trainable.start(base, recipe.formats, options, recipe.seed)}
+    write_model(recipe, base, weights, place, ())
+    return find_model(str(place))
+
+
+def write_model(recipe: Recipe, base: Model, weights: Weights, place: Path, heads: Sequence[Head]) -> None:
+    """Write a model folder in place of what was there; a kill leaves what was there or the whole folder."""
+    trainable, part = TRAINABLES[recipe.trains], place.with_name(f"{place.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    trainable.write(base, recipe.formats, weights, part)
+    add_to_card(part, trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
+    add_to_card(part, {"similarity": recipe.similarity} if recipe.similarity else {})
+    if heads:
+        write_heads(part, heads)
+    shutil.rmtree(place, ignore_errors=True)
+    part.rename(place)
+
+
+def _data(recipe: Recipe, labels: Mapping[str, Sequence[str]], model: Model, cache: Path) -> Data:
+    def packed(path: Path | None, number: int) -> Packed | None:
+        task = recipe.tasks[number]
+        return pack(task, path, labels[task.name], model, recipe.max_tokens, cache) if path else None
+
+    numbers = range(len(recipe.tasks))
+    train = [packed(recipe.tasks[number].train, number) for number in numbers]
+    return Data(
+        tuple(one for one in train if one is not None),
+        tuple(packed(recipe.tasks[number].validation, number) for number in numbers),
+    )
