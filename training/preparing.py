@@ -22,7 +22,7 @@ from training.processes import ALONE, Processes
 from training.recipe import Recipe
 from training.steps import Data
 from training.task import FILES
-from training.trainables.base import add_to_card
+from training.trainables.base import add_to_card, leave_plain
 from training.trainables.registry import TRAINABLES
 from training.trouble import plainly
 
@@ -179,6 +179,8 @@ def write_model(recipe: Recipe, base: Model, weights: Weights, place: Path, head
     trainable, part = TRAINABLES[recipe.trains], place.with_name(f"{place.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     trainable.write(base, recipe.formats, weights, part)
+    if recipe.plain:
+        leave_plain(part, recipe.plain)
     add_to_card(part, trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
     add_to_card(part, {"similarity": recipe.similarity} if recipe.similarity else {})
     if heads:

@@ -30,6 +30,7 @@ class Recipe(Strict):
             is relative to the recipe.
         trains: A name in `training.trainables.registry`.
         options: Of what is trained.
+        plain: Formats that keep the base's own vectors; adapters and LoRA can leave them so.
         similarity: How the model's vectors are to be compared, if otherwise than those of its base.
         tasks: The data sets, one or more.
         guard: Files, folders or archives of evaluation data, relative to the recipe. Built tasks refuse papers with a
@@ -63,6 +64,7 @@ class Recipe(Strict):
     base: str
     trains: Annotated[str, one_of(TRAINABLES)]
     options: dict[str, int | float | str] = Field(default_factory=dict)
+    plain: tuple[Format, ...] = ()
     similarity: Similarity | None = None
     tasks: tuple[Task, ...] = Field(min_length=1)
     guard: tuple[Path, ...] = ()
@@ -101,13 +103,18 @@ class Recipe(Strict):
         for key, value in self.options.items():
             if type(value) is not type(known[key]):
                 raise ValueError(f"the option {key} is {value!r}, and must be like {known[key]!r}, its default")
+        if self.plain and not TRAINABLES[self.trains].plain:
+            able = " and ".join(name for name, one in TRAINABLES.items() if one.plain)
+            raise ValueError(f"plain needs what leaves a format as it is: {able}, not {self.trains}")
+        if still := next((task.name for task in self.tasks if task.formats <= set(self.plain)), None):
+            raise ValueError(f"the task {still} would train nothing: its formats are plain; give it another format")
         return self
 
     @property
     def formats(self) -> tuple[Format, ...]:
         """Formats that some task trains."""
-        used = {task.format for task in self.tasks} | {task.query_format for task in self.tasks}
-        return tuple(task_format for task_format in Format if task_format in used)
+        used = {task_format for task in self.tasks for task_format in task.formats}
+        return tuple(one for one in Format if one in used and one not in self.plain)
 
 
 def read_recipe(path: Path, data: Path | None = None) -> Recipe:

@@ -59,6 +59,11 @@ class Task(Strict):
     limit: int | None = Field(default=None, ge=1)
     keep_head: bool = False
 
+    @property
+    def formats(self) -> set[Format]:
+        """Formats of its texts."""
+        return {self.format, self.query_format or self.format}
+
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, given: Any) -> Any:

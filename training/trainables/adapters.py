@@ -55,4 +55,4 @@ def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, i
     return those_with(".adapters.", weights)
 
 
-ADAPTERS = Trainable({"layers": 0, "reduction": 16, "identity": 0}, _start, _write, _trained)
+ADAPTERS = Trainable({"layers": 0, "reduction": 16, "identity": 0}, _start, _write, _trained, plain=True)

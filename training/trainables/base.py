@@ -38,6 +38,7 @@ class Trainable:
         write: Writes a model folder from base, formats and the weights of the whole model.
         trained: From card, options and weights to the names of the trained ones, with the first trained row of each.
         bases: Architectures that it can start from.
+        plain: Whether a format may keep the base's own vectors.
         described: From formats and options to what the folder's own card says beside what `write` writes there.
     """
 
@@ -46,6 +47,7 @@ class Trainable:
     write: Callable[[Model, Sequence[Format], Weights, Path], None]
     trained: Callable[[ModelCard, Options, Weights], dict[str, int]]
     bases: tuple[str, ...] = ("plain",)
+    plain: bool = False
     described: Callable[[Sequence[Format], Options], dict[str, Any]] = lambda _, __: {}
 
 
@@ -92,3 +94,9 @@ def write_card(folder: Path, content: Mapping[str, Any]) -> None:
     """Write a model folder's own card."""
     with writing(folder):
         write_json(folder / CARD_FILE, content)
+
+
+def leave_plain(folder: Path, formats: Sequence[Format]) -> None:
+    """Add formats with the base's own vectors to the card of a model of adapters."""
+    adapters = read_own(folder)["adapters"]
+    add_to_card(folder, {"adapters": {**adapters, **dict.fromkeys((one.value for one in formats), "")}})

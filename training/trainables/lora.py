@@ -51,4 +51,4 @@ def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, i
     return those_with(".loras.", weights)
 
 
-LORA = Trainable({"layers": 0, "rank": 8}, _start, _write, _trained)
+LORA = Trainable({"layers": 0, "rank": 8}, _start, _write, _trained, plain=True)
