@@ -17,7 +17,7 @@ from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
 from training.samplers.registry import SAMPLERS
 from training.schedules import SCHEDULES
-from training.strict import Strict, nearest, one_of
+from training.strict import Strict, ended, nearest, one_of
 from training.task import FILES, Task
 from training.trainables.registry import TRAINABLES
 
@@ -179,7 +179,7 @@ def make_recipe(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
     except ValidationError as error:
         # A key is often missing, and a list too short, because another key is wrong.
         first = min(error.errors(), key=lambda one: (one["type"] == "too_short", one["type"] == "missing"))
-        raise InputError(f"The recipe {path}: {_told(first)}.") from error
+        raise InputError(ended(f"The recipe {path}: {_told(first)}")) from error
     guard = tuple(folder / one for one in recipe.guard)
     if missing := next((one for one in guard if not one.exists()), None):
         raise InputError(f"The recipe {path} guards {missing}, and there is no such file or folder.")
@@ -214,7 +214,7 @@ def _told(error: Any) -> str:
     if error["type"] == "missing":
         return f"the key {place} is missing"
     reason = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
-    return f"{place or 'the recipe'} can't be so: {reason}"
+    return f"{place or 'the recipe'} is not valid: {reason}"
 
 
 _TABLES: dict[str, type[Strict]] = {"build": Build, "tasks": Task}

@@ -30,3 +30,8 @@ def nearest(name: str, known: Collection[str]) -> str:
     """Return advice for a misspelt name."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+
+
+def ended(sentence: str) -> str:
+    """Return a sentence with its full stop, unless it is a question."""
+    return sentence if sentence.endswith("?") else f"{sentence}."

@@ -18,7 +18,7 @@ from typing import Any
 
 from corpora.errors import InputError
 from training.recipe import Recipe, make_recipe, read_content
-from training.strict import nearest
+from training.strict import ended, nearest
 from training.train import MODEL
 
 _VARIANT = "variant:"
@@ -70,15 +70,12 @@ def _named(path: Path, table: Any) -> str:
 
 def _merged(path: Path, content: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := next((key for key in table if key not in _KEYS), None):
-        raise InputError(
-            f"The recipe {path}, variant {table[_NAME]}: the key {unknown} is unknown; {nearest(unknown, _KEYS)}."
-        )
+        told = f"The recipe {path}, variant {table[_NAME]}: the key {unknown} is unknown; {nearest(unknown, _KEYS)}"
+        raise InputError(ended(told))
     own = {key: value for key, value in table.items() if key not in {_NAME, _EACH_TASK}}
     merged, each = {**content, **own}, table.get(_EACH_TASK, {})
     if not isinstance(each, dict):
-        raise InputError(
-            f"The recipe {path}, variant {table[_NAME]}: each_task can't be so: it is not a table of keys."
-        )
+        raise InputError(f"The recipe {path}, variant {table[_NAME]}: each_task is not a table of keys.")
     if isinstance(merged.get("tasks"), list):
         merged["tasks"] = [task | each if isinstance(task, dict) else task for task in merged["tasks"]]
     return merged

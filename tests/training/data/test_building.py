@@ -133,7 +133,7 @@ def test_several_labels_are_the_tasks_own_key(tmp_path):
         ("build", "", 'files = {clases = "x"}', "the builder labels has no file 'clases'; did you mean 'classes'?"),
         ("build", "", 'files = {classes = "x"}', "is built of .*x, and there is no such file"),
         ("build", "", "validaton = 0.1", "the key tasks.0.build.validaton is unknown; did you mean 'validation'?"),
-        ("build", '"labels"', '"lables"', "tasks.0.build.builder can't be so: choose one of .*labels"),
+        ("build", '"labels"', '"lables"', "tasks.0.build.builder is not valid: choose one of .*labels"),
         ("build", "papers.jsonl", "none.jsonl", "is built of .*none.jsonl, and there is no such file"),
         ("task", "", 'train = "papers.jsonl"', "needs one of the keys train"),
         ("task", "", 'validation = "papers.jsonl"', "give the share to validate on as build.validation"),
