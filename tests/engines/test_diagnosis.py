@@ -123,7 +123,10 @@ def test_replicas_that_cannot_be_placed(server):
 
 @pytest.mark.parametrize(
     ("block", "advice"),
-    [("read_only_allow_delete", "free some space"), ("write", "set its index.blocks.write to false")],
+    [
+        ("read_only_allow_delete", "because a node's disk was nearly full"),
+        ("write", "set its index.blocks.write to false"),
+    ],
 )
 def test_blocks(server, block, advice):
     publish(server)

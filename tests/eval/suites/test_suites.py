@@ -138,9 +138,12 @@ def test_samples_are_drawn_from_real_papers_and_no_answer_is_among_the_others(da
         assert {query, *judged} <= data.papers.keys()
     for name, log, low, high in (("citations", True, 0, 12), ("year", False, 1980, 2030)):
         numbers = read_numbered(data_dir / "train" / "conf.jsonl.xz", name, count=30, log=log)
-        assert (len(numbers.train), len(numbers.test), len(numbers.targets)) == (20, 10, 30)
+        sizes = len(numbers.train), len(numbers.test)
+        # Some of the drawn papers share an id with others, and are left out.
+        assert (15, 7) <= sizes <= (20, 10)
+        assert len(numbers.targets) == sum(sizes)
         assert low <= numbers.targets.min() < numbers.targets.max() < high
-        assert len({text.id for text in (*numbers.train, *numbers.test)}) == 30
+        assert len({text.id for text in (*numbers.train, *numbers.test)}) == sum(sizes)
 
 
 def test_numbers_are_those_that_are_known(tmp_path):
