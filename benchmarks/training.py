@@ -141,8 +141,11 @@ def _toml(value: Any) -> str:
 
 
 def _ours(learner: Learner, data: Data, folder: Path) -> Contender:
+    place = folder / "run"
+    place.mkdir(exist_ok=True)
+
     def run(told: Callable[[], None]) -> None:
-        run_steps(learner, data, Progress(), folder / "run", None, lambda _: told())
+        run_steps(learner, data, Progress(), place, None, lambda _: told())
 
     return run
 
@@ -196,7 +199,7 @@ def _peer(learner: Learner, data: Data, folder: Path) -> Contender:
         SentenceTransformerTrainer,
         SentenceTransformerTrainingArguments,
     )
-    from sentence_transformers.losses import MultipleNegativesRankingLoss
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
     from torch.utils.data import BatchSampler, SequentialSampler
     from transformers import TrainerCallback
 
