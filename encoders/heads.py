@@ -6,15 +6,15 @@ They lie in the model's folder: `heads.safetensors` holds `NAME.weight` (outputs
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.layouts.json_files import read_json
+from encoders.layouts.write_files import write_json, write_safetensors, writing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,20 +65,13 @@ class Head:
 
 def write_heads(folder: Path, heads: Sequence[Head]) -> None:
     """Write the heads of a model into its folder, or raise `UnavailableError` if that can't be written."""
-    import numpy as np
-    from safetensors.numpy import save
-
-    arrays: dict[str, np.ndarray] = {}
-    described: dict[str, Any] = {}
-    for head in heads:
-        for part, array in (("weight", head.weight), ("bias", head.bias)):
-            arrays[f"{head.name}.{part}"] = np.ascontiguousarray(array, dtype=np.float32)
-        described[head.name] = {"format": head.format.value, "labels": list(head.labels), "several": head.several}
-    try:
-        (folder / WEIGHTS).write_bytes(save(arrays))
-        (folder / DESCRIPTION).write_text(json.dumps(described, indent=1), encoding="utf-8")
-    except OSError as error:
-        raise UnavailableError(f"{folder} can't be written ({error}); name a folder that can be.") from error
+    described = {
+        head.name: {"format": head.format.value, "labels": list(head.labels), "several": head.several} for head in heads
+    }
+    arrays = {f"{head.name}.{part}": getattr(head, part) for head in heads for part in ("weight", "bias")}
+    with writing(folder):
+        write_safetensors(folder / WEIGHTS, arrays)
+        write_json(folder / DESCRIPTION, described)
 
 
 def read_heads(folder: Path) -> dict[str, Head]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.heads import write_heads
+from encoders.layouts.own_card import read_own
 from encoders.registry import find_model
 from training.data.building import build_tasks
 from training.data.examples import read_labels
@@ -22,7 +23,7 @@ from training.processes import ALONE, Processes
 from training.recipe import Recipe
 from training.steps import Data
 from training.task import FILES
-from training.trainables.base import add_to_card, leave_plain
+from training.trainables.base import write_card
 from training.trainables.registry import TRAINABLES
 from training.trouble import plainly
 
@@ -67,11 +68,12 @@ class Prepared:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
 
 
-def make_ready(recipe: Recipe, folder: Path, say: Say, processes: Processes = ALONE) -> Prepared:
+def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: Processes = ALONE) -> Prepared:
     """Build and pack the data of a run, and write its untrained model.
 
     Args:
         recipe: What is learned and how.
+        base: From `base_of`.
         folder: Of the run, held by this process.
         say: Told what each task was built of.
         processes: That train together; the first one writes, the others read what it wrote.
@@ -82,7 +84,6 @@ def make_ready(recipe: Recipe, folder: Path, say: Say, processes: Processes = AL
     Raises:
         InputError: If data, base or recipe can't be used.
     """
-    base = base_of(recipe)
 
     def encoder(name: str = "") -> TextEncoder:
         return load_encoder(name or base, cache_dir=folder / "graphs", precision="fp32")
@@ -114,9 +115,9 @@ def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[
         InputError: If data, base or recipe can't be used.
         UnavailableError: If the folder can't be written.
     """
-    base_of(recipe)  # before a folder is made
+    base = base_of(recipe)  # before a folder is made
     with plainly(folder), held(folder):
-        ready = make_ready(recipe, folder, say)
+        ready = make_ready(recipe, base, folder, say)
         (folder / "recipe.json").write_text(_portable(ready.recipe, folder).model_dump_json(indent=1), encoding="utf-8")
     return {
         task.name: (len(train), len(held) if held else 0)
@@ -179,10 +180,14 @@ def write_model(recipe: Recipe, base: Model, weights: Weights, place: Path, head
     trainable, part = TRAINABLES[recipe.trains], place.with_name(f"{place.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     trainable.write(base, recipe.formats, weights, part)
+    own = read_own(part)
+    more = dict(trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
     if recipe.plain:
-        leave_plain(part, recipe.plain)
-    add_to_card(part, trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
-    add_to_card(part, {"similarity": recipe.similarity} if recipe.similarity else {})
+        more["adapters"] = own["adapters"] | {task_format.value: "" for task_format in recipe.plain}
+    if recipe.similarity:
+        more["similarity"] = recipe.similarity
+    if more:
+        write_card(part, own | more)
     if heads:
         write_heads(part, heads)
     shutil.rmtree(place, ignore_errors=True)

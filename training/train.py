@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from training import checkpoints
 from training.checkpoints import Progress
@@ -20,6 +21,9 @@ from training.states import keep_states
 from training.steps import Data, overdue, run_steps, total_steps, waiting
 from training.trouble import plainly
 from training.validation import validate
+
+if TYPE_CHECKING:
+    from encoders.model import Model
 
 MODEL = "model"
 
@@ -76,19 +80,19 @@ def train(
         UnavailableError: If torch is not installed, the folder can't be written, or memory or disk are full.
         StoppedError: If the user stopped it.
     """
-    base_of(recipe)  # before a folder is made
+    base = base_of(recipe)  # before a folder is made
     # So a step of several processes is one of a single process with as many batches.
     recipe = recipe.model_copy(update={"accumulation": recipe.accumulation * processes.count})
     with plainly(folder), held(folder) if processes.first else nullcontext():
-        ready, learner = processes.in_turn(lambda: _learner(recipe, folder, say, processes))
+        ready, learner = processes.in_turn(lambda: _learner(recipe, base, folder, say, processes))
         progress = checkpoints.resume(folder, learner, ready.key, asked=resume)
         progress = run_steps(learner, ready.data, progress, folder, minutes, say, processes)
         return processes.in_turn(lambda: _finish(ready, learner, progress, folder, processes))
 
 
-def _learner(recipe: Recipe, folder: Path, say: Say, processes: Processes) -> tuple[Prepared, Learner]:
+def _learner(recipe: Recipe, base: Model, folder: Path, say: Say, processes: Processes) -> tuple[Prepared, Learner]:
     """Return what training begins with, and the learner; the first process writes, the others find."""
-    ready = make_ready(recipe, folder, say, processes)
+    ready = make_ready(recipe, base, folder, say, processes)
     outputs = {name: max(1, len(found)) for name, found in ready.labels.items()}
     learner = make_learner(ready.recipe, ready.model, outputs, ready.data.train)
     if recipe.keep_states:

@@ -44,9 +44,9 @@ MARK = "moe_"
 """In the names of all weights of experts, and no other."""
 
 _COPIES = {
-    r"moe_(query|key|value|dense)\.\d+": r"\1",
-    r"moe_layer\.interm_layers\.\d+": "intermediate",
-    r"moe_layer\.output_layers\.\d+": "output",
+    re.compile(re.escape(copy).replace(r"\{\}", r"\d+")): plain
+    for parts in PARTS.values()
+    for plain, copy in parts.items()
 }
 _EXPERT = re.compile(r"encoder\.layer\.(\d+)\..*(?:moe_query|interm_layers)\.(\d+)\.")
 
@@ -110,7 +110,7 @@ def copies(weights: Weights, layer: int, kind: Kind, expert: int) -> dict[str, s
 def copied_from(name: str) -> str:
     """Return the name that an expert's weight has in a plain layer."""
     for copy, plain in _COPIES.items():
-        name = re.sub(copy, plain, name)
+        name = copy.sub(plain, name)
     return name
 
 

@@ -19,7 +19,9 @@ from eval.files.text import bad_line
 TEST_SHARE = 5
 """Of every so many papers of a class one is tested on, where the file doesn't divide them."""
 
-_IDS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
+ID_KEYS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
+"""Where files of papers keep a paper's own identifier."""
+
 _SPLITS = {"train": False, "training": False, "test": True}
 
 
@@ -82,7 +84,7 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
             text = Text(_id(values), text_of(values.get("title")), text_of(values.get("abstract")))
             found = _labels(values.get(label))
             if not text.id:
-                raise bad_line(path, item.line, f"there is no id under any of {', '.join(_IDS)}")
+                raise bad_line(path, item.line, f"there is no id under any of {', '.join(ID_KEYS)}")
             if text.id in papers or not text.title or not found:
                 why = "twice" if text.id in papers else "without_label" if text.title else "without_title"
                 counts[f"papers_{why}"] += 1
@@ -102,7 +104,7 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
 
 
 def _id(members: dict[str, object]) -> str:
-    return next((name for key in _IDS if (name := text_of(members.get(key)))), "")
+    return next((name for key in ID_KEYS if (name := text_of(members.get(key)))), "")
 
 
 def _labels(value: object) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.cleaning import identifiers_of, text_of
+from eval.files.labelled import ID_KEYS
 
 FROZEN = Path(__file__).with_name("frozen.tsv")
 
@@ -30,8 +31,6 @@ _KEYS = {"doi": "doi", "pmid": "pmid", "arxiv": "arxiv", "arxiv_id": "arxiv", "o
     "openalex_id": "openalex",
     "pubmed_id": "pmid",
 }
-ID_KEYS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
-"""Where files of papers keep a paper's own identifier."""
 
 _MISSING = {"none", "nan", "null"}
 """What programs write where there is no identifier, as in `cvpr2016:None`."""

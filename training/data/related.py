@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from training.data.builders.base import Paper, id_of
 from training.data.chance import drawn
+from training.data.fields import labels_in
 
 _DRAWS = 32
 
@@ -16,19 +17,14 @@ def names_in(paper: Paper, field: str, level: float = -1) -> list[str]:
 
     Args:
         paper: A record.
-        field: Holds a text, a list of texts, or a list of [name, level, ...], as OpenAlex's concepts are.
+        field: As `training.data.fields.labels_in` reads it.
         level: Names of a lower level are left out; -1 for none.
 
     Returns:
         The names, in their order.
     """
-    given = paper.get(field)
-    found: dict[str, None] = {}
-    for one in given if isinstance(given, list) else [given]:
-        name, depth = (*one, None, None)[:2] if isinstance(one, list) else (one, None)
-        if name not in (None, "") and (depth is None or float(depth) >= level):
-            found[str(name).strip()] = None
-    return list(found)
+    found = labels_in(paper, field)
+    return list(dict.fromkeys(name for name, depth, _ in found if depth is None or depth >= level))
 
 
 class Related:

@@ -36,19 +36,17 @@ def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) 
 
 
 def write_each(
-    folder: Path, formats: Sequence[Format], write: Callable[..., None], weights: Weights, card: ModelCard
-) -> dict[str, str]:
-    """Write an adapter for each format; return their folders, relative to the model's, as its card names them."""
+    base: Model, formats: Sequence[Format], write: Callable[..., None], weights: Weights, folder: Path
+) -> None:
+    """Write a model folder with an adapter for each format, as `write` writes one."""
     places = {task_format.value: f"adapters/{task_format.code}" for task_format in formats}
     for task_format in formats:
-        place = folder / places[task_format]
-        write(place, weights, task_format.value, name=task_format.code, base=card)
-    return places
+        write(folder / places[task_format], weights, task_format.value, name=task_format.code, base=base.card)
+    write_card(folder, {"architecture": "adapters", "base": base.card.name, "adapters": places})
 
 
 def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
-    adapters = write_each(folder, formats, write_adapter, weights, base.card)
-    write_card(folder, {"architecture": "adapters", "base": base.card.name, "adapters": adapters})
+    write_each(base, formats, write_adapter, weights, folder)
 
 
 def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001

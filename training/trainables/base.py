@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from encoders.layouts.own_card import CARD_FILE, read_own
+from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.write_files import write_json, writing
 
 if TYPE_CHECKING:
@@ -79,24 +79,17 @@ def new_linear(
     return {f"{name}.weight": weight.astype(np.float32), f"{name}.bias": np.zeros(outputs, np.float32)}
 
 
+def everything(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    """Return all weights, all rows of them."""
+    return dict.fromkeys(weights, 0)
+
+
 def those_with(part: str, weights: Weights) -> dict[str, int]:
     """Return the weights whose names hold a part, all rows of them."""
     return {name: 0 for name in weights if part in name}
-
-
-def add_to_card(folder: Path, content: Mapping[str, Any]) -> None:
-    """Set keys of a model folder's own card, and leave the others."""
-    if content:
-        write_card(folder, {**read_own(folder), **content})
 
 
 def write_card(folder: Path, content: Mapping[str, Any]) -> None:
     """Write a model folder's own card."""
     with writing(folder):
         write_json(folder / CARD_FILE, content)
-
-
-def leave_plain(folder: Path, formats: Sequence[Format]) -> None:
-    """Add formats with the base's own vectors to the card of a model of adapters."""
-    adapters = read_own(folder)["adapters"]
-    add_to_card(folder, {"adapters": {**adapters, **dict.fromkeys((one.value for one in formats), "")}})

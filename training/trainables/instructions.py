@@ -15,7 +15,7 @@ from encoders.architectures.instruction_encoder import INSTRUCTOR
 from encoders.formats import Format
 from encoders.layouts.unipr import SEMANTIC
 from training.trainables import network
-from training.trainables.base import Options, Trainable, write_card
+from training.trainables.base import Options, Trainable, everything, write_card
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -58,13 +58,9 @@ def _described(formats: Sequence[Format], options: Options) -> dict[str, Any]:
     return {"architecture": "instructions", **_instructions(formats, options)}
 
 
-def _everything(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
-    return dict.fromkeys(weights, 0)
-
-
 def _one_of_two(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return {name: 0 for name in weights if name.startswith(INSTRUCTOR) != bool(options["texts"])}
 
 
-INSTRUCTIONS = Trainable(_WORDS, _start, network.write, _everything, described=_described)
+INSTRUCTIONS = Trainable(_WORDS, _start, network.write, everything, described=_described)
 PREFIX = Trainable({"texts": 0, **_WORDS}, _start, _write_two, _one_of_two, described=_instructions)

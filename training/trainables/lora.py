@@ -17,7 +17,7 @@ from encoders.layouts.adapter_lora import ATTENTION
 from encoders.layouts.write_lora import write_lora
 from encoders.ops.lora import lora_name
 from training.trainables.adapters import write_each
-from training.trainables.base import Options, Trainable, at_least_one, last_layers, those_with, write_card
+from training.trainables.base import Options, Trainable, at_least_one, last_layers, those_with
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -43,8 +43,7 @@ def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) 
 
 
 def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
-    adapters = write_each(folder, formats, write_lora, weights, base.card)
-    write_card(folder, {"architecture": "adapters", "base": base.card.name, "adapters": adapters})
+    write_each(base, formats, write_lora, weights, folder)
 
 
 def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001

@@ -11,7 +11,7 @@ from encoders.architectures.bert import layer_name
 from encoders.formats import Format
 from encoders.layouts.write_files import write_safetensors, writing
 from encoders.weights import SAFETENSORS
-from training.trainables.base import Options, Trainable, last_layers
+from training.trainables.base import Options, Trainable, everything, last_layers
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -32,15 +32,11 @@ def write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path
         write_safetensors(folder / SAFETENSORS, weights)
 
 
-def _everything(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
-    return dict.fromkeys(weights, 0)
-
-
 def of_last_layers(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:
     """Return the weights of the last layers."""
     prefixes = tuple(f"{layer_name(number)}." for number in last_layers(card, options["layers"]))
     return {name: 0 for name in weights if name.startswith(prefixes)}
 
 
-ALL = Trainable({}, _start, write, _everything)
+ALL = Trainable({}, _start, write, everything)
 LAST = Trainable({"layers": 2}, _start, write, of_last_layers)

@@ -17,10 +17,9 @@ from training.data.examples import read_labels
 from training.data.packed import pack
 from training.feed import parts_of
 from training.learner import Learner, make_learner
+from training.preparing import write_model
 from training.recipe import read_recipe
 from training.train import train
-from training.trainables.base import add_to_card
-from training.trainables.registry import TRAINABLES
 
 TEXTS = ["virus lung cell [SEP] protein gene", "galaxy star", "climate ocean water soil"]
 
@@ -79,9 +78,8 @@ def stepped(tmp_path, trains, steps, objectives=("cross-entropy", "triplet"), **
         parts = parts_of(recipe, learner.card, [(names.index(name), example) for example in range(8)], data)
         sum(learner.losses(parts).values()).backward()
         learner.optimizer.step()
-    trainable, folder = TRAINABLES[trains], tmp_path / "written"
-    trainable.write(find_model(recipe.base), recipe.formats, learner.weights(), folder)
-    add_to_card(folder, trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
+    folder = tmp_path / "written"
+    write_model(recipe, find_model(recipe.base), learner.weights(), folder, ())
     return Stepped(learner, before, Path(start.folder), folder)
 
 

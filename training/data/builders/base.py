@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from eval.suites.frozen import ID_KEYS, own_id
+from eval.files.labelled import ID_KEYS
+from eval.suites.frozen import own_id
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder

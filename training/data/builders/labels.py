@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from corpora.errors import InputError
 from training.data.builders.base import Builder, Made, Options, Paper, Source, id_of
-from training.data.builders.numbers import number_of
 from training.data.chance import drawn
+from training.data.fields import labels_in
 
 
 def build(source: Source, options: Options) -> Iterator[Made]:
@@ -60,26 +60,15 @@ def build(source: Source, options: Options) -> Iterator[Made]:
 
 def _labels(paper: Paper, options: Options, classes: Mapping[str, tuple[str, ...]] | None) -> list[str]:
     """Return the labels of a paper, each once; the first only without `multi_label`."""
-    given = paper.get(options["field"])
-    found = [one for one in (given if isinstance(given, list) else [given]) if one not in (None, "")]
-    names = [name for one in found if (name := _named(one, options))]
-    if options["until"]:
-        names = [name.partition(options["until"])[0] for name in names]
+    names = [
+        name.partition(options["until"])[0] if options["until"] else name
+        for name, level, score in labels_in(paper, options["field"])
+        if (options["level"] < 0 or level == options["level"]) and (score is None or score >= options["score"])
+    ]
     if classes is not None:
         names = [name for label in names for name in classes.get(label, ())]
     unique = list(dict.fromkeys(names))
     return unique if options["multi_label"] else unique[:1]
-
-
-def _named(given: object, options: Options) -> str:
-    if not isinstance(given, list):
-        return str(given).strip()
-    name, level, score = (*given, None, None, None)[:3]
-    if options["level"] >= 0 and number_of(level) != options["level"]:
-        return ""
-    known = number_of(score)
-    weak = known is not None and known < options["score"]
-    return "" if weak or name is None else str(name).strip()
 
 
 def _classes(source: Source) -> dict[str, tuple[str, ...]] | None:
