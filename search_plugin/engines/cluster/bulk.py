@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from search_plugin.engines.base import Refused
 from search_plugin.engines.cluster.documents import Batch
 from search_plugin.engines.cluster.errors import BusyError, ClusterError, cause, failure, short
-from search_plugin.engines.cluster.transport import ONCE, with_patience
+from search_plugin.engines.cluster.transport import ONCE, with_retries
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
@@ -92,7 +92,7 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: Batch, 
         nonlocal left
         lines = [batch.lines[i * per_item + part] for i in left for part in range(per_item)]
         body = b"\n".join([*lines, b""])
-        reply = cluster.call("POST", path, body, params=params, patience=ONCE)
+        reply = cluster.call("POST", path, body, params=params, retry=ONCE)
         items = [next(iter(item.values())) for item in reply["items"]]
         if len(items) != len(left):
             raise ClusterError(f"{cluster.url} answered for {len(items)} of {len(left)} documents; look into its log.")
@@ -118,5 +118,5 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: Batch, 
                 429,
             )
 
-    with_patience(cluster.writing, attempt, stopped)
+    with_retries(cluster.writing, attempt, stopped)
     return refused

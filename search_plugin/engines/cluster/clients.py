@@ -46,7 +46,7 @@ def open_client(product: Product, hosts: tuple[str, ...], connection: Connection
     common: dict[str, Any] = {
         "headers": {"authorization": connection.authorization} if connection.authorization else {},
         "http_compress": connection.compress,
-        # Who retries, when and for how long is decided in one place: `with_patience`.
+        # Who retries, when and for how long is decided in one place: `with_retries`.
         "max_retries": 0,
     }
     if hosts[0].startswith("https:"):

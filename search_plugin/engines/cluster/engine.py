@@ -190,20 +190,20 @@ class ClusterEngine:
             lease.confirm()
         facts = {"ses": {**to.facts, "published": time.time()}}
         physical = physical_name(name, to.number)
-        self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, patience=self.cluster.writing)
+        self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, retry=self.cluster.writing)
         actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]
         actions.append({"remove": {"index": f"ses.{name}.v*", "alias": _previous(name), "must_exist": False}})
         if before:
             replaced = physical_name(name, before.number)
             actions.append({"remove": {"index": replaced, "alias": name}})
             actions.append({"add": {"index": replaced, "alias": _previous(name)}})
-        self.cluster.call("POST", "/_aliases", {"actions": actions}, patience=self.cluster.writing)
+        self.cluster.call("POST", "/_aliases", {"actions": actions}, retry=self.cluster.writing)
 
     def _create(self, physical: str, body: Mapping[str, Any]) -> None:
         # In the path, because a client would take the parameter for its own.
         path = f"/{physical}?timeout={max(1, round(self.cluster.connection.timeout / 2))}s"
         try:
-            reply = self.cluster.call("PUT", path, body, patience=self.cluster.writing)
+            reply = self.cluster.call("PUT", path, body, retry=self.cluster.writing)
         except ClusterError as error:
             # By an earlier attempt whose answer was lost: whoever makes one holds the lock.
             if error.kind != "resource_already_exists_exception":
@@ -217,7 +217,7 @@ class ClusterEngine:
 
     def _delete(self, physical: str) -> None:
         try:
-            self.cluster.call("DELETE", f"/{physical}", patience=self.cluster.writing)
+            self.cluster.call("DELETE", f"/{physical}", retry=self.cluster.writing)
         except ClusterError as error:
             if error.status != 404:
                 raise

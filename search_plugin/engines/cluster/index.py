@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.lease import Lease
-    from search_plugin.engines.cluster.transport import Cluster, Patience
+    from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
     from search_plugin.filters.tree import Filter
     from search_plugin.legs import Scored
     from search_plugin.plan import Plan
@@ -113,7 +113,7 @@ class ClusterIndex:
         if self._is_loading():
             self._refresh()
             self._merge()
-            self.cluster.call("PUT", f"/{self.physical}/_settings", {"index": SERVING}, patience=self.cluster.writing)
+            self.cluster.call("PUT", f"/{self.physical}/_settings", {"index": SERVING}, retry=self.cluster.writing)
             self._loading = False
         self._stale = True
         self._refresh()
@@ -204,10 +204,10 @@ class ClusterIndex:
         self._refresh()
         check = partial(check_whole, url=self.cluster.url, name=self.name)
         path = f"/{self.physical}/{what}"
-        return self.cluster.call("POST", path, body, params=params, patience=self._patience, check=check)
+        return self.cluster.call("POST", path, body, params=params, retry=self._retry, check=check)
 
     @property
-    def _patience(self) -> Patience:
+    def _retry(self) -> RetryPolicy:
         # Nobody waits for the answers of a run that writes: it can be as patient with them as with its writing.
         return self.cluster.writing if self._lease else READING
 
@@ -218,22 +218,22 @@ class ClusterIndex:
             ("PUT", "_settings", {"index": {"similarity": similarity_of(bm25)}}),
             ("POST", "_open", None),
         ):
-            self.cluster.call(method, f"/{self.physical}/{what}", body, patience=self.cluster.writing)
+            self.cluster.call(method, f"/{self.physical}/{what}", body, retry=self.cluster.writing)
 
     def _written(self) -> None:
         if self._lease:
             self._lease.check()
         if not self._writable:
-            self.cluster.call("PUT", f"/{self.physical}/_alias/{self._alias}", patience=self.cluster.writing)
+            self.cluster.call("PUT", f"/{self.physical}/_alias/{self._alias}", retry=self.cluster.writing)
             if self._lacking:
                 added = {"properties": self._lacking}
-                self.cluster.call("PUT", f"/{self.physical}/_mapping", added, patience=self.cluster.writing)
+                self.cluster.call("PUT", f"/{self.physical}/_mapping", added, retry=self.cluster.writing)
             self._writable = True
         self._stale = True
 
     def _refresh(self) -> None:
         if self._stale:
-            self.cluster.call("POST", f"/{self.physical}/_refresh", patience=self._patience)
+            self.cluster.call("POST", f"/{self.physical}/_refresh", retry=self._retry)
             self._stale = False
 
     def _merge(self) -> None:
@@ -242,7 +242,7 @@ class ClusterIndex:
         in_a_shard = int(primaries["store"]["size_in_bytes"]) // int(self._settings()["number_of_shards"])
         segments = 1 + in_a_shard // SEGMENT_BYTES
         params = {"max_num_segments": segments, "wait_for_completion": False}
-        self.cluster.call("POST", f"/{self.physical}/_forcemerge", params=params, patience=self.cluster.writing)
+        self.cluster.call("POST", f"/{self.physical}/_forcemerge", params=params, retry=self.cluster.writing)
 
     def _is_loading(self) -> bool:
         if self._loading is None:
@@ -250,7 +250,7 @@ class ClusterIndex:
         return self._loading
 
     def _settings(self) -> Mapping[str, Any]:
-        reply = self.cluster.call("GET", f"/{self.physical}/_settings", patience=self.cluster.writing)
+        reply = self.cluster.call("GET", f"/{self.physical}/_settings", retry=self.cluster.writing)
         found: Mapping[str, Any] = reply[self.physical]["settings"]["index"]
         return found
 

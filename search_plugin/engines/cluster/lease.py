@@ -20,7 +20,7 @@ from search_plugin.engines.cluster.holder import here, keeper_of, place_of, seen
 from search_plugin.engines.cluster.transport import READING
 
 if TYPE_CHECKING:
-    from search_plugin.engines.cluster.transport import Cluster, Patience
+    from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
 
 INDEX = "ses.locks"
 SECONDS = 60.0
@@ -125,10 +125,10 @@ class Lease:
             if self._is_mine():
                 self._cluster.call("DELETE", self._path, params=self._version)
 
-    def _renew(self, patience: Patience) -> None:
+    def _renew(self, retry: RetryPolicy) -> None:
         with self._one_at_a_time:
             try:
-                self._put(self._version, patience)
+                self._put(self._version, retry)
             except ClusterError as error:
                 if error.status not in _CHANGED:
                     raise
@@ -136,10 +136,10 @@ class Lease:
                     self._lost.set()
                     raise _LostError from error
 
-    def _put(self, condition: dict[str, Any], patience: Patience) -> None:
+    def _put(self, condition: dict[str, Any], retry: RetryPolicy) -> None:
         now = time.time()
         document = {"holder": self._holder, "host": here(), "process": os.getpid(), "renewed": now}
-        reply = self._cluster.call("PUT", self._path, document, params=condition, patience=patience)
+        reply = self._cluster.call("PUT", self._path, document, params=condition, retry=retry)
         self._version, self._renewed = _version(reply), now
 
     def _look(self) -> Mapping[str, Any] | None:
@@ -197,7 +197,7 @@ def hold(cluster: Cluster, name: str) -> Iterator[Lease]:
 
 def _make_index(cluster: Cluster) -> None:
     try:
-        cluster.call("PUT", f"/{INDEX}", _MAPPING, patience=cluster.writing)
+        cluster.call("PUT", f"/{INDEX}", _MAPPING, retry=cluster.writing)
     except ClusterError as error:
         if error.kind != "resource_already_exists_exception":
             raise

@@ -1,4 +1,4 @@
-"""Requests to a cluster: one way for both products, with patience where it helps."""
+"""Requests to a cluster: the same for both products, tried again where that helps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class Patience(NamedTuple):
+class RetryPolicy(NamedTuple):
     """How long a request is tried again where that may help.
 
     Attributes:
@@ -32,10 +32,10 @@ class Patience(NamedTuple):
     longest: float
 
 
-READING = Patience(4.0, 1.0)
+READING = RetryPolicy(4.0, 1.0)
 """Somebody waits for the answer."""
 
-ONCE = Patience(0.0, 0.0)
+ONCE = RetryPolicy(0.0, 0.0)
 """Somebody else tries again."""
 
 
@@ -55,8 +55,8 @@ class Cluster:
         self.url = url
         self.connection = connection
         hosts = split_hosts(url)
-        self.product: Product = with_patience(READING, lambda: probe(hosts, connection))
-        self.writing = Patience(connection.patience, 5.0)
+        self.product: Product = with_retries(READING, lambda: probe(hosts, connection))
+        self.writing = RetryPolicy(connection.patience, 5.0)
         # What it turned out not to have, so that it is asked, and the user told, only once.
         self.lacking: set[str] = set()
         self._send: Send = open_client(self.product, hosts, connection)
@@ -69,7 +69,7 @@ class Cluster:
         body: Mapping[str, Any] | bytes | None = None,
         *,
         params: Mapping[str, Any] | None = None,
-        patience: Patience = READING,
+        retry: RetryPolicy = READING,
         check: Callable[[Any], object] | None = None,
     ) -> Any:
         """Send a request and return the parsed reply.
@@ -79,7 +79,7 @@ class Cluster:
             path: From the root, `/index/_search`; made of checked names only.
             body: JSON, or lines of JSON as bytes.
             params: For the URL.
-            patience: How long to go on trying while the cluster is busy or away.
+            retry: How long to go on trying while the cluster is busy or away.
             check: Is shown the reply, and may raise: a `BusyError` counts as the cluster's own.
 
         Returns:
@@ -100,18 +100,16 @@ class Cluster:
             return reply
 
         # A client comes to the next node only by another attempt, and one that is lost may take the whole timeout.
-        return with_patience(patience, attempt, attempts=self._nodes)
+        return with_retries(retry, attempt, attempts=self._nodes)
 
 
-def with_patience(
-    patience: Patience, request: Callable[[], R], stopped: Event | None = None, *, attempts: int = 1
-) -> R:
-    """Call until it raises no `BusyError`, or patience ends.
+def with_retries(retry: RetryPolicy, request: Callable[[], R], stopped: Event | None = None, *, attempts: int = 1) -> R:
+    """Call until it raises no `BusyError`, or the time for retries is over.
 
     Args:
-        patience: How long.
+        retry: How long.
         request: To call.
-        stopped: Ends patience when it is set.
+        stopped: Ends retries when it is set.
         attempts: Made at least, however long they take.
 
     Returns:
@@ -130,8 +128,8 @@ def with_patience(
     stopped = stopped or Event()
     retrying = Retrying(
         retry=retry_if_exception_type(BusyError),
-        stop=(stop_after_delay(patience.seconds) & stop_after_attempt(attempts)) | stop_when_event_set(stopped),
-        wait=wait_random_exponential(multiplier=0.1, max=patience.longest),
+        stop=(stop_after_delay(retry.seconds) & stop_after_attempt(attempts)) | stop_when_event_set(stopped),
+        wait=wait_random_exponential(multiplier=0.1, max=retry.longest),
         sleep=sleep_using_event(stopped),
         reraise=True,
     )
