@@ -74,7 +74,7 @@ class VectorField:
     Attributes:
         name: The task format in lower case: `prx`, `clf`, `rgn` or `qry`.
         dimension: Length of the vectors.
-        similarity: How closeness is measured; the model card says which.
+        similarity: The measure of similarity; the model card says which.
     """
 
     name: str

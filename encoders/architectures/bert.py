@@ -213,4 +213,4 @@ def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
 
 def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
     vectors = ops.vector(ops.mean(states, mask) if network.pooling == "mean" else states)
-    return ops.unit(vectors) if network.normalize else vectors
+    return ops.l2_normalize(vectors) if network.normalize else vectors

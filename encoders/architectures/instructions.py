@@ -80,6 +80,7 @@ def _context(
         context = ops.attend(query, key, value, heads, bias)
         return ops.add(context, ops.times(ops.attend(query, own_key, own_value, heads, None), gate))
     key, value = (
-        ops.join([ops.expand(own, like=states), states]) for own, states in ((own_key, key), (own_value, value))
+        ops.concat_tokens([ops.expand(own, like=states), states])
+        for own, states in ((own_key, key), (own_value, value))
     )
     return ops.attend(query, key, value, heads, bias, before=len(network.options["instructions"][head]))

@@ -68,7 +68,8 @@ def _context(
     if not ops.has(f"{name}.key"):
         return ops.attend(query, key, value, network.attention_heads, bias)
     key, value = (
-        ops.join([_prefix(ops, name, part, states, mask), own]) for part, own in (("key", key), ("value", value))
+        ops.concat_tokens([_prefix(ops, name, part, states, mask), own])
+        for part, own in (("key", key), ("value", value))
     )
     length = network.options["adapters"][head]["prefix_length"]
     return ops.attend(query, key, value, network.attention_heads, bias, before=length)

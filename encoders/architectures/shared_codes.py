@@ -20,9 +20,9 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
     text, bias, layer = embeddings(ops, network, ids), ops.mask_bias(mask), plain_layer(ops, network)
     codes = embeddings_at_start(ops, network, ops.constant([[network.options["codes"][head] for head in heads]]))
     # Codes first, since they are easily found there whatever the text's length.
-    states = ops.join([ops.expand(codes, like=text), text])
+    states = ops.concat_tokens([ops.expand(codes, like=text), text])
     for number in range(network.layers - 1):
         states = ops.layer(partial(layer, number), states, ops.tokens(states, len(heads), None), bias)
     found = layer(network.layers - 1, ops.tokens(states, 0, len(heads)), ops.tokens(states, len(heads), None), bias)
     rows = [ops.vector(ops.token(found, row)) for row in range(len(heads))]
-    return [ops.unit(row) for row in rows] if network.normalize else rows
+    return [ops.l2_normalize(row) for row in rows] if network.normalize else rows

@@ -179,8 +179,8 @@ class Ops(Protocol):
     def choose(self, scores: Tensor, values: Sequence[Tensor]) -> Tensor:
         """Return for each row the value of the highest score, scores (texts, tokens or 1, values)."""
 
-    def join(self, parts: Sequence[Tensor]) -> Tensor:
-        """Set tokens one after another: axis 1."""
+    def concat_tokens(self, parts: Sequence[Tensor]) -> Tensor:
+        """Concatenate along the axis of tokens, 1."""
 
     def stack(self, parts: Sequence[Tensor]) -> Tensor:
         """Set texts one below another: axis 0."""
@@ -200,5 +200,5 @@ class Ops(Protocol):
     def mean(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Return the mean over the tokens of a text, (texts, 1, width)."""
 
-    def unit(self, vectors: Tensor) -> Tensor:
-        """Scale vectors to unit length."""
+    def l2_normalize(self, vectors: Tensor) -> Tensor:
+        """Divide each vector by its L2 norm."""

@@ -173,7 +173,7 @@ class OnnxOps(Nodes):
     def layer(self, compute: Callable[..., str], *states: str) -> str:
         return compute(*states)
 
-    def join(self, parts: Sequence[str]) -> str:
+    def concat_tokens(self, parts: Sequence[str]) -> str:
         return self._op("Concat", *parts, axis=1)
 
     def stack(self, parts: Sequence[str]) -> str:
@@ -196,7 +196,7 @@ class OnnxOps(Nodes):
         total = self._op("ReduceSum", self._op("Mul", hidden, kept), self._ints(1), keepdims=1)
         return self._op("Div", total, self._op("ReduceSum", kept, self._ints(1), keepdims=1))
 
-    def unit(self, vectors: str) -> str:
+    def l2_normalize(self, vectors: str) -> str:
         length = self._op("ReduceL2", vectors, self._ints(1), keepdims=1)
         return self._op("Div", vectors, self._op("Max", length, self._float(1e-12)))
 

@@ -165,7 +165,7 @@ class TorchOps:
         onehot = self._functional.one_hot(scores.argmax(dim=-1), len(values)).to(scores.dtype)
         return self._weighted(onehot, values)
 
-    def join(self, parts: Sequence[Any]) -> Any:
+    def concat_tokens(self, parts: Sequence[Any]) -> Any:
         return self._torch.cat(list(parts), dim=1)
 
     def stack(self, parts: Sequence[Any]) -> Any:
@@ -188,7 +188,7 @@ class TorchOps:
         kept = mask[:, :, None].float()
         return (hidden * kept).sum(dim=1, keepdim=True) / kept.sum(dim=1, keepdim=True)
 
-    def unit(self, vectors: Any) -> Any:
+    def l2_normalize(self, vectors: Any) -> Any:
         return self._functional.normalize(vectors, dim=1, eps=1e-12)
 
     def _distances(self, ids: Any) -> Any:

@@ -111,4 +111,4 @@ _CLOSENESS: dict[str, Callable[[float], float]] = {
     "dot": lambda distance: 1.0 - distance,
     "l2": lambda distance: -(distance**0.5),  # Lance measures the square
 }
-"""From Lance's distance to a score that grows with closeness: cosine, dot product, minus Euclidean distance."""
+"""From Lance's distance to a score that grows with similarity: cosine, dot product, minus Euclidean distance."""

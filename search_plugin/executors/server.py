@@ -60,11 +60,11 @@ def _vector_query(index: ClusterIndex, plan: Plan, clause: VectorClause) -> Quer
     field = check_vector(clause, index.schema)
     where = condition(plan.filter)
     if plan.exact:
-        return index.dialect.closeness(field, clause.vector, where)
+        return index.dialect.similarity(field, clause.vector, where)
     nearest, _ = nearest_query(clause, plan, index.schema, index.dialect, where)
     if index.schema.quantization == "none":
         return nearest
-    return index.dialect.closeness(field, clause.vector, nearest)
+    return index.dialect.similarity(field, clause.vector, nearest)
 
 
 def leg_shares(plan: Plan, request: SearchRequest) -> list[float]:

@@ -37,8 +37,8 @@ class Dialect(Protocol):
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: Query | None) -> Query:
         """Return the query for the k nearest by graph, of those that pass a filter."""
 
-    def closeness(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
-        """Return the query that scores every paper that passes a filter by its exact closeness."""
+    def similarity(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+        """Return the query that scores every paper that passes a filter by its exact similarity."""
 
 
 def dialect_of(product: Product) -> Dialect:
@@ -58,7 +58,7 @@ def vectors_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
 
 
 def raw_closeness(similarity: Similarity, score: float) -> float:
-    """Return the closeness behind a Lucene score: the cosine, the dot product, or minus the Euclidean distance.
+    """Return the similarity behind a Lucene score: the cosine, the dot product, or minus the Euclidean distance.
 
     Args:
         similarity: Of the vector field.

@@ -67,8 +67,8 @@ class ElasticsearchDialect:
         clause: dict[str, Any] = {"field": field, "query_vector": vector, "k": k, "num_candidates": candidates}
         return {"knn": clause | ({"filter": where} if where else {})}
 
-    def closeness(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
-        """Return the query that scores every paper that passes a filter by its exact closeness."""
+    def similarity(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+        """Return the query that scores every paper that passes a filter by its exact similarity."""
         source = _SCRIPTS[field.similarity].format(field=field.name)
         return {
             "script_score": {

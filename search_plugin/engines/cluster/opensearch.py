@@ -59,8 +59,8 @@ class OpenSearchDialect:
         clause: dict[str, Any] = {"vector": vector, "k": k, "method_parameters": {"ef_search": candidates}}
         return {"knn": {field: clause | ({"filter": where} if where else {})}}
 
-    def closeness(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
-        """Return the query that scores every paper that passes a filter by its exact closeness."""
+    def similarity(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+        """Return the query that scores every paper that passes a filter by its exact similarity."""
         parameters = {"field": field.name, "query_value": vector, "space_type": _SPACES[field.similarity]}
         return {
             "script_score": {

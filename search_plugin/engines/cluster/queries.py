@@ -77,11 +77,11 @@ def _nearest(
 ) -> dict[str, Any]:
     field = check_vector(clause, schema)
     if plan.exact:
-        return {"query": dialect.closeness(field, clause.vector, where), **_BEST_FIRST}
+        return {"query": dialect.similarity(field, clause.vector, where), **_BEST_FIRST}
     query, found = nearest_query(clause, plan, schema, dialect, where)
     if schema.quantization == "none":
         return {"query": query, **_BEST_FIRST}
-    again = {"rescore_query": dialect.closeness(field, clause.vector, None), "query_weight": 0}
+    again = {"rescore_query": dialect.similarity(field, clause.vector, None), "query_weight": 0}
     return {"query": query, "rescore": {"window_size": found, "query": again}}
 
 

@@ -113,7 +113,7 @@ def test_graph_searches_look_far_enough(quantization, window, found, candidates)
             continue
         # The whole vectors alone decide, and `sort` and `rescore` exclude each other.
         assert "sort" not in body
-        rescore = {"rescore_query": dialect.closeness(SCHEMA.vector("prx"), VECTOR, None), "query_weight": 0}
+        rescore = {"rescore_query": dialect.similarity(SCHEMA.vector("prx"), VECTOR, None), "query_weight": 0}
         assert body["rescore"] == plain({"window_size": found, "query": rescore})
 
 
