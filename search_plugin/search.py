@@ -12,12 +12,12 @@ from corpora.errors import InputError
 from encoders.formats import Format
 from search_plugin.executors.registry import get_executor
 from search_plugin.filters.tree import And, Compare, Filter, Not
+from search_plugin.fusion.registry import fusion_of
 from search_plugin.highlights import highlight
 from search_plugin.page import Hit, Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.schema import resolve_field
-from search_plugin.tuned import fusion_of
 
 if TYPE_CHECKING:
     import numpy as np

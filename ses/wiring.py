@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Engine, Index
     from search_plugin.request import Mode, SearchRequest
     from search_plugin.schema import Bm25
-    from search_plugin.tuned import Tuned
+    from search_plugin.search_settings import SearchSettings
     from ses.settings import Settings
 
 
@@ -39,7 +39,7 @@ def make_encoder(settings: Settings, model: Model) -> TextEncoder:
     )
 
 
-def open_index(engine: Engine, name: str | None, tuned: Tuned | None = None) -> Index:
+def open_index(engine: Engine, name: str | None, tuned: SearchSettings | None = None) -> Index:
     """Open an index by name, or the one published last; warn if words are scored otherwise there than settings expect.
 
     Args:
@@ -67,11 +67,11 @@ def open_index(engine: Engine, name: str | None, tuned: Tuned | None = None) -> 
     return index
 
 
-def tuned_settings(settings: Settings) -> Tuned | None:
+def tuned_settings(settings: Settings) -> SearchSettings | None:
     """Return the fitted settings that --tuned, the environment or ses.toml name."""
-    from search_plugin.tuned import read_tuned
+    from search_plugin.search_settings import read_search_settings
 
-    return read_tuned(settings.tuned) if settings.tuned else None
+    return read_search_settings(settings.tuned) if settings.tuned else None
 
 
 def parse_weights(texts: Iterable[str]) -> dict[str, float]:
@@ -158,13 +158,13 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
 _SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned")
 
 
-def page_request(query: str, mode: Mode, options: Mapping[str, Any], tuned: Tuned | None) -> SearchRequest:
+def page_request(query: str, mode: Mode, options: Mapping[str, Any], tuned: SearchSettings | None) -> SearchRequest:
     """Return the search that a query and the options of `page_options` ask for; what they say goes before `tuned`."""
     from search_plugin.filters.parse import parse_filters
     from search_plugin.request import SearchRequest
-    from search_plugin.tuned import Tuned
+    from search_plugin.search_settings import SearchSettings
 
-    tuned = tuned or Tuned()
+    tuned = tuned or SearchSettings()
     boost = options["title_boost"]
     return SearchRequest(
         query=query,

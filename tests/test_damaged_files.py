@@ -26,7 +26,7 @@ from eval.screening import read_reviews
 from eval.trec.judgments import read_qrels
 from eval.trec.runs import read_run
 from eval.trec.topics import read_topics
-from search_plugin.tuned import Tuned, read_tuned, tuned_json
+from search_plugin.search_settings import SearchSettings, read_search_settings, search_settings_json
 from tests.damage import CHANGES, EDITS, changed, edited
 from tests.encoders.every import MAKERS
 
@@ -94,7 +94,7 @@ PARSERS = {
     "json topics": Parser(read_topics, '{"_id": "1", "text": "a"}\n{"_id": "2", "text": "b", "metadata": {}}\n'),
     "tsv topics": Parser(read_topics, "1\ta b\n2\tc\n"),
     "tasks": Parser(read_tasks, json.dumps(TASK)),
-    "tuned": Parser(read_tuned, tuned_json(Tuned(weights={"lexical": 1.0, "prx": 2.0}))),
+    "tuned": Parser(read_search_settings, search_settings_json(SearchSettings(weights={"lexical": 1.0, "prx": 2.0}))),
     "reviews": Parser(read_reviews, "title,abstract,label_included\nA,b,1\nC,,0\n", "review.csv"),
     "named papers": Parser(
         read_named_papers,

@@ -21,9 +21,8 @@ from corpora.errors import InputError
 from eval.files.text import write_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
-from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
 from search_plugin.request import MAX_WINDOW
-from search_plugin.tuned import fusion_of
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
@@ -43,7 +42,7 @@ class MtebSearch:
         encoder: Makes the vectors.
         state_dir: For lists of rejected papers.
         mode: Lexical, vector or hybrid.
-        fusion: Of the hybrid mode, as `search_plugin.tuned.fusion_of` takes it.
+        fusion: Of the hybrid mode, as `search_plugin.fusion.registry.fusion_of` takes it.
         weights: Of the legs.
     """
 

@@ -12,11 +12,10 @@ from eval.embedder import Text
 from eval.measures.metrics import Scores, evaluate
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
-from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
 from search_plugin.plan import LEXICAL, TITLE_BOOST
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 from search_plugin.search import SEARCHED, make_plan
-from search_plugin.tuned import fusion_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +63,7 @@ class Protocol:
 
     Attributes:
         modes: Search modes to compare.
-        fusions: Of the hybrid mode, names that `search_plugin.tuned.fusion_of` takes; a row each.
+        fusions: Of the hybrid mode, names that `search_plugin.fusion.registry.fusion_of` takes; a row each.
         weights: Of the legs, in all fusions.
         measures: As `eval.measures.metrics.parse_measure` takes them.
         drop_same_id: As `eval.measures.metrics.evaluate` takes it.

@@ -13,12 +13,12 @@ from functools import partial
 from itertools import product
 
 from corpora.errors import InputError
-from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
+from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.plan import TITLE_BOOST
 from search_plugin.schema import Bm25
-from search_plugin.tuned import RANKED, Tuned
+from search_plugin.search_settings import SearchSettings
 
-Stage = Callable[[Tuned], Sequence[Tuned]]
+Stage = Callable[[SearchSettings], Sequence[SearchSettings]]
 """From the best settings so far to those to try."""
 
 K1 = (0.6, 0.9, 1.2, 1.6, 2.0)
@@ -52,12 +52,12 @@ def stages(legs: Sequence[str], *, bm25: bool) -> tuple[Stage, ...]:
     return (*([scorings] if bm25 else []), boosts, partial(fusions, legs))
 
 
-def start(legs: Sequence[str]) -> Tuned:
+def start(legs: Sequence[str]) -> SearchSettings:
     """Return what a search does without tuning, with its equal weights in so many words."""
-    return Tuned(weights={leg: 1 / len(legs) for leg in legs})
+    return SearchSettings(weights={leg: 1 / len(legs) for leg in legs})
 
 
-def scorings(best: Tuned) -> tuple[Tuned, ...]:
+def scorings(best: SearchSettings) -> tuple[SearchSettings, ...]:
     """Return the settings with other constants of BM25, those nearest to the start first."""
     own = best.bm25
     tried = {own, *(Bm25(k1, b) for k1, b in product(K1, B))}
@@ -65,15 +65,15 @@ def scorings(best: Tuned) -> tuple[Tuned, ...]:
     return tuple(replace(best, bm25=one) for one in nearest)
 
 
-def boosts(best: Tuned) -> tuple[Tuned, ...]:
+def boosts(best: SearchSettings) -> tuple[SearchSettings, ...]:
     """Return the settings with other boosts of the title, those nearest to the start first."""
     tried = sorted({best.title_boost, *BOOSTS}, key=lambda boost: (abs(boost - best.title_boost), boost))
     return tuple(replace(best, title_boost=boost) for boost in tried)
 
 
 def fusions(
-    legs: Sequence[str], best: Tuned, *, steps: int = STEPS, constants: Sequence[int] = RANK_CONSTANTS
-) -> tuple[Tuned, ...]:
+    legs: Sequence[str], best: SearchSettings, *, steps: int = STEPS, constants: Sequence[int] = RANK_CONSTANTS
+) -> tuple[SearchSettings, ...]:
     """Return the settings with every fusion, every weighting in steps that sum to 1, every rank constant.
 
     Args:

@@ -12,7 +12,8 @@ from corpora.errors import InputError
 from eval.measures.metrics import evaluate, parse_measure
 from eval.retrieval.protocol import DEPTH, Seen, collect_legs
 from eval.trec.runs import Run
-from search_plugin.tuned import Tuned, fusion_of
+from search_plugin.fusion.registry import fusion_of
+from search_plugin.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class Trials:
         """How many settings were measured."""
         return len(self._values)
 
-    def __call__(self, settings: Tuned) -> NDArray[np.float64]:
+    def __call__(self, settings: SearchSettings) -> NDArray[np.float64]:
         """Return the value of every judged query; errors as of `eval.measures.metrics.evaluate` and `Index.search`."""
         key = repr(settings)
         if key not in self._values:
@@ -69,7 +70,7 @@ class Trials:
             self._values[key] = np.array([values[query] for query in self.judged.qrels.gains])
         return self._values[key]
 
-    def legs(self, settings: Tuned) -> dict[str, Legs]:
+    def legs(self, settings: SearchSettings) -> dict[str, Legs]:
         """Return what each leg brings to each query, the lexical one first."""
         if not self._vectors:
             self._vectors = collect_legs(self.judged.texts, self.index, self.encoder, "vector", seen=self.seen)

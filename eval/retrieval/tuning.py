@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from eval.retrieval.stages import Stage
-    from search_plugin.tuned import Tuned
+    from search_plugin.search_settings import SearchSettings
 
 FOLDS = 5
 
@@ -55,17 +55,17 @@ class Fit:
         by_fold: What each outer fold's other folds chose.
     """
 
-    chosen: Tuned
+    chosen: SearchSettings
     estimate: Mapping[str, float]
     default: Mapping[str, float]
     flattered: float
-    by_fold: tuple[Tuned, ...]
+    by_fold: tuple[SearchSettings, ...]
 
 
 def fit(
-    start: Tuned,
+    start: SearchSettings,
     stages: Sequence[Stage],
-    measured: Callable[[Tuned], NDArray[np.float64]],
+    measured: Callable[[SearchSettings], NDArray[np.float64]],
     queries: Sequence[str],
     folds: Folds | None = None,
 ) -> Fit:
@@ -87,7 +87,7 @@ def fit(
     folds = folds or Folds()
     folds.check(len(queries))
 
-    def best_for(columns: NDArray[np.int64]) -> Tuned:
+    def best_for(columns: NDArray[np.int64]) -> SearchSettings:
         best = start
         for stage in stages:
             points = stage(best)

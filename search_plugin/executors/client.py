@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search_plugin.executors.registry import Ranking
-from search_plugin.tuned import fusion_of
+from search_plugin.fusion.registry import fusion_of
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Index

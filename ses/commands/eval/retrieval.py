@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import rich_click as click
 
 from corpora.errors import InputError
-from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
+from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.plan import TITLE_BOOST
 from search_plugin.request import MAX_WINDOW, Mode
-from search_plugin.tuned import RANKED
 from ses.commands.eval.collection import Collection, collection_options, in_memory, indexed, open_collection
 from ses.options import engine_options, model_options
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from eval.retrieval.protocol import Protocol, Retrieval
     from eval.statistics.pairs import Values
     from search_plugin.engines.base import Index
-    from search_plugin.tuned import Tuned
+    from search_plugin.search_settings import SearchSettings
     from ses.settings import Settings
 
 EXACT = "exact"
@@ -135,10 +134,10 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
             write_run(result.run, runs / f"{mode}.trec")
 
 
-def _protocol(options: Mapping[str, Any], collection: Collection, tuned: Tuned | None) -> Protocol:
+def _protocol(options: Mapping[str, Any], collection: Collection, tuned: SearchSettings | None) -> Protocol:
     from eval.measures.metrics import parse_measure
     from eval.retrieval.protocol import DEPTH, MEASURES, Protocol
-    from search_plugin.tuned import fusion_of
+    from search_plugin.fusion.registry import fusion_of
 
     if options["tuned"] and options["fusions"]:
         raise InputError("--tuned names the fusion already; leave --fusion out.")
@@ -166,7 +165,7 @@ def _protocol(options: Mapping[str, Any], collection: Collection, tuned: Tuned |
 
 
 def _measured(
-    collection: Collection, protocol: Protocol, modes: Sequence[str], settings: Settings, tuned: Tuned | None
+    collection: Collection, protocol: Protocol, modes: Sequence[str], settings: Settings, tuned: SearchSettings | None
 ) -> tuple[dict[str, Retrieval], dict[str, int], Index | None, TextEncoder]:
     """Return each mode's outcome, what was counted, the index if one was needed, and the encoder."""
     from encoders.registry import DEFAULT_MODEL, find_model

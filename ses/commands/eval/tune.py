@@ -57,7 +57,7 @@ def tune(
     from eval.retrieval.stages import stages, start
     from eval.retrieval.trials import Trials, check_measure
     from eval.retrieval.tuning import Folds, fit
-    from search_plugin.tuned import tuned_json
+    from search_plugin.search_settings import search_settings_json
     from ses.settings import load_settings
     from ses.wiring import settings_of
 
@@ -94,7 +94,7 @@ def tune(
         "results": report.as_dict()["rows"],
     }
     tuned = replace(fitted.chosen, fitted=facts)
-    write_lines(output, [tuned_json(tuned)])
+    write_lines(output, [search_settings_json(tuned)])
     by_fold = list(map(str, fitted.by_fold))
     if as_json:
         told = {**facts, **asdict(fitted.chosen), "output": str(output), "left_out": counts, "by_fold": by_fold}

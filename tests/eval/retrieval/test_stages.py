@@ -7,13 +7,13 @@ import pytest
 from corpora.errors import InputError
 from eval.retrieval.stages import BOOSTS, K1, B, boosts, fusions, scorings, stages, start
 from search_plugin.schema import Bm25
-from search_plugin.tuned import Tuned
+from search_plugin.search_settings import SearchSettings
 
 LEGS = ("lexical", "prx")
 
 
 def test_fusions_are_all_there_the_simplest_first():
-    begun = Tuned("minmax", {"lexical": 0.5, "prx": 0.5}, title_boost=0.2, bm25=Bm25(0.9, 0.4))
+    begun = SearchSettings("minmax", {"lexical": 0.5, "prx": 0.5}, title_boost=0.2, bm25=Bm25(0.9, 0.4))
     points = fusions(LEGS, begun)
     assert points[0] == begun
     assert {(point.title_boost, point.bm25) for point in points} == {(0.2, Bm25(0.9, 0.4))}
@@ -26,7 +26,7 @@ def test_fusions_are_all_there_the_simplest_first():
     assert len(of_three) == 3 * (15 + 1)  # equal weights are no quarters
 
 
-@pytest.mark.parametrize("begun", [start(LEGS), Tuned("rrf", {"prx": 1}, 20, 0.7, Bm25(1.3, 0.1))])
+@pytest.mark.parametrize("begun", [start(LEGS), SearchSettings("rrf", {"prx": 1}, 20, 0.7, Bm25(1.3, 0.1))])
 def test_scores_of_words_vary_around_the_start(begun):
     tried = scorings(begun)
     assert tried[0] == begun
@@ -41,7 +41,7 @@ def test_scores_of_words_vary_around_the_start(begun):
 
 
 def test_the_start_is_what_a_search_does():
-    assert start(LEGS) == Tuned(weights={"lexical": 0.5, "prx": 0.5})
+    assert start(LEGS) == SearchSettings(weights={"lexical": 0.5, "prx": 0.5})
 
 
 def test_the_constants_of_bm25_are_tried_where_asked_for():

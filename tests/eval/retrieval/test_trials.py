@@ -16,7 +16,7 @@ from eval.retrieval.trials import Trials, check_measure
 from eval.trec.judgments import Qrels
 from search_plugin.plan import LEXICAL
 from search_plugin.schema import Bm25
-from search_plugin.tuned import Tuned
+from search_plugin.search_settings import SearchSettings
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
 
@@ -53,7 +53,11 @@ def world(tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [start(LEGS), Tuned("rrf", {LEXICAL: 0.3, "prx": 0.7}, 10), Tuned("minmax", {LEXICAL: 1.0, "prx": 0.0}, None, 1.0)],
+    [
+        start(LEGS),
+        SearchSettings("rrf", {LEXICAL: 0.3, "prx": 0.7}, 10),
+        SearchSettings("minmax", {LEXICAL: 1.0, "prx": 0.0}, None, 1.0),
+    ],
 )
 def test_settings_are_worth_what_a_search_by_them_is(world, settings):
     judged, index, encoder = world

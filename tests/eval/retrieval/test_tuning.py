@@ -9,9 +9,9 @@ import pytest
 
 from corpora.errors import InputError
 from eval.retrieval.tuning import Folds, choose, fit
-from search_plugin.tuned import Tuned
+from search_plugin.search_settings import SearchSettings
 
-POINTS = tuple(Tuned("minmax", {"lexical": 1.0, "prx": float(weight)}) for weight in range(1, 7))
+POINTS = tuple(SearchSettings("minmax", {"lexical": 1.0, "prx": float(weight)}) for weight in range(1, 7))
 
 
 def fit_table(points, values, queries, folds=None):
@@ -54,7 +54,7 @@ def test_an_outer_fold_has_no_say_in_what_measures_it():
 
 def test_the_estimate_of_pure_noise_is_not_flattered():
     values = np.random.default_rng(2).uniform(size=(60, 40))
-    points = tuple(Tuned("minmax", {"a": 1.0, "b": weight / 60}) for weight in range(60))
+    points = tuple(SearchSettings("minmax", {"a": 1.0, "b": weight / 60}) for weight in range(60))
     fitted = fit_table(points, values, [str(number) for number in range(40)])
     assert np.mean(list(fitted.estimate.values())) < values.mean(axis=1).max() - 0.05
 
@@ -73,7 +73,7 @@ def test_a_stage_begins_where_the_one_before_ended():
         asked.append((point.title_boost, point.weights["prx"]))
         return np.full(20, point.title_boost + point.weights["prx"])
 
-    start = Tuned("minmax", {"lexical": 1.0, "prx": 1.0}, title_boost=0.1)
+    start = SearchSettings("minmax", {"lexical": 1.0, "prx": 1.0}, title_boost=0.1)
     stages = [
         lambda best: [replace(best, title_boost=boost) for boost in boosts],
         lambda best: [replace(best, weights={**best.weights, "prx": weight}) for weight in weights],

@@ -1,19 +1,16 @@
-"""Tuned settings of hybrid search: a file that `ses eval tune` writes and searches take."""
+"""Settings of hybrid search in a file, which `ses eval tune` writes and searches take."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from corpora.errors import InputError
-from search_plugin.fusion import rrf
-from search_plugin.fusion.registry import DEFAULT_FUSION, get_fusion
+from search_plugin.fusion.registry import DEFAULT_FUSION, LARGEST_CONSTANT, RANKED, get_fusion
 from search_plugin.plan import TITLE_BOOST
 from search_plugin.request import check_boost
 from search_plugin.schema import Bm25
@@ -21,19 +18,11 @@ from search_plugin.schema import Bm25
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from search_plugin.fusion.registry import Fusion
-
-RANKED = "rrf"
-"""The fusion that takes a rank constant."""
-
-LARGEST_CONSTANT = 100_000
 LARGEST_FILE = 1 << 20
-
-_WITH_CONSTANT = re.compile(rf"{RANKED}@([1-9]\d{{0,5}})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class SearchSettings:
     """How to score words, and how to join the legs of a search.
 
     Attributes:
@@ -86,29 +75,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def fusion_of(name: str) -> Fusion:
-    """Return a fusion by its name, `rrf` also with a rank constant behind it, such as `rrf@20`.
-
-    Args:
-        name: As the user gave it.
-
-    Returns:
-        The fusion.
-
-    Raises:
-        InputError: If there is none of that name.
-    """
-    match = _WITH_CONSTANT.fullmatch(name)
-    if match is None or int(match[1]) > LARGEST_CONSTANT:
-        return get_fusion(name)
-    return partial(rrf.fuse, k=int(match[1]))
-
-
-def read_tuned(path: Path) -> Tuned:
+def read_search_settings(path: Path) -> SearchSettings:
     """Read a file of tuned settings.
 
     Args:
-        path: JSON as `tuned_json` writes it.
+        path: JSON as `search_settings_json` writes it.
 
     Returns:
         The settings, checked.
@@ -126,7 +97,7 @@ def read_tuned(path: Path) -> Tuned:
     if len(content) > LARGEST_FILE:
         raise InputError(f"{path} is too large for tuned settings; give a file that `ses eval tune` wrote.")
     try:
-        return TypeAdapter(Tuned).validate_json(content, strict=True, extra="forbid")
+        return TypeAdapter(SearchSettings).validate_json(content, strict=True, extra="forbid")
     except InputError as error:
         raise InputError(f"{path} can't be used: {error}") from error
     except ValidationError as error:
@@ -138,6 +109,6 @@ def read_tuned(path: Path) -> Tuned:
         ) from error
 
 
-def tuned_json(tuned: Tuned) -> str:
-    """Return the settings as the content of a file that `read_tuned` reads."""
+def search_settings_json(tuned: SearchSettings) -> str:
+    """Return the settings as the content of a file that `read_search_settings` reads."""
     return orjson.dumps(tuned, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from search_plugin.fusion import rrf
-from search_plugin.fusion.registry import FUSIONS
+from search_plugin.fusion.registry import FUSIONS, fusion_of
 from search_plugin.legs import Scored
 from search_plugin.schema import Bm25
-from search_plugin.tuned import Tuned, fusion_of, read_tuned, tuned_json
+from search_plugin.search_settings import SearchSettings, read_search_settings, search_settings_json
 
 LEGS = {"lexical": [Scored("a", 3.0), Scored("b", 1.0)], "prx": [Scored("b", 0.9), Scored("c", 0.8)]}
 weights = st.dictionaries(st.text("abc", min_size=1), st.floats(0.001, 1e6), min_size=1)
@@ -27,14 +27,14 @@ weights = st.dictionaries(st.text("abc", min_size=1), st.floats(0.001, 1e6), min
     st.builds(Bm25, st.floats(0, 100), st.floats(0, 1)),
 )
 def test_round_trip(tmp_path_factory, fusion, of_legs, constant, boost, bm25):
-    tuned = Tuned(fusion, of_legs, constant if fusion == "rrf" else None, boost, bm25, {"measure": "nDCG@10"})
+    tuned = SearchSettings(fusion, of_legs, constant if fusion == "rrf" else None, boost, bm25, {"measure": "nDCG@10"})
     path = tmp_path_factory.mktemp("tuned") / "tuned.json"
-    path.write_text(tuned_json(tuned))
-    assert read_tuned(path) == tuned
+    path.write_text(search_settings_json(tuned))
+    assert read_search_settings(path) == tuned
 
 
 def test_a_rank_constant_goes_with_the_name():
-    assert Tuned("rrf", {"prx": 1}, 20).name == "rrf@20"
+    assert SearchSettings("rrf", {"prx": 1}, 20).name == "rrf@20"
     assert fusion_of("rrf@20")(LEGS, {}) == rrf.fuse(LEGS, {}, k=20) != rrf.fuse(LEGS, {})
     assert fusion_of("rrf") is rrf.fuse
 
@@ -74,18 +74,18 @@ GOOD = {"fusion": "minmax", "weights": {"lexical": 0.4, "prx": 0.6}}
 def test_files_that_cannot_be(tmp_path, change, reason):
     (tmp_path / "t").write_text(json.dumps({**GOOD, **change}))
     with pytest.raises(InputError, match=reason):
-        read_tuned(tmp_path / "t")
+        read_search_settings(tmp_path / "t")
 
 
 def test_what_a_file_leaves_out_is_as_without_tuning(tmp_path):
     (tmp_path / "t").write_text('{"title_boost": 1}')
-    assert read_tuned(tmp_path / "t") == Tuned(title_boost=1.0)
+    assert read_search_settings(tmp_path / "t") == SearchSettings(title_boost=1.0)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b" " * (2 << 20)])
 def test_other_files(tmp_path, content):
     (tmp_path / "t").write_bytes(content)
     with pytest.raises(InputError, match=r"holds no tuned settings|too large for tuned settings"):
-        read_tuned(tmp_path / "t")
+        read_search_settings(tmp_path / "t")
     with pytest.raises(InputError, match="can't be read"):
-        read_tuned(tmp_path / "absent")
+        read_search_settings(tmp_path / "absent")
