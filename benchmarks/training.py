@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.common import data_dir
 from encoders.registry import DEFAULT_MODEL, find_model
 from training.batches import examples_of, texts_of
-from training.checkpoints import Progress
+from training.checkpoints import TrainingProgress
 from training.data.examples import read_labels
 from training.data.packed import pack
 from training.learner import Learner, make_learner
@@ -145,7 +145,7 @@ def _ours(learner: Learner, data: Data, folder: Path) -> Contender:
     place.mkdir(exist_ok=True)
 
     def run(told: Callable[[], None]) -> None:
-        run_steps(learner, data, Progress(), place, None, lambda _: told())
+        run_steps(learner, data, TrainingProgress(), place, None, lambda _: told())
 
     return run
 

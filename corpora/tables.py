@@ -27,7 +27,7 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DelimitedRow:
     """One row.
 
     Attributes:
@@ -40,7 +40,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DelimitedTable:
     """An open table.
 
     Attributes:
@@ -49,7 +49,7 @@ class Table:
     """
 
     header: tuple[str, ...]
-    rows: Iterator[Row | Rejected]
+    rows: Iterator[DelimitedRow | Rejected]
 
 
 class _Lines:
@@ -73,7 +73,7 @@ class _Lines:
 
 
 @contextmanager
-def open_table(path: Path, wanted: str, accepted: tuple[str, ...]) -> Iterator[Table]:
+def open_table(path: Path, wanted: str, accepted: tuple[str, ...]) -> Iterator[DelimitedTable]:
     """Open a delimited file whose first line names its columns.
 
     The delimiter is a tab in `.tsv` and `.tab` files, otherwise whichever of `, tab ; |` the header has most of.
@@ -98,7 +98,7 @@ def open_table(path: Path, wanted: str, accepted: tuple[str, ...]) -> Iterator[T
         header = tuple(name.strip() for name in next(csv.reader([first], delimiter=_delimiter(path, first)), []))
         if not any(header):
             raise InputError(f"{path} has no header: its first line must name the columns.")
-        yield Table(header, _rows(lines, header, _delimiter(path, first)))
+        yield DelimitedTable(header, _rows(lines, header, _delimiter(path, first)))
 
 
 def _delimiter(path: Path, header: str) -> str:
@@ -108,7 +108,7 @@ def _delimiter(path: Path, header: str) -> str:
     return max(_DELIMITERS, key=bare.count)
 
 
-def _rows(lines: _Lines, header: tuple[str, ...], delimiter: str) -> Iterator[Row | Rejected]:
+def _rows(lines: _Lines, header: tuple[str, ...], delimiter: str) -> Iterator[DelimitedRow | Rejected]:
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
         line = lines.ended + 1
@@ -126,4 +126,4 @@ def _rows(lines: _Lines, header: tuple[str, ...], delimiter: str) -> Iterator[Ro
         elif len(cells) < len(header) or any(cells[len(header) :]):
             yield Rejected(line, f"The row has {len(cells)} columns where the header has {len(header)}.")
         else:
-            yield Row(line, dict(zip(header, cells, strict=False)))
+            yield DelimitedRow(line, dict(zip(header, cells, strict=False)))

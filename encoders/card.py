@@ -10,9 +10,7 @@ from typing import Literal
 
 from corpora.errors import InputError
 from encoders.architectures.bert import Network
-from encoders.formats import Format
-
-Similarity = Literal["cosine", "dot", "l2"]
+from encoders.formats import Format, Similarity
 
 EmptyParts = Literal["dropped", "kept"]
 """What becomes of the separator where a paper lacks its title or its abstract: it goes with the empty part, as in

@@ -1,6 +1,10 @@
 """The task formats of SciRepEval (section 3): what a vector is for."""
 
 from enum import StrEnum
+from typing import Literal
+
+Similarity = Literal["cosine", "dot", "l2"]
+"""How two vectors are compared: by their cosine, their dot product, or their Euclidean distance."""
 
 
 class Format(StrEnum):

@@ -15,7 +15,7 @@ from encoders.architectures.foreign import ARCHITECTURE
 from encoders.batching import batches
 from encoders.graph import GRAPH_VERSION
 from encoders.model import Exported, Model, read_checked
-from encoders.runtimes.base import Precision, Runtime, Session, Source
+from encoders.runtimes.base import Precision, Runtime, RuntimeSource, Session
 from encoders.runtimes.registry import get_runtime
 from encoders.runtimes.samples import sample_texts
 
@@ -144,7 +144,7 @@ class ExportedSessions:
                 )
 
 
-def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> Source:
+def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> RuntimeSource:
     """Return what a runtime makes its files from.
 
     Args:
@@ -163,7 +163,7 @@ def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> S
         raise InputError(f"The tokenizer in {model.folder} knows tokens that the model doesn't; fetch the model again.")
     encodings = tokenizer.encode_batch_fast(sample_texts())
     samples = list(batches([encoding.ids[: card.max_tokens] for encoding in encodings]))
-    return Source(read_checked(model, heads), card, heads, samples)
+    return RuntimeSource(read_checked(model, heads), card, heads, samples)
 
 
 def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:
@@ -183,7 +183,7 @@ def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Se
     return [rows[ordered] for rows in session(batch.ids, batch.mask)]
 
 
-def _build(folder: Path, runtime: Runtime, precision: Precision, source: Source) -> None:
+def _build(folder: Path, runtime: Runtime, precision: Precision, source: RuntimeSource) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Made beside and moved into place, so that a crash or a second process leaves no half-written graph.

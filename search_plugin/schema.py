@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from corpora.errors import InputError
+from encoders.formats import Similarity
 
 FieldKind = Literal["number", "keyword", "keywords", "flag"]
 """One number, one exact string, a list of exact strings, or true where something is so and missing where it is not."""
@@ -59,8 +60,6 @@ def resolve_field(name: str) -> str:
         raise InputError(f"There is no field {name!r} to filter or count by; those there are: {known}.")
     return field
 
-
-Similarity = Literal["cosine", "dot", "l2"]
 
 Quantization = Literal["none", "int8", "int4", "1bit"]
 """How an engine keeps a vector's numbers in memory: whole, or in 8, 4 or 1 bits; the nearest are then ranked again by

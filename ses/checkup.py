@@ -30,7 +30,7 @@ PARTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Checked:
     """An optional package, the extra that brings it, and its version, None where it is not installed."""
 
     package: str
@@ -76,7 +76,7 @@ class Checkup:
 
     ses: str
     python: str
-    parts: tuple[Part, ...]
+    parts: tuple[Checked, ...]
     settings: tuple[Origin, ...]
     model: ModelCheck
     index_models: Mapping[str, ModelCheck]
@@ -134,7 +134,7 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
     return Checkup(
         ses=installed_version("ses") or "not installed as a package",
         python=platform.python_version(),
-        parts=tuple(Part(package, extra, installed_version(package)) for package, extra in PARTS.items()),
+        parts=tuple(Checked(package, extra, installed_version(package)) for package, extra in PARTS.items()),
         settings=shown,
         model=model,
         index_models=models,

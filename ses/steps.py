@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-_EVERY = 10.0  # seconds between plain lines
+if TYPE_CHECKING:
+    from training.preparing import Say
 
-Say = Callable[[Mapping[str, Any]], None]
+_EVERY = 10.0  # seconds between plain lines
 
 
 @contextmanager

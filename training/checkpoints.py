@@ -17,7 +17,7 @@ _TENSORS, _FACTS = "state.safetensors", "state.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TrainingProgress:
     """How far a run is.
 
     Attributes:
@@ -35,7 +35,7 @@ class Progress:
         return sorted(self.scores, key=lambda step: (-self.scores[step], step))[:count]
 
 
-def save(folder: Path, learner: Learner, progress: Progress) -> None:
+def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
     """Write a run's state; the one before stays valid until the new one is whole.
 
     Args:
@@ -75,7 +75,7 @@ def last(folder: Path) -> int | None:
     return max(_states(folder), default=None)
 
 
-def load(folder: Path, step: int, learner: Learner) -> Progress:
+def load(folder: Path, step: int, learner: Learner) -> TrainingProgress:
     """Put a state into a learner.
 
     Args:
@@ -95,7 +95,7 @@ def load(folder: Path, step: int, learner: Learner) -> Progress:
     try:
         kept = load_file(place / _TENSORS)
         facts = json.loads((place / _FACTS).read_text(encoding="utf-8"))
-        progress = Progress(
+        progress = TrainingProgress(
             facts["step"], {int(at): score for at, score in facts["scores"].items()}, facts["recipe_key"]
         )
     except Exception as error:
@@ -117,7 +117,7 @@ def load(folder: Path, step: int, learner: Learner) -> Progress:
     return progress
 
 
-def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Progress:
+def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> TrainingProgress:
     """Put the last state of a run into a learner, if there is one.
 
     Args:
@@ -134,7 +134,7 @@ def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Progress
     """
     step = last(folder)
     if step is None:
-        return Progress(recipe_key=key)
+        return TrainingProgress(recipe_key=key)
     if not asked:
         raise InputError(
             f"{folder} holds a run of {step} steps; add --resume to go on with it, or name another folder by --output."

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class HeadTexts:
     """Texts of some examples that go through the network together, as they want vectors of one head.
 
     Attributes:
@@ -37,7 +37,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TaskBatch:
     """What one task has in a batch.
 
     Attributes:
@@ -47,11 +47,11 @@ class Part:
     """
 
     task: int
-    texts: Sequence[Texts]
+    texts: Sequence[HeadTexts]
     targets: Sequence[Sequence[float]]
 
 
-def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Sequence[Packed]) -> list[Part]:
+def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Sequence[Packed]) -> list[TaskBatch]:
     """Return the examples of a batch, ready for the network.
 
     Args:
@@ -66,7 +66,7 @@ def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Seque
     return [part_of(recipe, card, task, examples, data[task]) for task, examples in by_task(items).items()]
 
 
-def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int], packed: Packed) -> Part:
+def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int], packed: Packed) -> TaskBatch:
     """Return some examples of one task, ready for the network; arguments as of `parts_of`."""
     import torch
 
@@ -75,8 +75,8 @@ def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int],
     for head in dict.fromkeys(heads):
         columns = [column for column, of_column in enumerate(heads) if of_column == head]
         values, mask = (torch.from_numpy(array) for array in texts_of(packed, examples, columns))
-        texts.append(Texts(head, columns, values, mask, packed.kept.layers if packed.kept else 0))
-    return Part(task, texts, [packed.numbers(example) for example in examples])
+        texts.append(HeadTexts(head, columns, values, mask, packed.kept.layers if packed.kept else 0))
+    return TaskBatch(task, texts, [packed.numbers(example) for example in examples])
 
 
 def ahead(made: Iterator[T]) -> Iterator[tuple[float, T]]:

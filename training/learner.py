@@ -11,7 +11,7 @@ from encoders.architectures.bert import States
 from encoders.model import read_checked
 from encoders.ops.module import as_module
 from training.data.packed import Packed
-from training.feed import Part
+from training.feed import TaskBatch
 from training.heads import make_heads, scores
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
@@ -46,7 +46,7 @@ class Learner:
     optimizer: Any
     device: str
 
-    def losses(self, parts: Sequence[Part]) -> dict[str, Any]:
+    def losses(self, parts: Sequence[TaskBatch]) -> dict[str, Any]:
         """Return the mean loss of each task in a batch, weighted by the recipe.
 
         Args:
@@ -62,7 +62,7 @@ class Learner:
             found[task.name] = task.weight * objective.loss(inputs, {**objective.options, **task.options})
         return found
 
-    def encode(self, part: Part) -> Inputs:
+    def encode(self, part: TaskBatch) -> Inputs:
         """Return what a task's objective is given of some examples; texts of one head go through together."""
         task, vectors = self.recipe.tasks[part.task], dict[int, Any]()
         for texts in part.texts:

@@ -21,7 +21,7 @@ from training.data.examples import read_labels
 from training.data.packed import Packed, pack
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
-from training.steps import Data
+from training.steps import TrainingData
 from training.task import FILES
 from training.trainables.base import write_card
 from training.trainables.registry import TRAINABLES
@@ -54,7 +54,7 @@ class Prepared:
     base: Model
     model: Model
     labels: Mapping[str, Sequence[str]]
-    data: Data
+    data: TrainingData
 
     @property
     def key(self) -> str:
@@ -194,14 +194,14 @@ def write_model(recipe: Recipe, base: Model, weights: Weights, place: Path, head
     part.rename(place)
 
 
-def _data(recipe: Recipe, labels: Mapping[str, Sequence[str]], model: Model, cache: Path) -> Data:
+def _data(recipe: Recipe, labels: Mapping[str, Sequence[str]], model: Model, cache: Path) -> TrainingData:
     def packed(path: Path | None, number: int) -> Packed | None:
         task = recipe.tasks[number]
         return pack(task, path, labels[task.name], model, recipe.max_tokens, cache) if path else None
 
     numbers = range(len(recipe.tasks))
     train = [packed(recipe.tasks[number].train, number) for number in numbers]
-    return Data(
+    return TrainingData(
         tuple(one for one in train if one is not None),
         tuple(packed(recipe.tasks[number].validation, number) for number in numbers),
     )

@@ -11,14 +11,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from corpora.errors import InputError
-from encoders.card import Similarity
-from encoders.formats import Format
+from encoders.formats import Format, Similarity
 from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
 from training.samplers.registry import SAMPLERS
 from training.schedules import SCHEDULES
 from training.strict import Strict, ended, nearest, one_of
-from training.task import FILES, Task
+from training.task import FILES, TrainingTask
 from training.trainables.registry import TRAINABLES
 
 
@@ -66,7 +65,7 @@ class Recipe(Strict):
     options: dict[str, int | float | str] = Field(default_factory=dict)
     plain: tuple[Format, ...] = ()
     similarity: Similarity | None = None
-    tasks: tuple[Task, ...] = Field(min_length=1)
+    tasks: tuple[TrainingTask, ...] = Field(min_length=1)
     guard: tuple[Path, ...] = ()
     sampler: Annotated[str, one_of(SAMPLERS)] = "mixed-proportional"
     batch_size: int = Field(default=16, ge=1)
@@ -189,7 +188,7 @@ def make_recipe(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
     return recipe.model_copy(update={"base": base, "tasks": located, "guard": guard, "keep_states": kept})
 
 
-def _located(task: Task, folder: Path) -> Task:
+def _located(task: TrainingTask, folder: Path) -> TrainingTask:
     found = {key: folder / value for key in FILES if (value := getattr(task, key))}
     for key, value in found.items():
         if not value.is_file():
@@ -217,5 +216,5 @@ def _told(error: Any) -> str:
     return f"{place or 'the recipe'} is not valid: {reason}"
 
 
-_TABLES: dict[str, type[Strict]] = {"build": Build, "tasks": Task}
+_TABLES: dict[str, type[Strict]] = {"build": Build, "tasks": TrainingTask}
 """The tables of a recipe by their keys, the innermost first."""

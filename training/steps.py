@@ -14,9 +14,9 @@ from typing import Any
 from corpora.errors import InputError, StoppedError
 from training import checkpoints
 from training.batches import batches_an_epoch, examples_of
-from training.checkpoints import Progress
+from training.checkpoints import TrainingProgress
 from training.data.packed import Packed
-from training.feed import Part, ahead, parts_of
+from training.feed import TaskBatch, ahead, parts_of
 from training.interrupts import asked_to_stop
 from training.learner import Learner
 from training.log import open_log, read_log
@@ -43,11 +43,11 @@ class Ready:
 
     number: int
     items: Sequence[Item]
-    parts: Sequence[Part]
+    parts: Sequence[TaskBatch]
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class TrainingData:
     """The examples of every task.
 
     Attributes:
@@ -61,13 +61,13 @@ class Data:
 
 def run_steps(
     learner: Learner,
-    data: Data,
-    progress: Progress,
+    data: TrainingData,
+    progress: TrainingProgress,
     folder: Path,
     minutes: float | None,
     say: Callable[[Mapping[str, Any]], None],
     processes: Processes = ALONE,
-) -> Progress:
+) -> TrainingProgress:
     """Take the steps that are left; validate and save at intervals and at the end.
 
     Args:
@@ -224,7 +224,7 @@ def waiting(folder: Path) -> float:
     return waited / (sum(entry["seconds"] for entry in entries) + waited) if entries else 0.0
 
 
-def overdue(recipe: Recipe, progress: Progress) -> bool:
+def overdue(recipe: Recipe, progress: TrainingProgress) -> bool:
     """Return whether the best validation lies more of them back than the recipe's `patience`."""
     if not recipe.patience or not progress.scores:
         return False

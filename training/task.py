@@ -18,7 +18,7 @@ FILES = ("train", "validation", "labels")
 """Keys of a task that name files; what these hold counts, not their places."""
 
 
-class Task(Strict):
+class TrainingTask(Strict):
     """One data set and what is learned from it.
 
     Attributes:
@@ -80,7 +80,7 @@ class Task(Strict):
         return given | {"objective": "bce" if multi else by_type.get(str(given.get("type")), "triplet")}
 
     @model_validator(mode="after")
-    def _one_source(self) -> Task:
+    def _one_source(self) -> TrainingTask:
         if (self.train is None) == (self.build is None):
             raise ValueError(f"the task {self.name} needs one of the keys train (a file) and build (a table)")
         if self.build and self.validation:
@@ -90,7 +90,7 @@ class Task(Strict):
         return self
 
     @model_validator(mode="after")
-    def _objective_fits(self) -> Task:
+    def _objective_fits(self) -> TrainingTask:
         objective = OBJECTIVES[self.objective]
         if self.keep_head and not objective.head:
             raise ValueError(f"the objective {self.objective} has no head to keep; remove keep_head")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from training import checkpoints
-from training.checkpoints import Progress
+from training.checkpoints import TrainingProgress
 from training.heads import kept_heads
 from training.learner import Learner, make_learner
 from training.log import write_plots
@@ -18,7 +18,7 @@ from training.preparing import Prepared, Say, base_of, held, make_ready, write_m
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
 from training.states import keep_states
-from training.steps import Data, overdue, run_steps, total_steps, waiting
+from training.steps import TrainingData, overdue, run_steps, total_steps, waiting
 from training.trouble import plainly
 from training.validation import validate
 
@@ -100,13 +100,15 @@ def _learner(recipe: Recipe, base: Model, folder: Path, say: Say, processes: Pro
     return ready, learner
 
 
-def _with_states(learner: Learner, data: Data, folder: Path, say: Say) -> Data:
+def _with_states(learner: Learner, data: TrainingData, folder: Path, say: Say) -> TrainingData:
     packs = keep_states(learner, [*data.train, *data.validation], folder, say)
     train, validation = packs[: len(data.train)], packs[len(data.train) :]
-    return Data(tuple(one for one in train if one), tuple(validation))
+    return TrainingData(tuple(one for one in train if one), tuple(validation))
 
 
-def _finish(ready: Prepared, learner: Learner, progress: Progress, folder: Path, processes: Processes) -> Trained:
+def _finish(
+    ready: Prepared, learner: Learner, progress: TrainingProgress, folder: Path, processes: Processes
+) -> Trained:
     """Write the model of the best state, or of the last one if nothing was validated."""
     recipe, data = ready.recipe, ready.data
     total = total_steps(recipe, data.train)

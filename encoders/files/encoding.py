@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.encoder import TextEncoder
-    from encoders.files.texts import Text
+    from encoders.files.texts import TextRecord
     from encoders.files.writing import Writer
     from encoders.formats import Format
 
@@ -24,7 +24,7 @@ BLOCK = 512
 """Texts encoded together; cut by position alone, so that a second run makes the same batches and the same vectors."""
 
 
-class Progress(Protocol):
+class TextProgress(Protocol):
     """Is told how far the work is."""
 
     def advance(self, papers: int, rejected: int = 0) -> None:
@@ -47,11 +47,11 @@ class EncodeReport:
 
 
 def encode_texts(
-    records: Iterable[Text | Rejected],
+    records: Iterable[TextRecord | Rejected],
     encoder: TextEncoder,
     writers: Mapping[Format, Writer],
     reject: Callable[[Rejected], None],
-    progress: Progress | None = None,
+    progress: TextProgress | None = None,
 ) -> EncodeReport:
     """Encode texts and write their vectors; memory does not grow with their number.
 
@@ -89,11 +89,11 @@ class _Intake:
 
     formats: tuple[Format, ...]
     reject: Callable[[Rejected], None]
-    progress: Progress | None
+    progress: TextProgress | None
     duplicates: int = 0
     rejected: int = 0
 
-    def texts(self, records: Iterable[Text | Rejected]) -> Iterator[Text]:
+    def texts(self, records: Iterable[TextRecord | Rejected]) -> Iterator[TextRecord]:
         # An unnamed database of SQLite spills to a temporary file, so that ids fit however many there are.
         with closing(sqlite3.connect("", isolation_level=None)) as ids:
             ids.execute("PRAGMA journal_mode = OFF")
@@ -109,7 +109,7 @@ class _Intake:
                 else:
                     self.duplicates += 1
 
-    def _checked(self, record: Text | Rejected) -> Text | Rejected:
+    def _checked(self, record: TextRecord | Rejected) -> TextRecord | Rejected:
         # One record must not end a long run, as asking the model would.
         if isinstance(record, Rejected) or record.task_format in (None, *self.formats):
             return record
@@ -126,8 +126,8 @@ def _is_new(ids: sqlite3.Connection, name: str) -> bool:
         ) from error
 
 
-def _blocks(texts: Iterator[Text]) -> Iterator[list[Text]]:
-    block: list[Text] = []
+def _blocks(texts: Iterator[TextRecord]) -> Iterator[list[TextRecord]]:
+    block: list[TextRecord] = []
     for text in texts:
         block.append(text)
         if len(block) == BLOCK:
@@ -137,7 +137,7 @@ def _blocks(texts: Iterator[Text]) -> Iterator[list[Text]]:
         yield block
 
 
-def _vectors(block: Sequence[Text], encoder: TextEncoder, formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+def _vectors(block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format]) -> dict[Format, np.ndarray]:
     import numpy as np
 
     prompts = [encoder.card.text(text.title, text.abstract) for text in block]

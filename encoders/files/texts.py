@@ -29,7 +29,7 @@ _TEXT = ("query", "querytext", *names_of("abstract"))
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextRecord:
     """Something to encode.
 
     Attributes:
@@ -47,7 +47,7 @@ class Text:
     task_format: Format | None = None
 
 
-def papers_as_texts(records: Iterable[Record]) -> Iterator[Text | Rejected]:
+def papers_as_texts(records: Iterable[Record]) -> Iterator[TextRecord | Rejected]:
     """Yield the papers of a corpus as texts; what the corpus rejects stays rejected.
 
     A deletion is rejected too: what came before it is encoded by then.
@@ -58,10 +58,10 @@ def papers_as_texts(records: Iterable[Record]) -> Iterator[Text | Rejected]:
         elif isinstance(record, Deleted):
             yield Rejected(record.line, "The corpus has deleted this paper.", record.id)
         else:
-            yield Text(record.line, record.paper.id, record.paper.title, record.paper.abstract)
+            yield TextRecord(record.line, record.paper.id, record.paper.title, record.paper.abstract)
 
 
-def read_plain_texts(path: Path) -> Iterator[Text | Rejected]:
+def read_plain_texts(path: Path) -> Iterator[TextRecord | Rejected]:
     """Read a text a line, named by the number of its line; blank lines are skipped.
 
     Args:
@@ -85,7 +85,7 @@ def read_plain_texts(path: Path) -> Iterator[Text | Rejected]:
                 yield Rejected(line.number, "The line has bytes that aren't UTF-8.")
 
 
-def read_json_texts(path: Path, columns: Mapping[str, str]) -> Iterator[Text | Rejected]:
+def read_json_texts(path: Path, columns: Mapping[str, str]) -> Iterator[TextRecord | Rejected]:
     """Read JSON lines of papers, of queries, or of both; also one array, one object of papers by id, or bare strings.
 
     An object with a title is a paper, under the names that `corpora.aliases` knows: SPECTER's, SciRepEval's and BEIR's
@@ -121,14 +121,14 @@ def _parsed(raw: bytes) -> object:
         return None
 
 
-def _of_string(line: Line) -> Text | Rejected:
+def _of_string(line: Line) -> TextRecord | Rejected:
     value = _parsed(line.raw)
     if isinstance(value, str):
         return _untitled(line.number, str(line.number), value)
     return Rejected(line.number, "The line isn't a JSON string, as the first line is.")
 
 
-def _of_object(item: JsonObject, columns: Mapping[str, str]) -> Text | Rejected:
+def _of_object(item: JsonObject, columns: Mapping[str, str]) -> TextRecord | Rejected:
     asked = item.members.get("format")
     known = [task_format.value for task_format in Format]
     if asked is not None and asked not in known:
@@ -150,11 +150,11 @@ def _of_object(item: JsonObject, columns: Mapping[str, str]) -> Text | Rejected:
     return text if asked is None or isinstance(text, Rejected) else replace(text, task_format=Format(asked))
 
 
-def _untitled(line: int, name: object, text: object) -> Text | Rejected:
+def _untitled(line: int, name: object, text: object) -> TextRecord | Rejected:
     # As a paper's abstract, so that id and length are checked as any paper's; the title only has to be there.
     record = assemble(line, {"id": name, "title": "untitled", "abstract": text}, {})
     if isinstance(record, Rejected):
         return record
     if not record.paper.abstract:
         return Rejected(line, "The record has no title, no text and no query.", record.paper.id)
-    return Text(line, record.paper.id, record.paper.abstract)
+    return TextRecord(line, record.paper.id, record.paper.abstract)

@@ -17,15 +17,20 @@ if TYPE_CHECKING:
 
     from encoders.files.embeddings import Embeddings
 
-Layout = Literal["scirepeval", "specter", "npy"]
+FileLayout = Literal["scirepeval", "specter", "npy"]
 """JSON lines of `doc_id` and `embedding`; of `paper_id` and `embedding`, as SciDocs takes too; or a matrix and ids."""
 
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+LAYOUTS: tuple[FileLayout, ...] = get_args(FileLayout)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNLISTED = re.compile("[\r\n]|^\ufeff")
 _ID_KEY = {"scirepeval": "doc_id", "specter": "paper_id"}
-_BY_SUFFIX: dict[str, Layout] = {".npy": "npy", ".jsonl": "scirepeval", ".json": "scirepeval", ".ndjson": "scirepeval"}
+_BY_SUFFIX: dict[str, FileLayout] = {
+    ".npy": "npy",
+    ".jsonl": "scirepeval",
+    ".json": "scirepeval",
+    ".ndjson": "scirepeval",
+}
 
 
 class Writer(Protocol):
@@ -35,7 +40,7 @@ class Writer(Protocol):
         """Write the rows of float32 (ids, dimension), each under its id."""
 
 
-def layout_of(path: Path) -> Layout:
+def layout_of(path: Path) -> FileLayout:
     """Return the layout that a file's suffix stands for, or raise `InputError` where it stands for none."""
     layout = _BY_SUFFIX.get(path.suffix.lower())
     if layout is None:
@@ -48,7 +53,7 @@ def ids_beside(path: Path) -> Path:
     return path.with_suffix(".ids.txt")
 
 
-def write_embeddings(embeddings: Embeddings, path: Path, layout: Layout | None = None) -> None:
+def write_embeddings(embeddings: Embeddings, path: Path, layout: FileLayout | None = None) -> None:
     """Write embeddings whole or not at all.
 
     Args:
@@ -65,7 +70,7 @@ def write_embeddings(embeddings: Embeddings, path: Path, layout: Layout | None =
 
 
 @contextmanager
-def open_writer(path: Path, layout: Layout) -> Iterator[Writer]:
+def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
     """Write an embedding file beside its place, and move it there when the context is left without an error.
 
     Args:
@@ -103,7 +108,7 @@ class JsonLines:
         layout: Names the key of the id.
     """
 
-    def __init__(self, file: BinaryIO, layout: Layout) -> None:
+    def __init__(self, file: BinaryIO, layout: FileLayout) -> None:
         self._file = file
         self._key = _ID_KEY[layout]
 

@@ -25,7 +25,7 @@ _DYNAMIC = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fusion:
+class AdapterFusion:
     """A fusion whose configuration was read.
 
     Attributes:
@@ -39,7 +39,7 @@ class Fusion:
     adapters: tuple[str, ...]
 
 
-def read_fusion(folder: Path, base: ModelCard) -> Fusion:
+def read_fusion(folder: Path, base: ModelCard) -> AdapterFusion:
     """Read what a fusion's folder says of it.
 
     Args:
@@ -63,4 +63,4 @@ def read_fusion(folder: Path, base: ModelCard) -> Fusion:
     adapters = content.get("adapter_names") or content["name"].split(",")
     if not isinstance(adapters, list) or not all(isinstance(one, str) for one in adapters):
         raise InputError(f"{path} doesn't tell which adapters it fuses; fetch the fusion again.")
-    return Fusion(weights_in(folder, SAFETENSORS, TORCH), content["name"], tuple(adapters))
+    return AdapterFusion(weights_in(folder, SAFETENSORS, TORCH), content["name"], tuple(adapters))

@@ -19,7 +19,7 @@ from encoders.layouts.adapter_config import (
     weights_in,
     whole_number,
 )
-from encoders.layouts.adapter_weights import Part, renamed
+from encoders.layouts.adapter_weights import NamedShape, renamed
 from encoders.model import Weights
 from encoders.ops.lora import lora_name
 from encoders.weights import read_weights
@@ -56,7 +56,7 @@ def read(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
     return Adapter(file, name, {"scaling": scaling}, layers if linears else [], reading)
 
 
-def low_rank_parts(weights: Weights, linear: str, name: str, rank: int) -> dict[str, Part]:
+def low_rank_parts(weights: Weights, linear: str, name: str, rank: int) -> dict[str, NamedShape]:
     """Return what LoRA adds to a linear layer of the base, by the libraries' names of the two matrices.
 
     Args:
@@ -70,7 +70,7 @@ def low_rank_parts(weights: Weights, linear: str, name: str, rank: int) -> dict[
     """
     outputs, inputs = weights[f"{linear}.weight"].shape
     shapes = {"lora_A": (rank, inputs), "lora_B": (outputs, rank)}
-    return {part: Part(f"{name}.{part}.weight", shape) for part, shape in shapes.items()}
+    return {part: NamedShape(f"{name}.{part}.weight", shape) for part, shape in shapes.items()}
 
 
 def _linears(path: Path, config: Mapping[str, Any]) -> list[str]:
@@ -93,7 +93,7 @@ def _read(file: Path, name: str, linears: Sequence[str], rank: int, base: str, w
 
 def _read_scales(file: Path, name: str, linears: Sequence[str], base: str, weights: Weights, head: str) -> Weights:
     known = {
-        f"{lora_name(linear, name)}.lora_B": Part(
+        f"{lora_name(linear, name)}.lora_B": NamedShape(
             f"{lora_name(linear, head)}.scale", (len(weights[f"{linear}.weight"]), 1)
         )
         for linear in linears

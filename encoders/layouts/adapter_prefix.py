@@ -21,7 +21,7 @@ from encoders.layouts.adapter_config import (
     weights_in,
     whole_number,
 )
-from encoders.layouts.adapter_weights import Part, renamed
+from encoders.layouts.adapter_weights import NamedShape, renamed
 from encoders.model import Weights
 from encoders.ops.base import Activation
 from encoders.weights import read_weights
@@ -68,7 +68,7 @@ def _read(file: Path, name: str, prefix: _Prefix, base: ModelCard, _: Weights, h
     places = [f"{layer_name(layer)}.attention.self.prefix_tuning.pool" for layer in range(base.network.layers)]
     for place in ("prefix_tuning", *places):
         for part, shape in parts.items():
-            known[f"{place}.prefix_tunings.{name}.self_prefix.{part}"] = Part(part, shape)
+            known[f"{place}.prefix_tunings.{name}.self_prefix.{part}"] = NamedShape(part, shape)
     arrays = renamed(file, read_weights(file), known, base.name)
     flat = arrays["control_trans"] if not prefix.bottleneck else _made(arrays, prefix.activation)
     by_layer: np.ndarray = flat.reshape(prefix.length, len(prefix.layers), 2, prefix.width)
@@ -98,10 +98,12 @@ def _parts(prefix: _Prefix) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _gates(name: str, prefix: _Prefix) -> dict[str, Part]:
+def _gates(name: str, prefix: _Prefix) -> dict[str, NamedShape]:
     shapes = {"weight": (prefix.gates, prefix.width), "bias": (prefix.gates,)} if prefix.gates else {}
     return {
-        f"{layer_name(layer)}.attention.self.prefix_tuning.prefix_gates.{name}.{part}": Part(f"{layer}.{part}", shape)
+        f"{layer_name(layer)}.attention.self.prefix_tuning.prefix_gates.{name}.{part}": NamedShape(
+            f"{layer}.{part}", shape
+        )
         for layer in prefix.layers
         for part, shape in shapes.items()
     }

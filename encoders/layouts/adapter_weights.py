@@ -68,7 +68,7 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NamedShape:
     """A weight that a file may hold: its name in the architecture, and its shape."""
 
     name: str
@@ -89,11 +89,11 @@ def read_module(module: Module, head: str, base: str) -> dict[str, np.ndarray]:
     Raises:
         InputError: If weights are missing, unknown or of another shape.
     """
-    known: dict[str, Part] = {}
+    known: dict[str, NamedShape] = {}
     idle: list[str] = []
     for layer, parts in module.layers.items():
         for part, shape in parts.items():
-            own = Part(f"{prefix_of(layer, module.kinds[0], head)}{part}", shape)
+            own = NamedShape(f"{prefix_of(layer, module.kinds[0], head)}{part}", shape)
             known |= {f"{prefix_of(layer, kind, module.name)}{part}": own for kind in module.kinds}
             if layer not in module.needed:
                 idle.append(own.name)
@@ -101,7 +101,7 @@ def read_module(module: Module, head: str, base: str) -> dict[str, np.ndarray]:
 
 
 def renamed(
-    file: Path, arrays: Weights, known: Mapping[str, Part], base: str, idle: Collection[str] = ()
+    file: Path, arrays: Weights, known: Mapping[str, NamedShape], base: str, idle: Collection[str] = ()
 ) -> dict[str, np.ndarray]:
     """Return a file's weights under the names of the architecture, and see that they are all there and no more.
 

@@ -21,7 +21,7 @@ from encoders.formats import Format
 from encoders.hub import fetch, is_hub_id
 from encoders.layouts import adapter_config, adapter_fusion
 from encoders.layouts.adapter_config import Adapter
-from encoders.layouts.adapter_fusion import Fusion, read_fusion
+from encoders.layouts.adapter_fusion import AdapterFusion, read_fusion
 from encoders.layouts.adapter_kinds import FILES, read_adapter
 from encoders.layouts.adapter_weights import FUSIONS, Module, fusion_parts, read_module
 from encoders.layouts.base import base_of
@@ -177,7 +177,7 @@ def _digest(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _check_fuses(folder: Path, fusion: Fusion, adapters: Mapping[str, Adapter]) -> None:
+def _check_fuses(folder: Path, fusion: AdapterFusion, adapters: Mapping[str, Adapter]) -> None:
     """See that a fusion is over all adapters, which are bottlenecks; which is which makes no difference to its sum."""
     for adapter in adapters.values():
         if not adapter.fusible:
@@ -191,7 +191,7 @@ def _check_fuses(folder: Path, fusion: Fusion, adapters: Mapping[str, Adapter]) 
         )
 
 
-def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Fusion]) -> Weights:
+def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, AdapterFusion]) -> Weights:
     card, weights = base.card, dict(base.read())
     for head, adapter in adapters.items():
         weights |= adapter.read(weights, head)

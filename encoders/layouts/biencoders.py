@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling
-from encoders.card import ModelCard, Similarity
-from encoders.formats import Format
+from encoders.card import ModelCard
+from encoders.formats import Format, Similarity
 from encoders.hub import fetch, is_hub_id
 from encoders.layouts import composed, huggingface, scimult, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params

@@ -23,9 +23,9 @@ from encoders.layouts.scimult import without_idle
 from encoders.model import Find, Model, Weights
 from encoders.weights import SAFETENSORS, read_names, read_weights, sha256_of
 
-Kind = Literal["attention", "feed-forward"]
+ExpertKind = Literal["attention", "feed-forward"]
 
-PARTS: Mapping[Kind, Mapping[str, str]] = {
+PARTS: Mapping[ExpertKind, Mapping[str, str]] = {
     "attention": {
         "attention.self.query": "attention.self.moe_query.{}",
         "attention.self.key": "attention.self.moe_key.{}",
@@ -85,7 +85,7 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
     return Model(card, folder, functools.partial(_read, path, card))
 
 
-def copies(weights: Weights, layer: int, kind: Kind, expert: int) -> dict[str, str]:
+def copies(weights: Weights, layer: int, kind: ExpertKind, expert: int) -> dict[str, str]:
     """Return the names of the weights of an expert that is a copy of a plain layer.
 
     Args:

@@ -7,8 +7,7 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import Pooling
-from encoders.card import Similarity
-from encoders.formats import Format
+from encoders.formats import Format, Similarity
 from encoders.layouts.json_files import inside, read_json
 from encoders.layouts.own_card import CARD_FILE, read_own
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
-from encoders.runtimes.base import Precision, Runtime, Session, Source, is_installed
+from encoders.runtimes.base import Precision, Runtime, RuntimeSource, Session, is_installed
 from encoders.runtimes.cuda import has_device
 from encoders.runtimes.processor import processor
-from encoders.runtimes.race import Run, race
+from encoders.runtimes.race import TokenBatch, race
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ def fastest_of(runtimes: Sequence[Runtime]) -> Runtime:
     )
 
 
-def _prepare(runtimes: Sequence[Runtime], source: Source, precision: Precision, folder: Path) -> None:
+def _prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Precision, folder: Path) -> None:
     work = _work(source)
     loaded, skipped = _loaded(_candidates(runtimes, precision), source, list(work.values()), folder)
     seconds = {shape: race(loaded, run, _ROUNDS[shape]) for shape, run in work.items()}
@@ -84,7 +84,7 @@ def _prepare(runtimes: Sequence[Runtime], source: Source, precision: Precision, 
 
 
 def _loaded(
-    candidates: Candidates, source: Source, work: Sequence[Run], folder: Path
+    candidates: Candidates, source: RuntimeSource, work: Sequence[TokenBatch], folder: Path
 ) -> tuple[dict[str, Session], dict[str, str]]:
     """Make every candidate ready in a folder of its own; return those that did the work, and why others could not."""
     loaded: dict[str, Session] = {}
@@ -107,7 +107,7 @@ def _loaded(
     return loaded, {name: str(error) for name, error in failed.items()}
 
 
-def _work(source: Source) -> dict[Shape, Run]:
+def _work(source: RuntimeSource) -> dict[Shape, TokenBatch]:
     """Return what is timed: a batch of texts of middling length, and the shortest text by itself, as queries are."""
     middle, last = source.samples[len(source.samples) // 2], source.samples[-1]
     length = int(last.mask[-1].sum())

@@ -24,7 +24,7 @@ Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RuntimeSource:
     """What a runtime makes its own files from.
 
     Attributes:
@@ -64,7 +64,7 @@ class Runtime:
     name: str
     precisions: tuple[Precision, ...]
     packages: tuple[str, ...]
-    prepare: Callable[[Source, Precision, Path], None]
+    prepare: Callable[[RuntimeSource, Precision, Path], None]
     load: Callable[[Path, int], Session]
     device: Device = "cpu"
     version: Callable[[Precision, int], str] = _lasting

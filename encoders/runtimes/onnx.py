@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.runtimes.base import Device, Precision, Session, Source
+    from encoders.runtimes.base import Device, Precision, RuntimeSource, Session
 
 _FILE = "model.onnx"
 _CUDA = "CUDAExecutionProvider"
 
 
-def prepare(source: Source, precision: Precision, folder: Path, device: Device = "cpu") -> None:
+def prepare(source: RuntimeSource, precision: Precision, folder: Path, device: Device = "cpu") -> None:
     """Write the graph into a folder, its matrix products quantized where int8 is asked for."""
     _providers(device)
     write_graph(source.weights, source.card, source.heads, folder / _FILE, precision)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.runtimes.base import Precision, Session, Source
+    from encoders.runtimes.base import Precision, RuntimeSource, Session
 
 _FILE = "model.xml"
 _PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them
@@ -25,7 +25,7 @@ _STEP = 16
 """Batches are padded to a multiple of so many tokens: each new length costs OpenVINO as long as a query takes."""
 
 
-def prepare(source: Source, precision: Precision, folder: Path) -> None:
+def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     """Write the graph in OpenVINO's form, its matrix products quantized where int8 is asked for."""
     openvino = _openvino()
     whole = folder / "whole.onnx"

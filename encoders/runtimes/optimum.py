@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from encoders.card import ModelCard
     from encoders.model import Weights
-    from encoders.runtimes.base import Precision, Session, Source
+    from encoders.runtimes.base import Precision, RuntimeSource, Session
 
 _GRAPH, _POOLING = "model.onnx", "pooling.json"
 _POSITIONS, _SEGMENTS = (f"embeddings.{table}_embeddings.weight" for table in ("position", "token_type"))
@@ -51,7 +51,7 @@ class _Pooled:
     heads: tuple[str, ...]
 
 
-def prepare(source: Source, precision: Precision, folder: Path) -> None:  # noqa: ARG001 - it has one alone
+def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:  # noqa: ARG001 - it has one alone
     """Let the exporter write the graph up to the last hidden states, and write beside it how they are pooled."""
     card = source.card
     if card.architecture != "plain":

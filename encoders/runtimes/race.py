@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from encoders.runtimes.base import Session
 
-Run = tuple["np.ndarray", "np.ndarray"]
+TokenBatch = tuple["np.ndarray", "np.ndarray"]
 """Token ids and mask of a batch."""
 
 _BEHIND = 2.0
 
 
-def race(sessions: Mapping[str, Session], work: Run, rounds: int) -> dict[str, float]:
+def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
     """Time sessions on the same work.
 
     They take turns, so that whatever else the machine does is spread over all of them. Who has taken twice as long as
@@ -46,7 +46,7 @@ def race(sessions: Mapping[str, Session], work: Run, rounds: int) -> dict[str, f
     return {name: medians[name] for name in (*running, *left)}
 
 
-def _seconds(session: Session, work: Run) -> float:
+def _seconds(session: Session, work: TokenBatch) -> float:
     ids, mask = work
     session(ids[:1, :2], mask[:1, :2])  # threads of the one before may still spin
     begun = time.perf_counter()

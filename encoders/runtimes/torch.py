@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.runtimes.base import Device, Precision, Session, Source
+    from encoders.runtimes.base import Device, Precision, RuntimeSource, Session
 
 _WEIGHTS, _NETWORK = "model.safetensors", "network.json"
 
@@ -41,7 +41,7 @@ class _Network:
     heads: tuple[str, ...]
 
 
-def prepare(source: Source, precision: Precision, folder: Path, device: Device = "cpu") -> None:
+def prepare(source: RuntimeSource, precision: Precision, folder: Path, device: Device = "cpu") -> None:
     """Write weights and network into a folder, after a trial of them."""
     from safetensors.torch import save_file
 

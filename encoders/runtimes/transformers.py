@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.card import ModelCard
-    from encoders.runtimes.base import Session, Source
+    from encoders.runtimes.base import RuntimeSource, Session
 
 _WEIGHTS, _CONFIG, _POOLING = "model.safetensors", "config.json", "pooling.json"
 
@@ -98,7 +98,7 @@ def configuration(path: Path, config: Mapping[str, Any]) -> Any:
     return made
 
 
-def prepare(source: Source, precision: Precision, folder: Path) -> None:
+def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     """Write weights, configuration and pooling into a folder, after a trial of them."""
     import ml_dtypes
     import numpy as np
@@ -209,7 +209,7 @@ def _check_positions(card: ModelCard, model: Any) -> None:
                 )
 
 
-def _check_padding(source: Source, states: Callable[[np.ndarray, np.ndarray], np.ndarray], alike: float) -> None:
+def _check_padding(source: RuntimeSource, states: Callable[[np.ndarray, np.ndarray], np.ndarray], alike: float) -> None:
     """See that a text's states don't depend on what it is encoded beside: some networks don't mask padding."""
     import numpy as np
 

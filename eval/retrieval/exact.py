@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from encoders.card import Similarity
+    from encoders.formats import Similarity
     from eval.embedder import Vectors
 
 BLOCK = 8192

@@ -15,7 +15,7 @@ from eval.statistics.bootstrap import bootstrap_statistic
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.card import Similarity
+    from encoders.formats import Similarity
     from eval.embedder import Embedder, Vectors
     from eval.scimult.data import Classification
 

@@ -12,7 +12,7 @@ from eval.reranking import ranked_outcome, rerank
 from eval.scimult.ranking import closeness, interval_over, recall, score_blocks, tie_order, top
 
 if TYPE_CHECKING:
-    from encoders.card import Similarity
+    from encoders.formats import Similarity
     from eval.embedder import Embedder, Vectors
     from eval.scimult.data import Links
 

@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from eval.statistics.interval import mean_interval
 
 if TYPE_CHECKING:
-    from encoders.card import Similarity
+    from encoders.formats import Similarity
     from eval.embedder import Vectors
     from eval.statistics.interval import Interval
 

@@ -12,7 +12,7 @@ from eval.scimult.ranking import closeness, score_blocks, tie_order, top
 from eval.trec.runs import Run
 
 if TYPE_CHECKING:
-    from encoders.card import Similarity
+    from encoders.formats import Similarity
     from eval.embedder import Embedder, Vectors
     from eval.outcome import Outcome
     from eval.scimult.data import Searches

@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from search_plugin.engines.base import Index
-    from search_plugin.engines.cluster.dialect import Query
-    from search_plugin.engines.cluster.product import Kind
+    from search_plugin.engines.cluster.dialect import QueryBody
+    from search_plugin.engines.cluster.product import ProductName
     from search_plugin.plan import Plan, VectorClause
     from search_plugin.request import SearchRequest
 
 RANK_CONSTANT = 60
 """Of reciprocal rank fusion, the same as ours."""
 
-_NAMES: Mapping[Kind, str] = {"opensearch": "an OpenSearch", "elasticsearch": "an Elasticsearch"}
+_NAMES: Mapping[ProductName, str] = {"opensearch": "an OpenSearch", "elasticsearch": "an Elasticsearch"}
 
 
-def index_of(index: Index, kind: Kind, executor: str) -> ClusterIndex:
+def index_of(index: Index, kind: ProductName, executor: str) -> ClusterIndex:
     """Return the index if it is in a cluster of the executor's product, or raise `InputError`."""
     if not isinstance(index, ClusterIndex) or index.cluster.product.kind != kind:
         raise InputError(f"The executor {executor} needs {_NAMES[kind]} engine; leave --executor out.")
     return index
 
 
-def leg_queries(index: ClusterIndex, plan: Plan) -> list[Query]:
+def leg_queries(index: ClusterIndex, plan: Plan) -> list[QueryBody]:
     """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
     lexical = [words_query(plan, condition(plan.filter))] if plan.words else []
     return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 
-def _vector_query(index: ClusterIndex, plan: Plan, clause: VectorClause) -> Query:
+def _vector_query(index: ClusterIndex, plan: Plan, clause: VectorClause) -> QueryBody:
     """Return a vector leg as one query.
 
     A request that joins legs has one `rescore` for all of them, which would rank the lexical leg again too. So where

@@ -21,8 +21,8 @@ from ses.options import model_options
 if TYPE_CHECKING:
     from corpora.paper import Rejected
     from encoders.files.encoding import EncodeReport
-    from encoders.files.texts import Text
-    from encoders.files.writing import Layout
+    from encoders.files.texts import TextRecord
+    from encoders.files.writing import FileLayout
     from encoders.model import Model
     from ses.settings import Settings
 
@@ -112,9 +112,9 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
 def _encode(
     settings: Settings,
     model: Model,
-    records: Iterator[Text | Rejected],
+    records: Iterator[TextRecord | Rejected],
     files: Mapping[Format, Path | None],
-    layout: Layout,
+    layout: FileLayout,
     dead_letter: Path,
 ) -> EncodeReport:
     from encoders.files.encoding import encode_texts
@@ -141,7 +141,7 @@ def _encode(
     return report
 
 
-def _layout(output: Path | None, wanted: Layout | None) -> Layout:
+def _layout(output: Path | None, wanted: FileLayout | None) -> FileLayout:
     from encoders.files.writing import layout_of
 
     if output is None and wanted == "npy":
@@ -157,7 +157,7 @@ def _files(output: Path | None, formats: tuple[Format, ...]) -> dict[Format, Pat
 
 def _records(
     settings: Settings, files: Mapping[Format, Path | None], options: Mapping[str, Any]
-) -> Iterator[Text | Rejected]:
+) -> Iterator[TextRecord | Rejected]:
     from corpora.registry import get_corpus
     from encoders.files.texts import papers_as_texts, read_json_texts, read_plain_texts
     from ses.wiring import located, parse_columns

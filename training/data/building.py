@@ -17,13 +17,13 @@ from encoders.registry import find_model
 from encoders.weights import sha256_of
 from eval.reports.provenance import data_hash
 from eval.suites.frozen import FROZEN
-from training.data.builders.base import MODEL, Made, Options, Paper, Source
+from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord
 from training.data.builders.registry import BUILDERS
 from training.data.builders.settings import Build
 from training.data.chance import drawn
 from training.data.guard import Guard, make_guard, read_papers
 from training.recipe import Recipe
-from training.task import Task
+from training.task import TrainingTask
 
 if TYPE_CHECKING:
     from encoders.encoder import TextEncoder
@@ -34,7 +34,7 @@ _FORM = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class BuildManifest:
     """What a task was built of, and what came of it.
 
     Attributes:
@@ -82,7 +82,7 @@ def build_tasks(
     """
     guard = cache(lambda: make_guard(recipe.guard))
 
-    def built(task: Task) -> Task:
+    def built(task: TrainingTask) -> TrainingTask:
         if task.build is None:
             return task
         place = _built(task, task.build, recipe, base, model, guard, folder)
@@ -95,7 +95,7 @@ def build_tasks(
 
 
 def _built(
-    task: Task,
+    task: TrainingTask,
     build: Build,
     recipe: Recipe,
     base: str,
@@ -119,17 +119,17 @@ def _built(
     part.mkdir(parents=True)
     papers, left_out = Counter[str](), Counter[str]()
 
-    def begin() -> Iterator[Paper]:
+    def begin() -> Iterator[PaperRecord]:
         return read_papers(build.papers, guard(), papers)
 
-    source = Source(begin, model, recipe.seed, task.fields, build.files, left_out)
+    source = BuilderSource(begin, model, recipe.seed, task.fields, build.files, left_out)
     records = _write(part, builder.build(source, options), build.validation)
     told = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
     if not records["train"]:
         reasons = ", ".join(f"{name} {count:,}" for name, count in told.items())
         raise InputError(f"The task {task.name} gets no training record from its papers ({reasons}).")
     outputs = {path.name: sha256_of(path) for path in sorted(part.iterdir())}
-    manifest = Manifest(build.builder, options, sources, recipe.seed, base, told, records, outputs)
+    manifest = BuildManifest(build.builder, options, sources, recipe.seed, base, told, records, outputs)
     (part / _MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
     part.rename(place)
     return place
@@ -144,7 +144,7 @@ def _sources(build: Build, guard: Sequence[Path]) -> dict[str, str]:
     return found | {name: data_hash(path) for name, path in sorted(build.files.items())}
 
 
-def _models(options: Options) -> dict[str, str]:
+def _models(options: BuilderOptions) -> dict[str, str]:
     """Return the fingerprints of the models that options name."""
     parts = [part for value in options.values() if isinstance(value, str) for part in value.split()]
     names = {part.removeprefix(MODEL) for part in parts if part.startswith(MODEL)}

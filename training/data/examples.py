@@ -15,7 +15,7 @@ from typing import Any
 
 from corpora.errors import InputError
 from training.data.records import read_records
-from training.task import Task
+from training.task import TrainingTask
 
 _FEWEST_CLASSES = 2
 
@@ -51,7 +51,7 @@ class Unusable:
     reason: str
 
 
-def read_labels(task: Task) -> tuple[str, ...]:
+def read_labels(task: TrainingTask) -> tuple[str, ...]:
     """Return the labels of a classification task.
 
     Args:
@@ -81,7 +81,9 @@ def read_labels(task: Task) -> tuple[str, ...]:
     return tuple(sorted(labels) if task.multi_label else labels)
 
 
-def read_examples(task: Task, path: Path, separator: str, labels: Sequence[str]) -> Iterator[Example | Unusable]:
+def read_examples(
+    task: TrainingTask, path: Path, separator: str, labels: Sequence[str]
+) -> Iterator[Example | Unusable]:
     """Read the examples of a task file.
 
     Args:
@@ -110,7 +112,7 @@ class _UnusableError(Exception):
     """Why a record gives no example."""
 
 
-def _text(task: Task, given: Any, separator: str) -> str:
+def _text(task: TrainingTask, given: Any, separator: str) -> str:
     """Return the text of a paper or of a plain query."""
     if isinstance(given, str):
         text = given
@@ -126,14 +128,16 @@ def _text(task: Task, given: Any, separator: str) -> str:
     return text.strip()
 
 
-def _given_labels(task: Task, record: Mapping[str, Any]) -> list[str]:
+def _given_labels(task: TrainingTask, record: Mapping[str, Any]) -> list[str]:
     given = record.get(task.label)
     if given is None or given == "":
         return []
     return [str(label) for label in given] if isinstance(given, list) else [str(given)]
 
 
-def _labelled(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:
+def _labelled(
+    task: TrainingTask, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]
+) -> Iterator[Example]:
     text = _text(task, record, separator)
     if task.type == "regression":
         yield Example((text,), (_number(record.get(task.label), task.label),))
@@ -146,11 +150,21 @@ def _labelled(task: Task, record: Mapping[str, Any], separator: str, numbers: Ma
     yield Example((text,), tuple(sorted({numbers[label] for label in given})))
 
 
-def _triplet(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:  # noqa: ARG001
+def _triplet(
+    task: TrainingTask,
+    record: Mapping[str, Any],
+    separator: str,
+    numbers: Mapping[str, int],  # noqa: ARG001
+) -> Iterator[Example]:
     yield Example(tuple(_text(task, record.get(part), separator) for part in ("query", "pos", "neg")))
 
 
-def _judged(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:  # noqa: ARG001
+def _judged(
+    task: TrainingTask,
+    record: Mapping[str, Any],
+    separator: str,
+    numbers: Mapping[str, int],  # noqa: ARG001
+) -> Iterator[Example]:
     """Yield up to five triplets: positives from the first, again and again, negatives from the last."""
     query, candidates = _text(task, record.get("query"), separator), _candidates(record)
     positives = [one for one in candidates if one["score"]]
@@ -161,7 +175,12 @@ def _judged(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapp
         yield Example((query, _text(task, positive, separator), _text(task, negative, separator)))
 
 
-def _ranked(task: Task, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]) -> Iterator[Example]:  # noqa: ARG001
+def _ranked(
+    task: TrainingTask,
+    record: Mapping[str, Any],
+    separator: str,
+    numbers: Mapping[str, int],  # noqa: ARG001
+) -> Iterator[Example]:
     candidates = _candidates(record)
     texts = [_text(task, record.get("query"), separator), *(_text(task, one, separator) for one in candidates)]
     yield Example(tuple(texts), tuple(float(one["score"]) for one in candidates))

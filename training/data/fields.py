@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from training.data.builders.base import Paper
+from training.data.builders.base import PaperRecord
 
 
 def number_of(value: object) -> float | None:
@@ -20,7 +20,7 @@ def number_of(value: object) -> float | None:
     return float(value)
 
 
-def labels_in(paper: Paper, field: str) -> Iterator[tuple[str, float | None, float | None]]:
+def labels_in(paper: PaperRecord, field: str) -> Iterator[tuple[str, float | None, float | None]]:
     """Yield the labels that a field holds.
 
     Args:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.suites.frozen import Frozen, ids_of, read_frozen, title_key
-from training.data.builders.base import Paper
+from training.data.builders.base import PaperRecord
 from training.data.records import read_records
 from training.data.titles import titles_of
 
@@ -58,7 +58,7 @@ def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:
     return Guard(frozen.ids, frozen.titles | (titles - {""}))
 
 
-def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> Iterator[Paper]:
+def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> Iterator[PaperRecord]:
     """Read papers that may be trained on, each once.
 
     Args:

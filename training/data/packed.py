@@ -23,7 +23,7 @@ from encoders.long_text import pieces
 from encoders.tokenizer import load_tokenizer, well_formed
 from encoders.weights import sha256_of
 from training.data.examples import Example, read_examples
-from training.task import FILES, Task
+from training.task import FILES, TrainingTask
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ _FORM = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class PackManifest:
     """What a pack was made of, and what came of it.
 
     Attributes:
@@ -84,7 +84,7 @@ class Packed:
     """
 
     columns: int
-    manifest: Manifest
+    manifest: PackManifest
     tokens: np.ndarray
     starts: np.ndarray
     targets: np.ndarray
@@ -115,7 +115,7 @@ class Packed:
         return found
 
 
-def pack(task: Task, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
+def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
     """Tokenise the examples of a file, or open the pack if that was done before.
 
     Args:
@@ -154,7 +154,7 @@ def pack(task: Task, path: Path, labels: Sequence[str], model: Model, max_tokens
 
 def _write(
     folder: Path,
-    task: Task,
+    task: TrainingTask,
     path: Path,
     labels: Sequence[str],
     model: Model,
@@ -200,7 +200,7 @@ def _write(
         ("ends", ends, np.int64),
     ):
         np.save(folder / f"{name}.npy", np.frombuffer(values, dtype=kind) if values else np.empty(0, dtype=kind))
-    manifest = Manifest(key, source, len(ends), unusable, tuple(labels))
+    manifest = PackManifest(key, source, len(ends), unusable, tuple(labels))
     (folder / "manifest.json").write_text(json.dumps(asdict(manifest) | {"columns": columns}), encoding="utf-8")
 
 
@@ -222,12 +222,12 @@ def _open(folder: Path) -> Packed:
 
     told = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     columns = told.pop("columns")
-    manifest = Manifest(**told | {"labels": tuple(told["labels"]), "unusable": Counter(told["unusable"])})
+    manifest = PackManifest(**told | {"labels": tuple(told["labels"]), "unusable": Counter(told["unusable"])})
     arrays = {name: np.load(folder / f"{name}.npy") for name in ("starts", "targets", "ends")}
     tokens = np.memmap(folder / "tokens.bin", dtype=np.int32, mode="r")
     return Packed(columns, manifest, tokens, **arrays)
 
 
-def formats_of(task: Task, columns: int) -> list[Format]:
+def formats_of(task: TrainingTask, columns: int) -> list[Format]:
     """Return the format of each column's vectors."""
     return [task.query_format or task.format, *[task.format] * (columns - 1)]

@@ -12,8 +12,8 @@ from encoders.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.retrieval.exact import SIMILARITIES
 from eval.suites.words import Words
-from training.data.builders.base import MODEL, Options, Paper, Source
-from training.data.queries import Texts, folded, query_of, shown
+from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, PaperRecord
+from training.data.queries import PaperFields, folded, query_of, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,14 +32,14 @@ class Asked:
 
     Attributes:
         key: Decides between training and validation.
-        kind: As a `Query` has it.
+        kind: As an `AnsweredQuery` has it.
         asked: Plain text or a paper.
         answers: Rows of the papers that answer it.
     """
 
     key: str
     kind: str
-    asked: str | Texts
+    asked: str | PaperFields
     answers: tuple[int, ...]
 
 
@@ -53,8 +53,8 @@ class Pool:
         queries: Each text once.
     """
 
-    papers: list[Texts] = field(default_factory=list)
-    answers: list[Texts] = field(default_factory=list)
+    papers: list[PaperFields] = field(default_factory=list)
+    answers: list[PaperFields] = field(default_factory=list)
     queries: list[Asked] = field(default_factory=list)
 
     def shown(self, query: Asked, row: int) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Pool:
         return dict(self.answers[row]) if row in query.answers else shown(query.kind, self.papers[row])
 
 
-def read_pool(source: Source, options: Options) -> Pool:
+def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
     """Read papers, and make queries of them.
 
     Args:
@@ -75,7 +75,7 @@ def read_pool(source: Source, options: Options) -> Pool:
     """
     pool, rows, seen = Pool(), dict[int, int](), set[int]()
 
-    def add(text: Texts, answer: Texts) -> int:
+    def add(text: PaperFields, answer: PaperFields) -> int:
         key = hash(folded(str(text.get("title") or "") or _words_of(text)))
         if key not in rows:
             rows[key] = len(pool.papers)
@@ -107,10 +107,10 @@ def read_pool(source: Source, options: Options) -> Pool:
     return pool
 
 
-def _judged(record: Paper) -> tuple[list[Paper], list[Paper]]:
+def _judged(record: PaperRecord) -> tuple[list[PaperRecord], list[PaperRecord]]:
     """Return the papers that answer a judged query, and those that do not."""
     given = record.get("candidates")
-    candidates: list[Paper] = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    candidates: list[PaperRecord] = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
     right, wrong = ([one for one in candidates if bool(one.get("score")) is answers] for answers in (True, False))
     for key, found in (("pos", right), ("neg", wrong)):
         if isinstance(paper := record.get(key), dict):
@@ -118,7 +118,7 @@ def _judged(record: Paper) -> tuple[list[Paper], list[Paper]]:
     return right, wrong
 
 
-def _words_of(text: str | Texts) -> str:
+def _words_of(text: str | PaperFields) -> str:
     return text if isinstance(text, str) else " ".join(str(part) for part in text.values())
 
 
@@ -133,11 +133,11 @@ class Judge:
     """
 
     name: str
-    scores: Callable[[Sequence[str | Texts]], np.ndarray]
+    scores: Callable[[Sequence[str | PaperFields]], np.ndarray]
     vectors: np.ndarray | None = None
 
 
-def judges_of(named: str, source: Source, pool: Pool) -> list[Judge]:
+def judges_of(named: str, source: BuilderSource, pool: Pool) -> list[Judge]:
     """Return the judges that an option names, with blanks between: `bm25`, `base`, or `model:` and a model's name."""
 
     def judge(name: str) -> Judge:
@@ -163,19 +163,19 @@ def by_vectors(encoder: TextEncoder, pool: Pool) -> Judge:
     """Return a model's similarity to the papers, each as it answers its own query."""
     embed, similarity = by_encoder(encoder), SIMILARITIES[encoder.card.similarity]
 
-    def encoded(texts: Sequence[str | Texts], task_format: Format) -> np.ndarray:
+    def encoded(texts: Sequence[str | PaperFields], task_format: Format) -> np.ndarray:
         return embed([_parts_of(text) for text in texts], task_format).matrix
 
     vectors = encoded(pool.answers, Format.PRX)
 
-    def scores(queries: Sequence[str | Texts]) -> np.ndarray:
+    def scores(queries: Sequence[str | PaperFields]) -> np.ndarray:
         plain = Format.QRY if isinstance(queries[0], str) else Format.PRX
         return similarity(encoded(queries, plain), vectors)
 
     return Judge(encoder.card.name, scores, vectors)
 
 
-def _parts_of(text: str | Texts) -> Text:
+def _parts_of(text: str | PaperFields) -> Text:
     if isinstance(text, str):
         return Text("", text)
     rest = " ".join(str(value) for name, value in text.items() if name != "title")

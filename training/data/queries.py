@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from training.data.builders.base import Options, Paper, id_of
+from training.data.builders.base import BuilderOptions, PaperRecord, id_of
 from training.data.chance import drawn
 from training.data.sentences import without_conclusion
 
 MOST_KEYWORDS = 4
 """In one query."""
 
-OPTIONS: Options = {
+OPTIONS: BuilderOptions = {
     "titles": 1.0,
     "conclusions": 1.0,
     "keywords": 1.0,
@@ -31,12 +31,12 @@ OPTIONS: Options = {
 """Shares of the kinds, 0 for none; the fields that keywords and citing sentences are in; fewest and most words of a
 query, and fewest of the text that answers it."""
 
-Texts = Mapping[str, Any]
+PaperFields = Mapping[str, Any]
 """The fields of a paper that a task reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class AnsweredQuery:
     """A query and the paper that answers it.
 
     Attributes:
@@ -48,11 +48,11 @@ class Query:
 
     key: str
     kind: str
-    asked: str | Texts
-    answer: Texts
+    asked: str | PaperFields
+    answer: PaperFields
 
 
-def query_of(paper: Paper, text: Texts, options: Options, seed: int) -> Query | None:
+def query_of(paper: PaperRecord, text: PaperFields, options: BuilderOptions, seed: int) -> AnsweredQuery | None:
     """Make one query of a paper.
 
     Args:
@@ -73,14 +73,14 @@ def query_of(paper: Paper, text: Texts, options: Options, seed: int) -> Query | 
             if place < 0:
                 break
         asked = KINDS[kind](paper, options, seed)
-        query = Query(key, kind, asked, shown(kind, text))
+        query = AnsweredQuery(key, kind, asked, shown(kind, text))
         if _fits(query, options):
             return query
         del shares[kind]
     return None
 
 
-def shown(kind: str, text: Texts) -> dict[str, Any]:
+def shown(kind: str, text: PaperFields) -> dict[str, Any]:
     """Return a paper as the answers to queries of a kind are shown: without its title, or without its conclusion.
 
     Wrong answers are shown so as well, or a model would learn to tell right ones by what they lack.
@@ -92,7 +92,7 @@ def shown(kind: str, text: Texts) -> dict[str, Any]:
     return dict(text)
 
 
-def _fits(query: Query, options: Options) -> bool:
+def _fits(query: AnsweredQuery, options: BuilderOptions) -> bool:
     asked, answer = str(query.asked), " ".join(str(value) for value in query.answer.values())
     if not options["shortest"] <= len(asked.split()) <= options["longest"] or len(answer.split()) < options["least"]:
         return False
@@ -105,15 +105,15 @@ def folded(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _title(paper: Paper, options: Options, seed: int) -> str:  # noqa: ARG001
+def _title(paper: PaperRecord, options: BuilderOptions, seed: int) -> str:  # noqa: ARG001
     return " ".join(str(paper.get("title") or "").split())
 
 
-def _conclusion(paper: Paper, options: Options, seed: int) -> str:  # noqa: ARG001
+def _conclusion(paper: PaperRecord, options: BuilderOptions, seed: int) -> str:  # noqa: ARG001
     return without_conclusion(str(paper.get("abstract") or ""))[0]
 
 
-def _keywords(paper: Paper, options: Options, seed: int) -> str:
+def _keywords(paper: PaperRecord, options: BuilderOptions, seed: int) -> str:
     """Return two to four of the paper's keywords, of the first field that has two."""
     for field in str(options["keyword_fields"]).split(","):
         given = paper.get(field.strip()) or []
@@ -126,14 +126,14 @@ def _keywords(paper: Paper, options: Options, seed: int) -> str:
     return ""
 
 
-def _citation(paper: Paper, options: Options, seed: int) -> str:
+def _citation(paper: PaperRecord, options: BuilderOptions, seed: int) -> str:
     """Return one of the sentences with which others cite the paper."""
     given = paper.get(str(options["citation_field"])) or []
     found = [str(one).strip() for one in (given if isinstance(given, list) else [given])]
     return min(found, key=lambda one: drawn(seed, f"{id_of(paper)}\t{one}"), default="")
 
 
-KINDS: Mapping[str, Callable[[Paper, Options, int], str]] = {
+KINDS: Mapping[str, Callable[[PaperRecord, BuilderOptions, int], str]] = {
     "titles": _title,
     "conclusions": _conclusion,
     "keywords": _keywords,

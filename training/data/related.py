@@ -5,14 +5,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 
-from training.data.builders.base import Paper, id_of
+from training.data.builders.base import PaperRecord, id_of
 from training.data.chance import drawn
 from training.data.fields import labels_in
 
 _DRAWS = 32
 
 
-def names_in(paper: Paper, field: str, level: float = -1) -> list[str]:
+def names_in(paper: PaperRecord, field: str, level: float = -1) -> list[str]:
     """Return what a field names, each once.
 
     Args:
@@ -30,7 +30,7 @@ def names_in(paper: Paper, field: str, level: float = -1) -> list[str]:
 class Related:
     """Papers by what they have in common."""
 
-    def __init__(self, papers: Iterable[Paper], field: str) -> None:
+    def __init__(self, papers: Iterable[PaperRecord], field: str) -> None:
         """Take papers; two that name the same in the field are close, and so is a paper whose id another names."""
         self._names: list[list[str]] = []
         self._rows: dict[str, array[int]] = {}

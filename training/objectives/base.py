@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-Tensor = Any
-"""A torch tensor."""
+from encoders.ops.base import Tensor
 
-Measure = Literal["macro-f1", "kendall", "first"]
+ValidationMeasure = Literal["macro-f1", "kendall", "first"]
 """How validation judges: macro F1, Kendall's tau-b, or the share of queries whose positive is nearest."""
 
 
@@ -44,7 +43,7 @@ class Objective:
 
     types: tuple[str, ...]
     loss: Callable[[Inputs, Mapping[str, float]], Tensor]
-    measure: Measure
+    measure: ValidationMeasure
     head: bool = False
     options: Mapping[str, float] = field(default_factory=dict)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.objectives.base import Inputs, Objective, Tensor
+from encoders.ops.base import Tensor
+from training.objectives.base import Inputs, Objective
 
 
 def kl(inputs: Inputs, options: Mapping[str, float]) -> Tensor:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from encoders.ops.base import Tensor
 from training.objectives import cross_entropy
-from training.objectives.base import Inputs, Objective, Tensor, classes_of
+from training.objectives.base import Inputs, Objective, classes_of
 
 
 def loss(inputs: Inputs, options: Mapping[str, float]) -> Tensor:

@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, Any
 from encoders.architectures.bert import layer_name
 from encoders.formats import Format
 from encoders.layouts.write_adapters import write_adapter
-from training.trainables.base import Options, Trainable, at_least_one, last_layers, new_linear, those_with, write_card
+from training.trainables.base import (
+    Trainable,
+    TrainableOptions,
+    at_least_one,
+    last_layers,
+    new_linear,
+    those_with,
+    write_card,
+)
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:
     import numpy as np
 
     draw, width = np.random.default_rng(seed), base.card.network.width
@@ -49,7 +57,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     write_each(base, formats, write_adapter, weights, folder)
 
 
-def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return those_with(".adapters.", weights)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
-Options = Mapping[str, Any]
+TrainableOptions = Mapping[str, Any]
 """By name: whole numbers or words; a recipe's must be of the type of the default."""
 
 DEVIATION = 0.02
@@ -42,13 +42,13 @@ class Trainable:
         described: From formats and options to what the folder's own card says beside what `write` writes there.
     """
 
-    options: Options
-    start: Callable[[Model, Sequence[Format], Options, int], dict[str, Any]]
+    options: TrainableOptions
+    start: Callable[[Model, Sequence[Format], TrainableOptions, int], dict[str, Any]]
     write: Callable[[Model, Sequence[Format], Weights, Path], None]
-    trained: Callable[[ModelCard, Options, Weights], dict[str, int]]
+    trained: Callable[[ModelCard, TrainableOptions, Weights], dict[str, int]]
     bases: tuple[str, ...] = ("plain",)
     plain: bool = False
-    described: Callable[[Sequence[Format], Options], dict[str, Any]] = lambda _, __: {}
+    described: Callable[[Sequence[Format], TrainableOptions], dict[str, Any]] = lambda _, __: {}
 
 
 def last_layers(card: ModelCard, asked: int) -> range:
@@ -61,7 +61,7 @@ def last_layers(card: ModelCard, asked: int) -> range:
     return range(layers - asked if asked else 0, layers)
 
 
-def at_least_one(options: Options, key: str) -> int:
+def at_least_one(options: TrainableOptions, key: str) -> int:
     """Return an option that must be 1 or more; `InputError` if it is not."""
     value: int = options[key]
     if value < 1:
@@ -79,7 +79,7 @@ def new_linear(
     return {f"{name}.weight": weight.astype(np.float32), f"{name}.bias": np.zeros(outputs, np.float32)}
 
 
-def everything(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def everything(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     """Return all weights, all rows of them."""
     return dict.fromkeys(weights, 0)
 

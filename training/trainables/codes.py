@@ -15,7 +15,7 @@ from encoders.architectures.bert import WORDS
 from encoders.formats import Format
 from encoders.layouts.write_network import bert_config, card_of, write_network
 from encoders.tokenizer import load_tokenizer
-from training.trainables.base import DEVIATION, Options, Trainable
+from training.trainables.base import DEVIATION, Trainable, TrainableOptions
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from encoders.model import Model, Weights
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     import numpy as np
 
     words, (_, first) = base.read()[WORDS], _with_codes(base, formats)
@@ -43,7 +43,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     write_network(folder, weights, config, card, base.folder, tokenizer, _codes(formats))
 
 
-def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:
     if options["frozen"]:
         return {WORDS: card.network.vocabulary - len(card.formats)}
     return dict.fromkeys(weights, 0)

@@ -16,13 +16,13 @@ from encoders.formats import Format
 from encoders.layouts import experts
 from encoders.layouts.encoder_params import special_layers
 from training.trainables import network
-from training.trainables.base import Options, Trainable
+from training.trainables.base import Trainable, TrainableOptions
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
-_KINDS: dict[str, tuple[experts.Kind, ...]] = {
+_KINDS: dict[str, tuple[experts.ExpertKind, ...]] = {
     "attention": ("attention",),
     "feed-forward": ("feed-forward",),
     "both": ("attention", "feed-forward"),
@@ -30,7 +30,7 @@ _KINDS: dict[str, tuple[experts.Kind, ...]] = {
 _OF_LINKS, _OF_SEARCH, _OF_CLASSES = 1, 0, 2
 """As SciMult's checkpoints number them; links take the place of regression, which its papers did not train."""
 
-_OPTIONS: Options = {
+_OPTIONS: TrainableOptions = {
     "kind": "attention",
     "layers": "mod2",
     "shared": 1,
@@ -41,7 +41,7 @@ _OPTIONS: Options = {
 }
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     weights = base.read()
     return {copy: weights[name].copy() for name, copy in _copied(base.card, formats, options, weights)}
 
@@ -52,17 +52,17 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     network.write(base, formats, left, folder)
 
 
-def _described(formats: Sequence[Format], options: Options) -> dict[str, Any]:
+def _described(formats: Sequence[Format], options: TrainableOptions) -> dict[str, Any]:
     numbers = {task_format.value: options[task_format.value] for task_format in formats}
     return {"architecture": "experts", "experts": numbers}
 
 
-def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return {name: 0 for name in weights if options["shared"] or experts.MARK in name}
 
 
 def _copied(
-    base: ModelCard, formats: Sequence[Format], options: Options, weights: Weights
+    base: ModelCard, formats: Sequence[Format], options: TrainableOptions, weights: Weights
 ) -> Iterator[tuple[str, str]]:
     """Yield the name of each weight that is copied, with its name in an expert; each expert in turn."""
     layers, kinds = special_layers("The recipe", options["layers"], base.network.layers), _KINDS.get(options["kind"])

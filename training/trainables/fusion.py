@@ -15,7 +15,7 @@ from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.layouts.adapter_weights import FUSIONS, prefix_of
 from encoders.layouts.write_adapters import write_adapter, write_fusion
-from training.trainables.base import Options, Trainable, new_linear, those_with, write_card
+from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with, write_card
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BESIDE = 1e-6
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     import numpy as np
 
     card, network, draw = base.card, base.card.network, np.random.default_rng(seed)
@@ -61,7 +61,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     write_card(folder, card)
 
 
-def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return those_with(f".{FUSIONS[0]}.", weights)
 
 

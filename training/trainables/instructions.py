@@ -15,13 +15,13 @@ from encoders.architectures.instruction_encoder import INSTRUCTOR
 from encoders.formats import Format
 from encoders.layouts.unipr import SEMANTIC
 from training.trainables import network
-from training.trainables.base import Options, Trainable, everything, write_card
+from training.trainables.base import Trainable, TrainableOptions, everything, write_card
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
-_WORDS: Options = {
+_WORDS: TrainableOptions = {
     "clf": "Tag a scientific paper with relevant scientific topic classes.",
     "rgn": "Estimate a number that describes a scientific paper.",
     "prx": SEMANTIC,
@@ -30,7 +30,7 @@ _WORDS: Options = {
 """SciMult table 1, where both sides of a search read the same; that of regression is ours."""
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     return {}
 
 
@@ -50,15 +50,15 @@ def _write_two(base: Model, formats: Sequence[Format], weights: Weights, folder:
     write_card(folder, card)
 
 
-def _instructions(formats: Sequence[Format], options: Options) -> dict[str, Any]:
+def _instructions(formats: Sequence[Format], options: TrainableOptions) -> dict[str, Any]:
     return {"instructions": {task_format.value: options[task_format.value] for task_format in formats}}
 
 
-def _described(formats: Sequence[Format], options: Options) -> dict[str, Any]:
+def _described(formats: Sequence[Format], options: TrainableOptions) -> dict[str, Any]:
     return {"architecture": "instructions", **_instructions(formats, options)}
 
 
-def _one_of_two(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def _one_of_two(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return {name: 0 for name in weights if name.startswith(INSTRUCTOR) != bool(options["texts"])}
 
 

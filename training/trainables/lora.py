@@ -17,7 +17,7 @@ from encoders.layouts.adapter_lora import ATTENTION
 from encoders.layouts.write_lora import write_lora
 from encoders.ops.lora import lora_name
 from training.trainables.adapters import write_each
-from training.trainables.base import Options, Trainable, at_least_one, last_layers, those_with
+from training.trainables.base import Trainable, TrainableOptions, at_least_one, last_layers, those_with
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -27,7 +27,7 @@ _ADAPTED = (ATTENTION["q"], ATTENTION["v"])
 """Section 4.2 adapts these in most of its experiments, and AdapterHub's library by default."""
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:
     import numpy as np
 
     draw, width, rank = np.random.default_rng(seed), base.card.network.width, at_least_one(options, "rank")
@@ -46,7 +46,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     write_each(base, formats, write_lora, weights, folder)
 
 
-def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return those_with(".loras.", weights)
 
 

@@ -11,14 +11,14 @@ from encoders.architectures.bert import layer_name
 from encoders.formats import Format
 from encoders.layouts.write_files import write_safetensors, writing
 from encoders.weights import SAFETENSORS
-from training.trainables.base import Options, Trainable, everything, last_layers
+from training.trainables.base import Trainable, TrainableOptions, everything, last_layers
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     return {}
 
 
@@ -32,7 +32,7 @@ def write(base: Model, formats: Sequence[Format], weights: Weights, folder: Path
         write_safetensors(folder / SAFETENSORS, weights)
 
 
-def of_last_layers(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:
+def of_last_layers(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:
     """Return the weights of the last layers."""
     prefixes = tuple(f"{layer_name(number)}." for number in last_layers(card, options["layers"]))
     return {name: 0 for name in weights if name.startswith(prefixes)}

@@ -17,7 +17,7 @@ from encoders.architectures.pals import ATTENTION_HEADS
 from encoders.formats import Format
 from encoders.layouts.pals import EPSILON
 from encoders.layouts.write_pals import write_pals
-from training.trainables.base import Options, Trainable, new_linear, those_with
+from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -27,7 +27,7 @@ _PALS, _LOW_RANK, _OF = 204, 100, 768
 """SciRepEval's widths of the two variants, and of the hidden states that they project."""
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:
     import numpy as np
 
     draw, network = np.random.default_rng(seed), base.card.network
@@ -51,7 +51,7 @@ def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) 
     return weights
 
 
-def _width(width: int, options: Options) -> int:
+def _width(width: int, options: TrainableOptions) -> int:
     """Return the width that is projected to: as asked, or in proportion to the paper's."""
     papers, step = (_LOW_RANK, 1) if options["low_rank"] else (_PALS, ATTENTION_HEADS)
     asked = options["width"] or step * max(1, round(width * papers / _OF / step))
@@ -64,7 +64,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     write_pals(folder, base, weights, sorted(formats, key=lambda task_format: task_format.code))
 
 
-def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return those_with(".multi_layers.", weights) if options["frozen"] else dict.fromkeys(weights, 0)
 
 

@@ -15,14 +15,14 @@ from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.shared_codes import CODES_FILE
 from encoders.layouts.write_files import write_json, write_safetensors, writing
 from encoders.tokenizer import load_tokenizer
-from training.trainables.base import Options, Trainable
+from training.trainables.base import Trainable, TrainableOptions
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model, Weights
 
 
-def _start(base: Model, formats: Sequence[Format], options: Options, seed: int) -> dict[str, Any]:  # noqa: ARG001
+def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
     import numpy as np
 
     words = base.read()[WORDS]
@@ -38,7 +38,7 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
         write_safetensors(folder / CODES_FILE, codes)
 
 
-def _trained(card: ModelCard, options: Options, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
     return {WORDS: card.network.vocabulary - len(card.network.options["codes"])}
 
 

@@ -8,7 +8,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.base import Refused
-from search_plugin.engines.cluster.documents import Batch
+from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import BusyError, ClusterError, cause, failure, short
 from search_plugin.engines.cluster.transport import ONCE, with_retries
 
@@ -26,7 +26,7 @@ _EVERY_DOCUMENTS = ("index_closed_exception",)
 """Errors that look like one document's, and that every other would meet too."""
 
 
-def write(cluster: Cluster, alias: str, batches: Iterable[Batch], *, loading: bool = False) -> list[Refused]:
+def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loading: bool = False) -> list[Refused]:
     """Write batches, several at once; durable on return.
 
     Args:
@@ -46,7 +46,7 @@ def write(cluster: Cluster, alias: str, batches: Iterable[Batch], *, loading: bo
     stopped = Event()
     params = {"require_alias": True, **({"refresh": True} if loading else {})}
 
-    def send(batch: Batch) -> list[Refused]:
+    def send(batch: BulkRequest) -> list[Refused]:
         return _send(cluster, f"/{alias}/_bulk", params, batch, stopped)
 
     with ThreadPoolExecutor(WORKERS, "bulk") as pool:
@@ -68,7 +68,7 @@ def write(cluster: Cluster, alias: str, batches: Iterable[Batch], *, loading: bo
     return refused
 
 
-def _write(send: Callable[[Batch], list[Refused]], batch: Batch) -> list[Refused]:
+def _write(send: Callable[[BulkRequest], list[Refused]], batch: BulkRequest) -> list[Refused]:
     try:
         return send(batch)
     except ClusterError as error:
@@ -79,11 +79,11 @@ def _write(send: Callable[[Batch], list[Refused]], batch: Batch) -> list[Refused
         return [Refused(batch.ids[0], "It is larger than a request to the cluster may be.")]
     half = len(batch.ids) // 2
     lines = half * (len(batch.lines) // len(batch.ids))
-    parts = Batch(batch.ids[:half], batch.lines[:lines]), Batch(batch.ids[half:], batch.lines[lines:])
+    parts = BulkRequest(batch.ids[:half], batch.lines[:lines]), BulkRequest(batch.ids[half:], batch.lines[lines:])
     return [refusal for part in parts for refusal in _write(send, part)]
 
 
-def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: Batch, stopped: Event) -> list[Refused]:
+def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkRequest, stopped: Event) -> list[Refused]:
     refused: list[Refused] = []
     per_item = len(batch.lines) // len(batch.ids)
     left = list(range(len(batch.ids)))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from encoders.formats import Similarity
 from search_plugin.engines.cluster.product import Product
-from search_plugin.schema import IndexSchema, Similarity, VectorField
+from search_plugin.schema import IndexSchema, VectorField
 
 if TYPE_CHECKING:
     import numpy as np
 
-Query = dict[str, Any]
+QueryBody = dict[str, Any]
 """A query in JSON, as both products take it."""
 
 GRAPH = {"m": 16, "ef_construction": 100}
@@ -34,10 +35,10 @@ class Dialect(Protocol):
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
         """Return the mapping of a vector field, or raise `InputError` if it can't be kept so."""
 
-    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: Query | None) -> Query:
+    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
         """Return the query for the k nearest by graph, of those that pass a filter."""
 
-    def similarity(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+    def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
         """Return the query that scores every paper that passes a filter by its exact similarity."""
 
 

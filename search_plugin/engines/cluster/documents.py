@@ -19,7 +19,7 @@ _MAX_ID_BYTES = 512
 _TYPES: dict[FieldKind, type] = {"number": int, "keyword": str, "keywords": list, "flag": bool}
 
 
-class Batch(NamedTuple):
+class BulkRequest(NamedTuple):
     """Lines of a bulk request.
 
     Attributes:
@@ -37,7 +37,9 @@ def document_id(id_: str) -> str:
     return id_ if len(encoded) <= _MAX_ID_BYTES else hashlib.blake2b(encoded, digest_size=32).hexdigest()
 
 
-def batches(documents: Iterable[Document], schema: IndexSchema, limit: int, refused: list[Refused]) -> Iterator[Batch]:
+def batches(
+    documents: Iterable[Document], schema: IndexSchema, limit: int, refused: list[Refused]
+) -> Iterator[BulkRequest]:
     """Render documents, some at a time.
 
     Args:
@@ -66,23 +68,23 @@ def batches(documents: Iterable[Document], schema: IndexSchema, limit: int, refu
         lines += (action, source)
         size += len(source)
         if size >= limit:
-            yield Batch(tuple(ids), tuple(lines))
+            yield BulkRequest(tuple(ids), tuple(lines))
             ids, lines, size = [], [], 0
     if ids:
-        yield Batch(tuple(ids), tuple(lines))
+        yield BulkRequest(tuple(ids), tuple(lines))
 
 
-def deletions(ids: Sequence[str]) -> Batch:
+def deletions(ids: Sequence[str]) -> BulkRequest:
     """Render the deletion of papers."""
-    return Batch(tuple(ids), tuple(orjson.dumps({"delete": {"_id": document_id(id_)}}) for id_ in ids))
+    return BulkRequest(tuple(ids), tuple(orjson.dumps({"delete": {"_id": document_id(id_)}}) for id_ in ids))
 
 
-def relabelings(origins: Mapping[str, Sequence[str]]) -> Batch:
+def relabelings(origins: Mapping[str, Sequence[str]]) -> BulkRequest:
     """Render new origins of papers, by id, beside which nothing of them changes."""
     lines: list[bytes] = []
     for id_, names in origins.items():
         lines += (orjson.dumps({"update": {"_id": document_id(id_)}}), orjson.dumps({"doc": {"origins": list(names)}}))
-    return Batch(tuple(origins), tuple(lines))
+    return BulkRequest(tuple(origins), tuple(lines))
 
 
 def paper_of(source: Mapping[str, Any]) -> Paper:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from search_plugin.engines.cluster.dialect import GRAPH, Query
+from search_plugin.engines.cluster.dialect import GRAPH, QueryBody
 from search_plugin.engines.cluster.product import Product
 from search_plugin.schema import VectorField
 
@@ -62,12 +62,12 @@ class ElasticsearchDialect:
             "index_options": {"type": _KINDS[quantization], **GRAPH},
         }
 
-    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: Query | None) -> Query:
+    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
         """Return the query for the k nearest by graph, of those that pass a filter."""
         clause: dict[str, Any] = {"field": field, "query_vector": vector, "k": k, "num_candidates": candidates}
         return {"knn": clause | ({"filter": where} if where else {})}
 
-    def similarity(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+    def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
         """Return the query that scores every paper that passes a filter by its exact similarity."""
         source = _SCRIPTS[field.similarity].format(field=field.name)
         return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.dialect import GRAPH, Query
+from search_plugin.engines.cluster.dialect import GRAPH, QueryBody
 from search_plugin.engines.cluster.product import Product
 from search_plugin.schema import VectorField
 
@@ -54,12 +54,12 @@ class OpenSearchDialect:
             parameters["encoder"] = {"name": "sq", "parameters": bits}
         return mapping | {"method": {"name": "hnsw", "engine": "lucene", "space_type": space, "parameters": parameters}}
 
-    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: Query | None) -> Query:
+    def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
         """Return the query for the k nearest by graph, of those that pass a filter."""
         clause: dict[str, Any] = {"vector": vector, "k": k, "method_parameters": {"ef_search": candidates}}
         return {"knn": {field: clause | ({"filter": where} if where else {})}}
 
-    def similarity(self, field: VectorField, vector: np.ndarray, where: Query | None) -> Query:
+    def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
         """Return the query that scores every paper that passes a filter by its exact similarity."""
         parameters = {"field": field.name, "query_value": vector, "space_type": _SPACES[field.similarity]}
         return {

@@ -12,9 +12,9 @@ from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.cluster.errors import BusyError, failure, unreachable
 from search_plugin.engines.connection import Connection
 
-Kind = Literal["opensearch", "elasticsearch"]
+ProductName = Literal["opensearch", "elasticsearch"]
 
-SUPPORTED: dict[Kind, tuple[tuple[int, int], ...]] = {
+SUPPORTED: dict[ProductName, tuple[tuple[int, int], ...]] = {
     "opensearch": ((2, 19), (3, 0)),
     "elasticsearch": ((8, 16), (9, 0)),
 }
@@ -31,7 +31,7 @@ class Product:
         version: Major and minor.
     """
 
-    kind: Kind
+    kind: ProductName
     number: str
     version: tuple[int, int]
 
@@ -125,7 +125,7 @@ def _product(host: str, body: object) -> Product:
     parts = re.fullmatch(r"(\d{1,9})\.(\d{1,9})[\w.+-]{0,50}", number, re.ASCII)
     if not isinstance(version, dict) or not parts:
         raise UnavailableError(f"{host} is neither OpenSearch nor Elasticsearch; check --engine.")
-    kind: Kind = "opensearch" if version.get("distribution") == "opensearch" else "elasticsearch"
+    kind: ProductName = "opensearch" if version.get("distribution") == "opensearch" else "elasticsearch"
     product = Product(kind, number, (int(parts[1]), int(parts[2])))
     if not any(product.version[0] == major and product.version[1] >= minor for major, minor in SUPPORTED[kind]):
         known = " or ".join(f"{major}.x from {major}.{minor}" for major, minor in SUPPORTED[kind])

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from corpora.errors import InputError
-from search_plugin.engines.cluster.dialect import Dialect, Query, raw_closeness
+from search_plugin.engines.cluster.dialect import Dialect, QueryBody, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.mapping import TEXT
 from search_plugin.filters.dsl import to_query
@@ -33,7 +33,7 @@ ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["i
 _BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
 
 
-def words_query(plan: Plan, where: Query | None) -> Query:
+def words_query(plan: Plan, where: QueryBody | None) -> QueryBody:
     """Return the query for papers that hold some of the plan's words, titles counting a little more."""
     return {
         "bool": {
@@ -44,7 +44,7 @@ def words_query(plan: Plan, where: Query | None) -> Query:
     }
 
 
-def condition(where: Filter | None) -> Query | None:
+def condition(where: Filter | None) -> QueryBody | None:
     """Return a plan's filter as a query, if it has one."""
     return to_query(where) if where else None
 
@@ -73,7 +73,7 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
 
 
 def _nearest(
-    clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: Query | None
+    clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: QueryBody | None
 ) -> dict[str, Any]:
     field = check_vector(clause, schema)
     if plan.exact:
@@ -86,8 +86,8 @@ def _nearest(
 
 
 def nearest_query(
-    clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: Query | None
-) -> tuple[Query, int]:
+    clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: QueryBody | None
+) -> tuple[QueryBody, int]:
     """Return the graph search of a leg, and how many papers it brings."""
     found = min(round(plan.window * OVERSAMPLING[schema.quantization]), MAX_CANDIDATES)
     candidates = min(max(2 * found, MIN_CANDIDATES), MAX_CANDIDATES)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import rich_click as click
 
 from corpora.errors import InputError
-from encoders.card import Similarity
+from encoders.formats import Similarity
 from ses.commands.eval.sources import vector_options
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from encoders.formats import Format
 from ses.options import model_options
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard, Similarity
+    from encoders.card import ModelCard
+    from encoders.formats import Similarity
     from encoders.model import Model
     from eval.embedder import Embedder, Text, Vectors
     from eval.outcome import Outcome

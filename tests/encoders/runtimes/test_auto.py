@@ -15,7 +15,7 @@ from encoders.batching import Batch
 from encoders.encoder import load_encoder
 from encoders.runtimes import auto
 from encoders.runtimes.auto import fastest_of
-from encoders.runtimes.base import Runtime, Source
+from encoders.runtimes.base import Runtime, RuntimeSource
 from encoders.runtimes.registry import RUNTIMES
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER
 
@@ -44,7 +44,7 @@ def ones(texts, tokens):
     return Batch(np.arange(texts), np.ones((texts, tokens), np.int64), np.ones((texts, tokens), np.int64))
 
 
-SOURCE = Source({}, None, (), [ones(8, 20), ones(8, 10), ones(3, 5)])
+SOURCE = RuntimeSource({}, None, (), [ones(8, 20), ones(8, 10), ones(3, 5)])
 
 
 def run_auto(runtimes, tmp_path, precision="fp32"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from training.data.builders.base import Source
+from training.data.builders.base import BuilderSource
 from training.data.builders.registry import BUILDERS
 
 
@@ -14,12 +14,12 @@ def source(papers, **values):
     def no_model():
         raise AssertionError("this builder needs no model")
 
-    return Source(lambda: iter(papers), **({"model": no_model, "seed": 1, "left_out": Counter()} | values))
+    return BuilderSource(lambda: iter(papers), **({"model": no_model, "seed": 1, "left_out": Counter()} | values))
 
 
 def build(builder, given, **options):
     """Return what a builder makes of a source or of papers, with its default options unless given."""
-    given = given if isinstance(given, Source) else source(given)
+    given = given if isinstance(given, BuilderSource) else source(given)
     return list(BUILDERS[builder].build(given, {**BUILDERS[builder].options, **options}))
 
 

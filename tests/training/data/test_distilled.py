@@ -8,7 +8,7 @@ import pytest
 from corpora.errors import InputError
 from tests.training.data.papers import build, source
 from tests.training.data.test_mined import NONE_MADE, encoder, judged, split, text  # noqa: F401 - a fixture
-from training.data.builders.base import Source
+from training.data.builders.base import BuilderSource
 from training.data.pool import by_vectors, by_words, read_pool
 from training.data.queries import OPTIONS
 
@@ -84,7 +84,7 @@ def test_other_models_teach_by_name(encoder):  # noqa: F811
         named.append(name)
         return encoder
 
-    several = Source(given.papers, model, 1)
+    several = BuilderSource(given.papers, model, 1)
     made = build("distilled", several, **NONE_MADE, teachers="bm25 base model:other", candidates=4)
     assert named == ["", "other"]
     two_thirds = build("distilled", given, **NONE_MADE, teachers="bm25 base", weights="1 2", candidates=4)

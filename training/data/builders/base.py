@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 TaskType = Literal["classification", "regression", "ir", "triplet", "ranked"]
 """SciRepEval's four, and `ranked`: a query and candidates with a teacher's scores."""
 
-Paper = Mapping[str, Any]
+PaperRecord = Mapping[str, Any]
 """A record of a file of papers, as it is there."""
 
-Options = Mapping[str, Any]
+BuilderOptions = Mapping[str, Any]
 """Numbers, strings and booleans by name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BuilderSource:
     """What a builder reads.
 
     Attributes:
@@ -37,14 +37,14 @@ class Source:
         left_out: Papers that the builder could not use, by reason; the builder counts them here.
     """
 
-    papers: Callable[[], Iterator[Paper]]
+    papers: Callable[[], Iterator[PaperRecord]]
     model: Callable[..., TextEncoder]
     seed: int
     fields: tuple[str, ...] = ("title", "abstract")
     files: Mapping[str, Path] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def text_of(self, paper: Paper) -> dict[str, Any]:
+    def text_of(self, paper: PaperRecord) -> dict[str, Any]:
         """Return the fields of a paper that the task reads, those that are filled."""
         return {name: paper[name] for name in self.fields if paper.get(name)}
 
@@ -74,12 +74,12 @@ class Builder:
     """
 
     type: TaskType
-    options: Options
-    build: Callable[[Source, Options], Iterator[Made]]
+    options: BuilderOptions
+    build: Callable[[BuilderSource, BuilderOptions], Iterator[Made]]
     files: tuple[str, ...] = ()
 
 
-def id_of(paper: Paper) -> str:
+def id_of(paper: PaperRecord) -> str:
     """Return a paper's own identifier; its title where it has none."""
     return next(filter(None, (own_id(paper, key) for key in ID_KEYS)), "") or str(paper.get("title") or "")
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from random import Random
 
-from training.data.builders.base import Builder, Made, Options, Source
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.builders.graph import Graph, others, read_graph
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Make triplets of every paper that cites others, as SPECTER's program makes them.
 
     Positives are cited papers. A hard negative is cited by a cited paper and not by the paper itself; an easy one is

@@ -9,11 +9,11 @@ from random import Random
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
-from training.data.builders.base import Builder, Made, Options, Source, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of
 from training.data.builders.graph import Graph, others
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Make triplets of papers that share entries of a list.
 
     Args:
@@ -49,7 +49,7 @@ def build(source: Source, options: Options) -> Iterator[Made]:
         raise InputError(f"No two papers share {options['fewest']:g} entries of {options['field']!r}; lower fewest.")
 
 
-def _with_entries(source: Source, field: str) -> tuple[Graph, Sequence[list[str]]]:
+def _with_entries(source: BuilderSource, field: str) -> tuple[Graph, Sequence[list[str]]]:
     ids, texts, entries = list[str](), [], []
     for paper in source.papers():
         found = list(dict.fromkeys(entry.casefold() for entry in texts_of(paper.get(field))))

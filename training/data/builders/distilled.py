@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from search_plugin.fusion.registry import get_fusion
 from search_plugin.legs import Scored, ranked
-from training.data.builders.base import Builder, Made, Options, Source
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.chance import drawn
 from training.data.pool import Asked, best, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Score candidates of each query.
 
     Args:
@@ -54,7 +54,7 @@ def _leg(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:
     return ranked(Scored(str(row), float(scores[row])) for row in rows)
 
 
-def _chosen(query: Asked, others: Sequence[int], count: int, options: Options, seed: int) -> list[int]:
+def _chosen(query: Asked, others: Sequence[int], count: int, options: BuilderOptions, seed: int) -> list[int]:
     """Return the best others, and some of the rest, in the order of their scores."""
     top = int(options["top"])
     rest = sorted(others[top:], key=lambda row: drawn(seed, f"{query.key}\t{row}"))

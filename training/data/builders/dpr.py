@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpora.cleaning import text_of
-from training.data.builders.base import Builder, Made, Options, Paper, Source
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord
 from training.data.chance import drawn
 
 _SEPARATOR = "[SEP]"
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Read questions, each with one positive and one negative, as the originals train on.
 
     Args:
@@ -53,7 +53,7 @@ def _question(text: str) -> str | dict[str, str]:
     return _filled({"title": title.strip(), "abstract": abstract.strip()}) if between else title
 
 
-def _passages(record: Paper, key: str) -> list[dict[str, str]]:
+def _passages(record: PaperRecord, key: str) -> list[dict[str, str]]:
     given = record.get(key)
     found = [_passage(one) for one in given if isinstance(one, dict)] if isinstance(given, list) else []
     return [one for one in found if one]

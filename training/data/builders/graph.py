@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
 from eval.suites.frozen import ids_of
-from training.data.builders.base import Made, Source, id_of
+from training.data.builders.base import BuilderSource, Made, id_of
 from training.data.records import read_records
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Graph:
         return Made(self.ids[query], {name: self.texts[row] for name, row in zip(names, rows, strict=True)})
 
 
-def read_graph(source: Source, references: str) -> Graph:
+def read_graph(source: BuilderSource, references: str) -> Graph:
     """Read papers and their citations of each other; all texts are kept in memory.
 
     Args:
@@ -89,7 +89,7 @@ def read_graph(source: Source, references: str) -> Graph:
     return Graph(ids, texts, {query: direct for query, direct in cited.items() if direct}, second)
 
 
-def _counted(source: Source) -> Iterator[dict[str, Any]]:
+def _counted(source: BuilderSource) -> Iterator[dict[str, Any]]:
     if "graph" not in source.files:
         return
     path = source.files["graph"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError
-from training.data.builders.base import Builder, Made, Options, Source, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of
 from training.data.chance import drawn
 from training.data.records import read_records
 from training.data.related import Related, draw_any, names_in
@@ -16,7 +16,7 @@ from training.data.related import Related, draw_any, names_in
 _FEWEST_LABELS = 2
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Pair each paper with each of its labels.
 
     Args:
@@ -88,7 +88,7 @@ def _wrong(row: int, labels: list[list[str]], related: Related, seed: str) -> st
     return lacking[int(drawn(seed, "label") * len(lacking))] if lacking else None
 
 
-def _known(source: Source) -> dict[str, tuple[str, str]] | None:
+def _known(source: BuilderSource) -> dict[str, tuple[str, str]] | None:
     if "labels" not in source.files:
         return None
     path, found = source.files["labels"], dict[str, tuple[str, str]]()

@@ -7,12 +7,12 @@ from array import array
 from collections.abc import Iterator, Mapping
 
 from corpora.errors import InputError
-from training.data.builders.base import Builder, Made, Options, Paper, Source, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of
 from training.data.chance import drawn
 from training.data.fields import labels_in
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Make a record of every paper with a label that enough papers have.
 
     Args:
@@ -58,7 +58,7 @@ def build(source: Source, options: Options) -> Iterator[Made]:
             yield Made(id_of(paper), {**text, "label": labels if options["multi_label"] else labels[0]})
 
 
-def _labels(paper: Paper, options: Options, classes: Mapping[str, tuple[str, ...]] | None) -> list[str]:
+def _labels(paper: PaperRecord, options: BuilderOptions, classes: Mapping[str, tuple[str, ...]] | None) -> list[str]:
     """Return the labels of a paper, each once; the first only without `multi_label`."""
     names = [
         name.partition(options["until"])[0] if options["until"] else name
@@ -71,7 +71,7 @@ def _labels(paper: Paper, options: Options, classes: Mapping[str, tuple[str, ...
     return unique if options["multi_label"] else unique[:1]
 
 
-def _classes(source: Source) -> dict[str, tuple[str, ...]] | None:
+def _classes(source: BuilderSource) -> dict[str, tuple[str, ...]] | None:
     if "classes" not in source.files:
         return None
     found: dict[str, list[str]] = {}

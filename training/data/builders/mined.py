@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from eval.retrieval.exact import SIMILARITIES
-from training.data.builders.base import Builder, Made, Options, Source
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.chance import drawn
 from training.data.pool import Asked, Pool, best, by_vectors, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Find hard negatives for each query.
 
     Args:
@@ -59,7 +59,9 @@ def _record(pool: Pool, query: Asked, rows: Sequence[tuple[int, float]]) -> dict
     return {"query": query.asked, "candidates": [{**pool.shown(query, row), "score": score} for row, score in rows]}
 
 
-def _wrong(query: Asked, scores: Sequence[np.ndarray], vectors: np.ndarray | None, options: Options) -> np.ndarray:
+def _wrong(
+    query: Asked, scores: Sequence[np.ndarray], vectors: np.ndarray | None, options: BuilderOptions
+) -> np.ndarray:
     """Return which papers are probably no answers, bool (papers,)."""
     import numpy as np
 
@@ -76,7 +78,7 @@ def _wrong(query: Asked, scores: Sequence[np.ndarray], vectors: np.ndarray | Non
 
 
 def _negatives(
-    query: Asked, scores: Sequence[np.ndarray], passing: np.ndarray, options: Options, seed: int
+    query: Asked, scores: Sequence[np.ndarray], passing: np.ndarray, options: BuilderOptions, seed: int
 ) -> list[int]:
     import numpy as np
 

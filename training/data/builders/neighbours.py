@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
-from training.data.builders.base import Builder, Made, Options, Source
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.builders.graph import Graph, others, read_graph
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _QUERIES_AT_ONCE = 256
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Make triplets of every paper that cites or is cited.
 
     The embeddings are a truncated singular value decomposition of the citation matrix, made symmetric and divided by

@@ -7,14 +7,14 @@ from array import array
 from collections.abc import Iterator
 
 from corpora.errors import InputError
-from training.data.builders.base import Builder, Made, Options, Paper, Source, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of
 from training.data.chance import drawn
 from training.data.fields import number_of
 
 _SCALES = ("none", "standard", "range")
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Make a record of every paper with a known number.
 
     Args:
@@ -30,7 +30,7 @@ def build(source: Source, options: Options) -> Iterator[Made]:
         InputError: If an option is wrong, or no paper has a number.
     """
 
-    def value_of(paper: Paper) -> float | None:
+    def value_of(paper: PaperRecord) -> float | None:
         number = number_of(paper.get(options["field"]))
         if number is None or number == options["unknown"] or (options["log"] and number <= -1):
             return None

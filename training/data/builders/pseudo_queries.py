@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from training.data.builders.base import Builder, Made, Options, Source
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.chance import drawn
 from training.data.pool import read_pool
 from training.data.queries import OPTIONS
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Make one query of each paper that can give one.
 
     Args:

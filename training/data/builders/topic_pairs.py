@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from training.data.builders.base import Builder, Made, Options, Source, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of
 from training.data.related import Related, draw_any, names_in
 
 
-def build(source: Source, options: Options) -> Iterator[Made]:
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """Pair papers by topic.
 
     Args:
