@@ -29,7 +29,7 @@ from training.data.packed import pack
 from training.learner import Learner, make_learner
 from training.recipe import read_recipe
 from training.states import keep_states
-from training.steps import Data, run_steps
+from training.steps import TrainingData, run_steps
 from training.trainables.registry import TRAINABLES
 
 TOKENS, BATCH = 256, 8
@@ -111,7 +111,7 @@ def _show(title: str, taken: Mapping[str, float], base: str) -> None:
         print(f"  {name:34} {value:7.2f} s {value / taken[base]:5.2f}x", flush=True)
 
 
-def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Learner, Data]:
+def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Learner, TrainingData]:
     """Return a learner of a recipe with these keys, and the data of its one task."""
     values = {"base": DEFAULT_MODEL, "learning_rate": 1e-5, "batch_size": BATCH, "max_tokens": TOKENS, "steps": STEPS}
     values = {key: value for key, value in (values | given).items() if value is not None}
@@ -131,7 +131,7 @@ def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Lea
         learner = make_learner(recipe, model, {task: max(1, len(labels))}, [packed])
     if recipe.keep_states:
         (packed,) = keep_states(learner, [packed], recipe.keep_states, lambda _: None)  # type: ignore[assignment]
-    return learner, Data((packed,), (None,))
+    return learner, TrainingData((packed,), (None,))
 
 
 def _toml(value: Any) -> str:
@@ -140,7 +140,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _ours(learner: Learner, data: Data, folder: Path) -> Contender:
+def _ours(learner: Learner, data: TrainingData, folder: Path) -> Contender:
     place = folder / "run"
     place.mkdir(exist_ok=True)
 
@@ -153,7 +153,7 @@ def _ours(learner: Learner, data: Data, folder: Path) -> Contender:
 class _Bare:
     """What one writes without a trainer: transformers' network, the padded batches in memory, and a loop."""
 
-    def __init__(self, learner: Learner, data: Data) -> None:
+    def __init__(self, learner: Learner, data: TrainingData) -> None:
         import torch
         from transformers import AutoModel
 
@@ -186,12 +186,12 @@ class _Bare:
         self.optimizer.step()
 
 
-def _examples(learner: Learner, data: Data) -> list[list[int]]:
+def _examples(learner: Learner, data: TrainingData) -> list[list[int]]:
     """Return the examples of the batches that steps take."""
     return [[example for _, example in batch] for batch in islice(examples_of(learner.recipe, data.train, 0), STEPS)]
 
 
-def _peer(learner: Learner, data: Data, folder: Path) -> Contender:
+def _peer(learner: Learner, data: TrainingData, folder: Path) -> Contender:
     """Return sentence-transformers' trainer with the same loss and the same batches."""
     from datasets import Dataset
     from sentence_transformers import (

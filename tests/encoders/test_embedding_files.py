@@ -21,7 +21,7 @@ from encoders.files import encoding
 from encoders.files.embeddings import Embeddings
 from encoders.files.encoding import EncodeReport, encode_texts
 from encoders.files.reading import read_embeddings
-from encoders.files.texts import Text, papers_as_texts, read_json_texts, read_plain_texts
+from encoders.files.texts import TextRecord, papers_as_texts, read_json_texts, read_plain_texts
 from encoders.files.writing import LAYOUTS, ids_beside, open_writer, write_embeddings
 from encoders.formats import Format
 from tests.tiny import make_model, papers
@@ -258,11 +258,11 @@ def test_reads_papers_and_queries_in_everybodys_shapes(tmp_path):
         ],
     )
     assert read == [
-        Text(1, "s", "A title", "An abstract."),
-        Text(2, "7", "T", ""),
-        Text(3, "b", "BEIR's text"),
-        Text(4, "q", "masks", task_format=Format.QRY),
-        Text(5, "r", "R", "", task_format=Format.RGN),
+        TextRecord(1, "s", "A title", "An abstract."),
+        TextRecord(2, "7", "T", ""),
+        TextRecord(3, "b", "BEIR's text"),
+        TextRecord(4, "q", "masks", task_format=Format.QRY),
+        TextRecord(5, "r", "R", "", task_format=Format.RGN),
     ]
     by_id = json.dumps({"x1": {"title": "T1", "abstract": "A1"}, "x2": {"paper_id": "x2", "title": "T2"}}, indent=1)
     assert [(text.id, text.title, text.abstract) for text in texts_of(tmp_path / "x.json", by_id)] == [
@@ -274,14 +274,14 @@ def test_reads_papers_and_queries_in_everybodys_shapes(tmp_path):
 
 
 def test_reads_bare_texts_by_the_number_of_their_line(tmp_path):
-    wanted = [Text(1, "1", 'heart, "blood" \u2028 virus'.replace("\u2028 ", "")), Text(3, "3", "{lung}")]
+    wanted = [TextRecord(1, "1", 'heart, "blood" \u2028 virus'.replace("\u2028 ", "")), TextRecord(3, "3", "{lung}")]
     (tmp_path / "x.txt").write_text('heart, "blood" \u2028 virus\n\n {lung}\r\n', encoding="utf-8")
     assert list(read_plain_texts(tmp_path / "x.txt")) == wanted
-    assert [type(text) for text in texts_of(tmp_path / "x.jsonl", '"a"\n""\n')] == [Text, Rejected]
+    assert [type(text) for text in texts_of(tmp_path / "x.jsonl", '"a"\n""\n')] == [TextRecord, Rejected]
     strings = ['heart, "blood" \u2028 virus', "{lung}"]
     assert texts_of(tmp_path / "x.jsonl", "\n\n".join(map(json.dumps, strings))) == wanted
     (tmp_path / "x.txt").write_bytes(b"fine\n\xff\xfe bad\n")
-    assert [type(text) for text in read_plain_texts(tmp_path / "x.txt")] == [Text, Rejected]
+    assert [type(text) for text in read_plain_texts(tmp_path / "x.txt")] == [TextRecord, Rejected]
 
 
 def test_what_cannot_be_encoded_is_rejected_with_its_line(tmp_path):
@@ -298,7 +298,7 @@ def test_what_cannot_be_encoded_is_rejected_with_its_line(tmp_path):
         json.dumps({"query": "without id"}),
     ]
     read = texts_of(tmp_path / "x.jsonl", "\n".join(lines))
-    assert [type(text) for text in read] == [Text] + [Rejected] * 9
+    assert [type(text) for text in read] == [TextRecord] + [Rejected] * 9
     assert [text.line for text in read] == list(range(1, 11))
     for line, part in {2: "JSON", 3: "no id", 4: "no query", 5: "control", 6: "'qyr'", 7: "1,000,000"}.items():
         assert part in read[line - 1].reason
@@ -334,8 +334,8 @@ def test_vectors_are_those_of_the_encoder_in_every_format_asked_for(coded, monke
     monkeypatch.setattr(encoding, "BLOCK", 8)
     made = papers(20)
     records = [*papers_as_texts(Accepted(i, paper) for i, paper in enumerate(made, start=1))]
-    query = Text(21, "q", "virus lung", task_format=Format.QRY)
-    records[10:10] = [query, Rejected(99, "Broken."), Text(22, made[0].id, "another of the same id")]
+    query = TextRecord(21, "q", "virus lung", task_format=Format.QRY)
+    records[10:10] = [query, Rejected(99, "Broken."), TextRecord(22, made[0].id, "another of the same id")]
     writers, rejected = {Format.PRX: Kept(), Format.CLF: Kept()}, []
     report = encode_texts(records, coded, writers, rejected.append)
     assert report == EncodeReport(encoded=21, duplicates=1, rejected=1)
@@ -352,7 +352,7 @@ def test_vectors_are_those_of_the_encoder_in_every_format_asked_for(coded, monke
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.npy"])
 def test_a_file_is_exactly_what_the_encoder_gave(coded, tmp_path, name):
-    texts = [Text(i, paper.id, paper.title, paper.abstract) for i, paper in enumerate(papers(30))]
+    texts = [TextRecord(i, paper.id, paper.title, paper.abstract) for i, paper in enumerate(papers(30))]
     with open_writer(tmp_path / name, "npy" if name.endswith("npy") else "scirepeval") as writer:
         encode_texts(texts, coded, {Format.RGN: writer}, pytest.fail)
     wanted = coded.encode([coded.card.text(text.title, text.abstract) for text in texts], Format.RGN)
@@ -368,7 +368,7 @@ def test_no_more_is_read_than_the_block_at_work(coded, monkeypatch):
     def endless():
         nonlocal taken
         for taken in range(1, 41):
-            yield Text(taken, str(taken), "virus")
+            yield TextRecord(taken, str(taken), "virus")
 
     class Counting(Kept):
         def write(self, ids, vectors):
@@ -385,7 +385,7 @@ def test_a_format_that_the_model_lacks_rejects_the_record_alone(coded):
     heads = {name: head for name, head in coded.card.heads.items() if name is not Format.QRY}
     lacking = replace(coded, card=replace(coded.card, heads=heads))
     kept, rejected = Kept(), []
-    records = [Text(1, "a", "virus"), Text(2, "b", "lung", task_format=Format.QRY)]
+    records = [TextRecord(1, "a", "virus"), TextRecord(2, "b", "lung", task_format=Format.QRY)]
     encode_texts(records, lacking, {Format.PRX: kept}, rejected.append)
     assert kept.ids == ["a"]
     assert [(bad.line, bad.id) for bad in rejected] == [(2, "b")]
@@ -394,10 +394,10 @@ def test_a_format_that_the_model_lacks_rejects_the_record_alone(coded):
 
 def test_a_corpus_keeps_its_rejections():
     records = [Accepted(1, Paper("a", "T", "A")), Rejected(2, "No.")]
-    assert list(islice(papers_as_texts(records), 3)) == [Text(1, "a", "T", "A"), Rejected(2, "No.")]
+    assert list(islice(papers_as_texts(records), 3)) == [TextRecord(1, "a", "T", "A"), Rejected(2, "No.")]
 
 
 def test_a_deleted_paper_can_not_be_encoded_and_is_told():
     records = [Accepted(1, Paper("a", "T", "A")), Deleted(2, "b")]
     told = Rejected(2, "The corpus has deleted this paper.", "b")
-    assert list(papers_as_texts(records)) == [Text(1, "a", "T", "A"), told]
+    assert list(papers_as_texts(records)) == [TextRecord(1, "a", "T", "A"), told]
