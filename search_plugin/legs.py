@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A paper and its score; larger is better whatever the leg measures."""
+    """A paper found by a leg.
+
+    Attributes:
+        id: Of the paper.
+        score: Larger is better, whatever the leg measures.
+        value: Of the field that the plan names as its column; None where the paper has none.
+    """
 
     id: str
     score: float
+    value: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,19 @@ class Fused:
     id: str
     score: float
     contributions: Mapping[str, Contribution]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The papers of legs that an engine joined.
+
+    Attributes:
+        fused: Best first, ties by id.
+        values: By id, those of the plan's column; empty where the plan names none.
+    """
+
+    fused: Sequence[Fused]
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 def ranked(scores: Iterable[Scored]) -> list[Scored]:

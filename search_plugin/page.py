@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
@@ -58,26 +58,30 @@ class Page:
         query: As it was searched.
         mode: By words, by meaning or both.
         fusion: How the legs were joined.
-        executor: Who joined them.
+        joined_by: Who joined them: `ses` or `engine`.
         hits: The page.
         candidates: Papers that any leg brought: what can be paged through.
         window: How many each leg could bring.
         found: How many each leg did bring.
         facets: Counts, where asked for.
-        milliseconds: Time spent, by step.
+        milliseconds: Time spent, by step: encoding the query, and each stage.
+        requests: What was asked of a cluster and what for, by step.
+        rerank: The reranker that put the papers into another order; empty for none.
     """
 
     index: str
     query: str
     mode: str
     fusion: str
-    executor: str
+    joined_by: str
     hits: tuple[Hit, ...]
     candidates: int
     window: int
     found: Mapping[str, int]
     facets: Facets | None
     milliseconds: Mapping[str, float]
+    requests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rerank: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain values, ready for JSON."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
     from search_plugin.filters.tree import Filter
@@ -36,6 +38,7 @@ class Plan:
         window: How many papers each leg brings at most.
         exact: Whether vector legs look at every paper, not only at those an approximate index leads to.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
+        column: Field of one value that each leg brings of its papers, beside id and score; empty for none.
     """
 
     words: str
@@ -44,8 +47,26 @@ class Plan:
     window: int
     exact: bool = False
     title_boost: float = TITLE_BOOST
+    column: str = ""
 
     @property
     def legs(self) -> tuple[str, ...]:
         """The names of the legs, lexical first."""
         return (*([LEXICAL] if self.words else []), *(clause.field for clause in self.vectors))
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Facets to count, over all papers that match a plan's words and those that its legs found.
+
+    Attributes:
+        plan: Whose words and filter.
+        found: Ids of the papers that the legs brought.
+        fields: To count by.
+        size: Values of each.
+    """
+
+    plan: Plan
+    found: Sequence[str]
+    fields: Sequence[str]
+    size: int

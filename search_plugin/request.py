@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.errors import InputError
-from search_plugin.executors.registry import DEFAULT_EXECUTOR
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.plan import TITLE_BOOST
 from search_plugin.schema import FIELDS, resolve_field
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
 
 Mode = Literal["lexical", "vector", "hybrid"]
+
+Join = Literal["ses", "engine"]
+"""Who joins the legs of a hybrid search. What ses joins, it explains, the same on every engine."""
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
@@ -39,7 +41,8 @@ class SearchRequest:
         window: How deep each leg looks; paging ends there.
         exact: Look at every vector instead of those an approximate index leads to.
         collapse: Field of one value; of papers that share one only the best is shown. Empty for none.
-        executor: Who joins the legs; a name in `search_plugin.executors.registry`.
+        rerank: What puts the papers found into a better order; a name in `search_plugin.rerankers.registry`, or empty.
+        join: Who joins the legs of a hybrid search.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
 
     Raises:
@@ -57,14 +60,22 @@ class SearchRequest:
     window: int = 100
     exact: bool = False
     collapse: str = ""
-    executor: str = DEFAULT_EXECUTOR
+    rerank: str = ""
+    join: Join = "ses"
     title_boost: float = TITLE_BOOST
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", clean_query(self.query))
         if self.mode not in get_args(Mode):
             raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
+        if self.join not in get_args(Join):
+            raise InputError(f"The legs can't be joined by {self.join!r}; choose one of {', '.join(get_args(Join))}.")
         check_page(self.size, self.offset, self.window)
+        if self.rerank and self.window > MAX_WINDOW // 2:
+            # Two legs bring twice as many papers, and no engine gives more than MAX_WINDOW of them at once.
+            raise InputError(
+                f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
+            )
         check_boost(self.title_boost)
         if self.collapse and FIELDS[resolve_field(self.collapse)] == "keywords":
             single = ", ".join(name for name, kind in FIELDS.items() if kind != "keywords")
@@ -107,5 +118,5 @@ def check_page(size: int, offset: int, window: int) -> None:
     if offset + size > window:
         raise InputError(
             f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}; "
-            f"ask for a --window of at least {offset + size}, or for fewer hits."
+            f"ask for a window of at least {offset + size}, or for fewer hits."
         )

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from search_plugin.executors.registry import get_executor
 from search_plugin.filters.tree import And, Compare, Filter, Not
-from search_plugin.fusion.registry import fusion_of
-from search_plugin.highlights import highlight
-from search_plugin.page import Hit, Page
+from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.schema import resolve_field
+from search_plugin.stages.registry import STAGES
+from search_plugin.stages.state import SearchState
+from search_plugin.trace import requests_noted
+from search_plugin.fusion.registry import fusion_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from encoders.encoder import TextEncoder
     from search_plugin.engines.base import Index
-    from search_plugin.legs import Fused
 
-FACET_SIZE = 10
 SEARCHED = Format.PRX.value
 """Queries look among the document vectors."""
 
@@ -62,7 +61,8 @@ def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None)
 
 def _plan(request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
     words = request.query if request.mode != "vector" else ""
-    return Plan(words, vectors, where, request.window, request.exact, request.title_boost)
+    column = resolve_field(request.collapse) if request.collapse else ""
+    return Plan(words, vectors, where, request.window, request.exact, request.title_boost, column)
 
 
 def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:
@@ -80,50 +80,43 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
         InputError: If the paper is not in the index.
     """
     clock = Clock()
-    paper = index.papers([paper_id]).get(paper_id)
-    if paper is None:
+    fields = () if request and request.mode == "lexical" else (SEARCHED,)
+    with clock.step("read"):
+        document = index.documents([paper_id], fields).get(paper_id)
+    if document is None:
         raise InputError(f"The index {index.name} holds no paper {paper_id!r}; search for it to see its id.")
-    request = replace(request or SearchRequest(paper.title, mode="vector"), query=paper.title[:MAX_QUERY])
-    vectors: tuple[VectorClause, ...] = ()
-    if request.mode != "lexical":
-        vectors = (VectorClause(SEARCHED, index.vectors([paper_id], SEARCHED)[paper_id]),)
+    title = document.paper.title
+    request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY])
+    vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
     others: Filter = Not(Compare("id", "=", paper_id))
     everything = And((request.filter, others)) if request.filter else others
     return _page(index, request, _plan(request, vectors, everything), clock)
 
 
 def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
-    fields = {name: resolve_field(name) for name in request.facets}
+    # What no stage may be the first to find out.
     fusion_of(request.fusion)
-    execute = get_executor(request.executor)
-    with clock.step("legs"):
-        ranking = execute(index, plan, request)
-    shown: Sequence[Fused] = ranking.fused
-    hidden: Mapping[str, int] = {}
-    if request.collapse:
-        with clock.step("collapse"):
-            shown, hidden = _collapsed(index, ranking.fused, resolve_field(request.collapse))
-    with clock.step("papers"):
-        hits = _hits(index, request, shown[request.offset : request.offset + request.size], hidden)
-    facets = None
-    if fields:
-        with clock.step("facets"):
-            facets = index.facets(
-                plan, [hit.id for hit in ranking.fused], list(dict.fromkeys(fields.values())), FACET_SIZE
-            )
-            facets = replace(facets, counts={name: facets.counts[field] for name, field in fields.items()})
+    for name in request.facets:
+        resolve_field(name)
+    state = SearchState(index, request, plan)
+    for name, stage in STAGES.items():
+        with clock.step(name):
+            state = stage(state)
+    found = {leg: len(hits) for leg, hits in state.legs.items()}
     return Page(
         index=index.name,
         query=request.query,
         mode=request.mode,
         fusion=request.fusion,
-        executor=ranking.executor,
-        hits=hits,
-        candidates=len(shown),
+        joined_by=state.joined_by,
+        hits=state.hits,
+        candidates=len(state.shown),
         window=request.window,
-        found=ranking.found,
-        facets=facets,
+        found=found,
+        facets=state.facets,
         milliseconds=clock.milliseconds,
+        requests=clock.requests,
+        rerank=request.rerank,
     )
 
 
@@ -148,55 +141,29 @@ def check_model(index: Index, name: str, fingerprint: str) -> None:
         )
 
 
-def _collapsed(index: Index, fused: Sequence[Fused], field: str) -> tuple[list[Fused], dict[str, int]]:
-    """Keep the best of the papers that share a value, those without one too; and count, by id, what each stands for."""
-    papers = index.papers([hit.id for hit in fused])
-    best: dict[object, str] = {}
-    shown: list[Fused] = []
-    hidden: dict[str, int] = {}
-    for hit in fused:
-        value = getattr(papers.get(hit.id), field, None)
-        if value in best:
-            hidden[best[value]] = hidden.get(best[value], 0) + 1
-            continue
-        shown.append(hit)
-        if value not in (None, ""):
-            best[value] = hit.id
-    return shown, hidden
-
-
-def _hits(index: Index, request: SearchRequest, fused: Sequence[Fused], hidden: Mapping[str, int]) -> tuple[Hit, ...]:
-    papers = index.papers([hit.id for hit in fused])
-    return tuple(
-        Hit(
-            rank=request.offset + position,
-            paper=papers[hit.id],
-            score=hit.score,
-            legs=hit.contributions,
-            snippets=highlight(request.query, papers[hit.id].title, papers[hit.id].abstract),
-            collapsed=hidden.get(hit.id, 0),
-        )
-        for position, hit in enumerate(fused, start=1)
-        if hit.id in papers  # deleted since the legs ran
-    )
-
-
 class Clock:
-    """Adds up the milliseconds of named steps."""
+    """Adds up, by the names of steps, the milliseconds and the requests to an engine."""
 
     def __init__(self) -> None:
         self._spent: dict[str, float] = {}
+        self._asked: dict[str, list[str]] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time what happens inside the block."""
+        """Time what happens inside the block, and note what it asks."""
         begun = time.perf_counter()
-        try:
+        with requests_noted() as asked:
             yield
-        finally:
-            self._spent[name] = self._spent.get(name, 0.0) + (time.perf_counter() - begun) * 1000
+        self._spent[name] = self._spent.get(name, 0.0) + (time.perf_counter() - begun) * 1000
+        if asked:
+            self._asked.setdefault(name, []).extend(asked)
 
     @property
     def milliseconds(self) -> Mapping[str, float]:
         """Milliseconds by step."""
         return {name: round(spent, 2) for name, spent in self._spent.items()}
+
+    @property
+    def requests(self) -> Mapping[str, tuple[str, ...]]:
+        """Requests by step, without the steps that made none."""
+        return {name: tuple(asked) for name, asked in self._asked.items()}

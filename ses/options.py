@@ -11,10 +11,10 @@ import rich_click as click
 from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
-from search_plugin.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
 from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
 from search_plugin.plan import TITLE_BOOST
-from search_plugin.request import Mode
+from search_plugin.request import Join, Mode
+from search_plugin.rerankers.registry import RERANKERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,6 +60,9 @@ model_options = _together(
 )
 
 
+_EXECUTORS = {"client": "ses", "opensearch-pipeline": "engine", "es-retriever": "engine"}
+"""What `--join` was called before, which still works."""
+
 page_options = _together(
     click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
     click.option("--mode", type=click.Choice(get_args(Mode)),
@@ -80,7 +83,12 @@ page_options = _together(
     click.option("--exact", is_flag=True, help="Look at every vector, not only where an approximate index leads."),
     click.option("--collapse", default="", metavar="FIELD",
                  help="Of papers that share a value, such as a journal, show the best only."),
-    click.option("--executor", default=DEFAULT_EXECUTOR, show_default=True, metavar="NAME",
-                 help=f"Who joins the legs of a hybrid search: {', '.join(EXECUTORS)}."),
-    click.option("--explain", is_flag=True, help="Show each leg's rank, score and contribution."),
+    click.option("--rerank", default="", metavar="NAME",
+                 help=f"Rank the papers found again: {', '.join(RERANKERS)} [default: not]."),
+    click.option("--join", type=click.Choice(get_args(Join)), default="ses", show_default=True,
+                 help="Who joins the legs of a hybrid search: ses, or the search engine itself."),
+    click.option("--executor", type=click.Choice(tuple(_EXECUTORS)), hidden=True, expose_value=False,
+                 callback=lambda context, _, name: context.params.update(join=_EXECUTORS[name]) if name else None),
+    click.option("--explain", is_flag=True,
+                 help="Show each leg's rank, score and contribution, and each stage's time and requests."),
 )  # fmt: skip

@@ -22,7 +22,7 @@ def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
     Args:
         page: The page.
         as_json: As one JSON document, which always explains.
-        explain: With each leg's rank, raw score and contribution.
+        explain: With each leg's rank, raw score and contribution, and each stage's time and requests.
     """
     if as_json:
         click.echo(orjson.dumps(page.to_dict(), option=orjson.OPT_INDENT_2))
@@ -35,6 +35,11 @@ def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
     if page.facets:
         _show_facets(console, page.facets)
     console.print(Text(_footer(page), style="dim"))
+    if explain:
+        for stage, spent in page.milliseconds.items():
+            console.print(Text(f"{stage}: {spent:.1f} ms", style="cyan"))
+            for request in page.requests.get(stage, ()):
+                console.print(Text(f"  {request}", style="cyan"))
 
 
 def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
@@ -73,7 +78,7 @@ def _show_facets(console: Console, facets: Facets) -> None:
 
 
 def _footer(page: Page) -> str:
-    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or f"joined by {page.executor}"
+    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or f"joined by {page.joined_by}"
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
     return f"{shown}{page.candidates:,} candidates ({legs}) in index {page.index}, {spent:.0f} ms"

@@ -180,5 +180,6 @@ def page_request(query: str, mode: Mode, options: Mapping[str, Any], tuned: Sear
         window=options["window"],
         exact=options["exact"],
         collapse=options["collapse"],
-        executor=options["executor"],
+        rerank=options["rerank"],
+        join=options["join"],
     )

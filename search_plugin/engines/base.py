@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from corpora.paper import Paper
-from search_plugin.legs import Scored
+from search_plugin.legs import Ranking, Scored
 from search_plugin.page import Facets
 from search_plugin.schema import IndexSchema
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.filters.tree import Filter
-    from search_plugin.plan import Plan
+    from search_plugin.plan import Counting, Plan
     from search_plugin.schema import Bm25
 
 
@@ -66,6 +66,9 @@ class Index(Protocol):
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return those papers that are there."""
 
+    def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return those papers that are there, with their vectors in some fields."""
+
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
 
@@ -84,14 +87,20 @@ class Index(Protocol):
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return each leg's papers, best first, ties by id."""
 
+    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
+        """Run two or more legs and let the engine join them by a fusion of ours.
+
+        Returns None where this one leaves that to ses; raises `InputError` where it can never be done so.
+        """
+
+    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
+        """Return what a page shows: those papers that are there, and facets if any are to be counted."""
+
     def scored_by(self, bm25: Bm25) -> AbstractContextManager[None]:
         """Score words by other constants inside the block, to try them; no one else can search the index meanwhile.
 
         Raises `InputError` where an engine's constants are fixed.
         """
-
-    def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
-        """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
 
 
 class Engine(Protocol):

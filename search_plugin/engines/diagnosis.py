@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from search_plugin.request import Join
 
 _STEP = 1024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -65,7 +68,7 @@ class Diagnosis:
     Attributes:
         product: What answers, such as `OpenSearch`.
         version: Its version.
-        executors: Those that can join the legs of a hybrid search there.
+        joins: Who can join the legs of a hybrid search there: ses always, the engine itself perhaps.
         indexes: Those of ses.
         troubles: Each one line that says what to do.
         details: What this kind of engine has to say beside that, for programs.
@@ -74,7 +77,7 @@ class Diagnosis:
 
     product: str
     version: str
-    executors: tuple[str, ...]
+    joins: tuple[Join, ...]
     indexes: tuple[IndexDiagnosis, ...]
     troubles: tuple[str, ...]
     details: Mapping[str, Any]
@@ -85,7 +88,7 @@ class Diagnosis:
         return {
             "product": self.product,
             "version": self.version,
-            "executors": list(self.executors),
+            "joins": list(self.joins),
             "details": self.details,
             "indexes": [index.to_dict() for index in self.indexes],
         }

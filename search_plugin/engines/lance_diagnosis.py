@@ -62,7 +62,7 @@ def diagnose(engine: LanceEngine, root: Path, names: Sequence[str], versions: Ca
     return Diagnosis(
         product="LanceDB",
         version=version("lancedb"),
-        executors=("client",),
+        joins=("ses",),
         indexes=tuple(index for index, _ in checked),
         troubles=tuple(troubles),
         details={"folder": str(root.resolve()), "size_bytes": size, "free_bytes": free},

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from search_plugin.filters.tree import Filter
-    from search_plugin.legs import Scored
-    from search_plugin.plan import Plan
+    from search_plugin.legs import Ranking, Scored
+    from search_plugin.plan import Counting, Plan
 
 PARTITIONED_FROM = 5_000
 """From this many papers on, vectors are kept in partitions (IVF) without loss. A search looks into 20 of them, so it
@@ -134,6 +134,13 @@ class LanceIndex:
         return {row["id"]: tuple(row.get("origins") or ()) for row in rows}
 
     @told
+    def documents(self, ids: Sequence[str], names: Sequence[str]) -> Mapping[str, Document]:
+        """Return those papers that are there, with their vectors in some fields."""
+        hashes, papers = self.hashes(ids), self.papers(ids)
+        vectors = {name: self.vectors(ids, name) for name in names}
+        return {id_: Document(papers[id_], hashes[id_], {n: vectors[n][id_] for n in names}) for id_ in papers}
+
+    @told
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
         found = self._select(ids, ["id", self.schema.vector(field).name])
@@ -165,13 +172,21 @@ class LanceIndex:
         check_bm25(bm25)
         yield
 
+    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:  # noqa: ARG002 - it can't
+        """Raise `InputError`: LanceDB joins no legs."""
+        raise InputError("The embedded engine can't join the legs of a search; let ses join them.")
+
     @told
-    def facets(self, plan: Plan, found: Iterable[str], names: Sequence[str], size: int) -> Facets:
-        """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
+    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
+        """Return those papers that are there, and facets if any are to be counted."""
+        return self.papers(ids), self._facets(counting) if counting else None
+
+    def _facets(self, counting: Counting) -> Facets:
         import pyarrow as pa
 
+        plan, names, size = counting.plan, counting.fields, counting.size
         columns = self._present(dict.fromkeys(["id", *names]))
-        rows = self._select(list(found), columns)
+        rows = self._select(list(counting.found), columns)
         counted = f"the {plan.window} nearest papers"
         if plan.words:
             condition = to_sql(plan.filter, self._table.schema.names) if plan.filter else None

@@ -40,17 +40,21 @@ async def search_legs(table: Any, schema: IndexSchema, plan: Plan) -> tuple[dict
     Raises:
         InputError: If a vector has another length than the index's.
     """
-    condition = to_sql(plan.filter, (await table.schema()).names) if plan.filter else None
+    names = (await table.schema()).names
+    condition = to_sql(plan.filter, names) if plan.filter else None
     legs = {clause.field: _nearest(table, schema, clause, plan, condition) for clause in plan.vectors}
     if plan.words:
         legs = {LEXICAL: _lexical(table, plan, condition), **legs}
     found: dict[str, Rows] = dict(zip(legs, await asyncio.gather(*legs.values()), strict=True))
-    ids = await _ids(table, sorted({row for leg in found.values() for row in leg}))
+    there = [name for name in ("id", plan.column) if name in names]
+    told = await _told(table, sorted({row for leg in found.values() for row in leg}), there)
     ranking = {
-        name: ranked(Scored(ids[row], score) for row, score in leg.items())[: plan.window]
+        name: ranked(Scored(told[row]["id"], score, told[row].get(plan.column)) for row, score in leg.items())[
+            : plan.window
+        ]
         for name, leg in found.items()
     }
-    return ranking, {id_: row for row, id_ in ids.items()}
+    return ranking, {columns["id"]: row for row, columns in told.items()}
 
 
 async def matches(
@@ -95,11 +99,10 @@ async def take(table: Any, rows: Sequence[int], columns: Sequence[str]) -> pa.Ta
     return found
 
 
-async def _ids(table: Any, rows: list[int]) -> dict[int, str]:
-    if not rows:
-        return {}
-    found = await take(table, rows, ["id"])
-    return dict(zip(found["_rowid"].to_pylist(), found["id"].to_pylist(), strict=True))
+async def _told(table: Any, rows: list[int], columns: Sequence[str]) -> dict[int, dict[str, Any]]:
+    """Return columns by row address."""
+    found = (await take(table, rows, columns)).to_pylist() if rows else ()
+    return {row["_rowid"]: row for row in found}
 
 
 def _by_row(found: pa.Table, column: str) -> dict[int, float]:

@@ -55,7 +55,7 @@ def _lines(checkup: Checkup) -> Iterator[str]:
     else:
         yield f"Engine {checkup.engine_url}: {engine.product} {engine.version}"
         yield from (f"  {line}" for line in engine.lines)
-        yield f"  executors: {', '.join(engine.executors)}"
+        yield f"  legs can be joined by: {', '.join(engine.joins)}"
         for index in engine.indexes:
             yield from _index(index, checkup.index_models.get(index.model))
         if not engine.indexes:

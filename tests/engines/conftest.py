@@ -7,6 +7,7 @@ import pytest
 
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
+from search_plugin.plan import Counting
 from search_plugin.schema import IndexSchema, VectorField
 from tests.conftest import NODES, SECURED, SERVERS, server_connection, server_url
 from tests.faults import FaultProxy
@@ -90,6 +91,13 @@ def documents(count, *, seed=0):
         clf = draw.standard_normal(8).astype(np.float32)
         made.append(Document(paper, paper.content_hash(), {"prx": prx / np.linalg.norm(prx), "clf": clf}))
     return made
+
+
+def facets_of(index, plan, found, fields, size):
+    """The counts of a page without hits."""
+    papers, facets = index.fetch([], Counting(plan, list(found), fields, size))
+    assert not papers
+    return facets
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from search_plugin.engines.base import Document
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import SCHEMA, another, documents
+from tests.engines.conftest import SCHEMA, another, documents, facets_of
 from tests.engines.test_search import ENCODER, QUERY, ids
 
 PLAN = Plan("virus", (VectorClause("prx", QUERY),), None, 20)
@@ -41,7 +41,7 @@ def test_reads_after_a_write_show_it(filled):
     assert filled.papers([changed, deleted]).keys() == filled.hashes([changed, deleted]).keys() == {changed}
     assert deleted not in filled.vectors([deleted], "prx")
     assert all(deleted not in leg for leg in found(filled).values())
-    assert filled.facets(PLAN, [deleted], ["id"], 300).counts["id"].count((deleted, 1)) == 0
+    assert facets_of(filled, PLAN, [deleted], ["id"], 300).counts["id"].count((deleted, 1)) == 0
     assert (filled.count(), len(list(filled.ids()))) == (199, 199)
 
 

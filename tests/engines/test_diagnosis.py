@@ -68,7 +68,7 @@ def test_every_engine_tells_its_indexes(engine):
         "An interrupted build of the index never has left version 1",
     ]
     assert [index.name for index in engine.diagnose("b").indexes] == ["b"]
-    assert "client" in engine.diagnose("b").executors
+    assert "ses" in engine.diagnose("b").joins
     with pytest.raises(InputError, match="no index 'c'"):
         engine.diagnose("c")
 
@@ -243,7 +243,7 @@ def test_too_little_memory_for_faiss_and_a_lost_shard():
         f"{human_bytes(expected)} and the cluster allows it 2.0 GiB; raise knn.memory.circuit_breaker.limit" in native
     )
     assert lost.startswith("Of the index a, 1 shard of 2 can't be searched (every node that had a copy is gone")
-    assert diagnosis.executors == ("client",)  # without the plugin neural-search
+    assert diagnosis.joins == ("ses",)  # without the plugin neural-search
     assert index.disk_bytes == 3000
 
 
@@ -252,7 +252,7 @@ def test_a_licence_that_ran_out_and_retrievers_that_work():
         diagnosis = connect(server.url).diagnose()
     assert "The licence trial of the cluster is not valid any more" in diagnosis.troubles[0]
     assert "circuit_breaker" not in str(diagnosis.troubles)
-    assert diagnosis.executors == ("client", "es-retriever")
+    assert diagnosis.joins == ("ses", "engine")
 
 
 def test_what_may_not_be_asked_is_told_and_the_rest_goes_on():

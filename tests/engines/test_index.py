@@ -13,7 +13,7 @@ from search_plugin.engines.base import Document
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
-from tests.engines.conftest import DIMENSION, EVERYWHERE, SCHEMA, documents, emptied
+from tests.engines.conftest import DIMENSION, EVERYWHERE, SCHEMA, documents, emptied, facets_of
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -122,7 +122,7 @@ def test_filters_hold_in_every_leg_and_in_the_counts(filled, text):
     assert {hit.id for hit in legs["prx"]} == passing
     assert {hit.id for hit in legs["lexical"]} <= passing
     assert legs["lexical"]
-    assert filled.facets(plan, passing, ["venue"], 10).matches == len(passing)
+    assert facets_of(filled, plan, passing, ["venue"], 10).matches == len(passing)
 
 
 def test_ties_come_in_the_order_of_ids(filled):
@@ -136,14 +136,16 @@ def test_ties_come_in_the_order_of_ids(filled):
 
 def test_no_words_known_gives_no_lexical_hits(filled):
     assert filled.search(Plan("xyzzy", (), None, 10)) == {"lexical": []}
-    facets = filled.facets(Plan("xyzzy", (), None, 10), [], ["year"], 5)
+    facets = facets_of(filled, Plan("xyzzy", (), None, 10), [], ["year"], 5)
     assert (facets.matches, facets.counts) == (0, {"year": ()})
 
 
 def test_facets_count_all_matches_not_the_window(filled):
     plan = Plan("virus", (), None, 3)
     with_virus = [d.paper for d in documents(200) if "virus" in f"{d.paper.title} {d.paper.abstract}".split()]
-    facets = filled.facets(plan, [hit.id for hit in filled.search(plan)["lexical"]], ["venue", "authors", "year"], 3)
+    facets = facets_of(
+        filled, plan, [hit.id for hit in filled.search(plan)["lexical"]], ["venue", "authors", "year"], 3
+    )
     assert facets.matches == len(with_virus) > 3
 
     def top(values):
@@ -161,7 +163,7 @@ def test_facets_count_a_paper_once_however_often_it_says_so(filled):
     filled.upsert([Document(twice, "h", {"prx": vector, "clf": np.zeros(8, np.float32)})])
     # Both legs bring it, and so does the list of what was found.
     plan = Plan("neutrino", (VectorClause("prx", vector),), None, 1)
-    facets = filled.facets(plan, ["twice", "twice"], ["id", "authors"], 9)
+    facets = facets_of(filled, plan, ["twice", "twice"], ["id", "authors"], 9)
     assert facets.matches == 1
     assert facets.counts == {"id": (("twice", 1),), "authors": (("Ada Byron", 1), ("Bo Li", 1))}
 

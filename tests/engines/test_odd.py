@@ -15,7 +15,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.tree import Compare
 from search_plugin.plan import Plan, VectorClause
 from tests.conftest import SERVERS
-from tests.engines.conftest import DIMENSION, SCHEMA, documents
+from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
 
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 ODD = [
@@ -46,7 +46,7 @@ def test_any_id_is_an_id(engine):
     for id_ in ODD:
         plan = Plan("neutrino", (VectorClause("prx", written[id_].vectors["prx"]),), Compare("id", "=", id_), 9, True)
         assert [[hit.id for hit in found] for found in index.search(plan).values()] == [[id_], [id_]]
-        assert index.facets(plan, [id_], ["id"], 3).counts == {"id": ((id_, 1),)}
+        assert facets_of(index, plan, [id_], ["id"], 3).counts == {"id": ((id_, 1),)}
     index.delete(ODD[::2])
     assert sorted(index.ids()) == sorted(ODD[1::2])
 
@@ -74,7 +74,7 @@ def test_thousands_at_once(engine):
     assert exact[:500] == order[:500]
     having = {g.paper.id for g in written if "virus" in f"{g.paper.title} {g.paper.abstract}".split()}
     assert {hit.id for hit in legs["lexical"]} == having
-    assert index.facets(plan, exact, ["venue"], 3).matches == len(having | set(exact))
+    assert facets_of(index, plan, exact, ["venue"], 3).matches == len(having | set(exact))
     index.delete(ids[:2_500])
     assert index.count() == count - 2_500
     assert index.hashes(ids[2_490:2_510]) == {g.paper.id: g.content_hash for g in written[2_500:2_510]}
@@ -98,7 +98,7 @@ def test_many_conditions_hold_at_once(filled):
     plan = Plan("virus protein cell", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), where, 200)
     assert 3 < len(passing) < 100
     assert {hit.id for hit in filled.search(plan)["prx"]} == passing
-    assert filled.facets(plan, passing, ["venue"], 9).matches == len(passing)
+    assert facets_of(filled, plan, passing, ["venue"], 9).matches == len(passing)
 
 
 @pytest.mark.parametrize("engine", LANES, indirect=True)

@@ -23,6 +23,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, VectorField
 from tests.conftest import SERVERS, server_url
+from tests.engines.conftest import facets_of
 from tests.search_plugin.filtered import PAPERS, expected
 from tests.search_plugin.test_filters import filters
 
@@ -118,7 +119,7 @@ def test_counts_are_equal(embedded, cluster, words):
         for side in (embedded, cluster):
             legs = side["pubmed"].search(plan)
             found = {hit.id for leg in legs.values() for hit in leg}
-            counts.append(side["pubmed"].facets(plan, found, FACETS, 10))
+            counts.append(facets_of(side["pubmed"], plan, found, FACETS, 10))
         assert counts[0] == counts[1]
         assert counts[0].matches >= 150
 

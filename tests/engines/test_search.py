@@ -39,7 +39,7 @@ def test_vector_searches_give_the_nearest_page_by_page(filled, exact):
         for offset in (0, 15, 45)
     ]
     assert [ids(page) for page in pages] == [nearest()[:15], nearest()[15:30], nearest()[45:60]]
-    assert {(page.candidates, page.window, page.executor) for page in pages} == {(60, 60, "client")}
+    assert {(page.candidates, page.window, page.joined_by) for page in pages} == {(60, 60, "ses")}
     assert pages[1].hits[0].paper == PAPERS[nearest()[15]]
     cosine = float(MATRIX[int(nearest()[0][1:])] @ QUERY / np.linalg.norm(QUERY))
     assert pages[0].hits[0].legs["prx"].raw == pytest.approx(cosine, abs=1e-5)

@@ -11,7 +11,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
 from tests.conftest import SERVERS
-from tests.engines.conftest import DIMENSION, SCHEMA, documents
+from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
 
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 
@@ -51,7 +51,7 @@ def test_three_parts_are_as_one(parts):
                 : 0 if where else 4
             ]
         found = [hit.id for hit in legs[0]["prx"]]
-        counts = [index.facets(plan, found, ["venue", "year", "authors", "id"], 10) for index in parts]
+        counts = [facets_of(index, plan, found, ["venue", "year", "authors", "id"], 10) for index in parts]
         assert counts[0] == counts[1]
     assert one.count() == three.count() == three.count("clf") == 404
     assert sorted(one.ids()) == sorted(three.ids())

@@ -136,7 +136,7 @@ def test_queries_are_cleaned_and_bounded():
     [
         ({"size": 0}, "size begins at 1"),
         ({"offset": -1}, "offset at 0"),
-        ({"size": 50, "offset": 60}, "lie beyond the search window of 100; ask for a --window of at least 110"),
+        ({"size": 50, "offset": 60}, "lie beyond the search window of 100; ask for a window of at least 110"),
         ({"window": 20_000}, "window of 20000 can't be searched"),
         ({"mode": "magic"}, "no mode 'magic'; choose one of lexical, vector, hybrid"),
     ],

@@ -23,12 +23,14 @@ from search_plugin.engines.cluster.documents import (
 )
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.facets import facets_body, read_facets
+from search_plugin.engines.cluster.joins import rank
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, similarity_of
 from search_plugin.engines.cluster.queries import ID_COLUMN, condition, leg_bodies, multi_search, scored
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.page import Facets
 from search_plugin.schema import Bm25, IndexSchema
+from search_plugin.trace import note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,10 +39,11 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
     from search_plugin.filters.tree import Filter
-    from search_plugin.legs import Scored
-    from search_plugin.plan import Plan
+    from search_plugin.legs import Ranking, Scored
+    from search_plugin.plan import Counting, Plan
 
 _PAGE = 1_000
+_PAPERS = {"_source": list(PAPER_FIELDS)}
 
 SEGMENT_BYTES = 5 << 30
 """Largest segment to merge into, Lucene's own default: a larger one would be merged no more when its papers change."""
@@ -126,7 +129,7 @@ class ClusterIndex:
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return those papers that are there."""
-        found = (paper_of(hit["_source"]) for hit in self._among(ids, {"_source": list(PAPER_FIELDS)}))
+        found = (paper_of(hit["_source"]) for hit in self._among(ids, _PAPERS))
         return {paper.id: paper for paper in found}
 
     def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
@@ -134,16 +137,21 @@ class ClusterIndex:
         columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", "origins"]}
         return {id_of(hit): tuple(hit["fields"].get("origins", ())) for hit in self._among(ids, columns)}
 
+    def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return those papers that are there, with their vectors in some fields."""
+        names = [self.schema.vector(field).name for field in fields]
+        asked = {"_source": [*PAPER_FIELDS, "content_hash"], "fields": names}
+        found = ((hit, paper_of(hit["_source"])) for hit in self._among(ids, asked, "papers with vectors"))
+        return {
+            paper.id: Document(paper, hit["_source"].get("content_hash", ""), _vectors(hit, paper.id, names))
+            for hit, paper in found
+        }
+
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
-        import numpy as np
-
         name = self.schema.vector(field).name
         hits = self._among(ids, {"_source": False, "fields": ["id", name]})
-        found = {id_of(hit): np.asarray(hit["fields"].get(name, ()), np.float32) for hit in hits}
-        if lacking := next((id_ for id_, vector in found.items() if not vector.size), None):
-            raise foreign(lacking)
-        return found
+        return {id_of(hit): _vectors(hit, id_of(hit), [name])[name] for hit in hits}
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
@@ -167,11 +175,27 @@ class ClusterIndex:
         bodies = leg_bodies(plan, self.schema, self.dialect)
         if not bodies:
             return {}
-        replies = self._ask("_msearch", multi_search(bodies))["responses"]
+        replies = self._ask_all(bodies, f"the legs {', '.join(bodies)}")
         return {
-            leg: scored(reply["hits"]["hits"], leg, self.schema, plan.window)
-            for leg, reply in zip(bodies, replies, strict=True)
+            leg: scored(reply["hits"]["hits"], leg, self.schema, plan.window, plan.column)
+            for leg, reply in replies.items()
         }
+
+    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
+        """Let the cluster join two or more legs; None where this one can't, which is told once."""
+        return rank(self, plan, fusion, weights)
+
+    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
+        """Return those papers that are there, and facets if any are to be counted, all in one request."""
+        page, rest = ids[:_PAGE], ids[_PAGE:]
+        bodies = {"papers": {**_among(page), **_PAPERS}} if page else {}
+        bodies |= {"facets": facets_body(counting)} if counting else {}
+        if not bodies:
+            return {}, None
+        replies = self._ask_all(bodies, " and ".join(bodies))
+        found = replies["papers"]["hits"]["hits"] if page else ()
+        papers = {paper.id: paper for paper in (paper_of(hit["_source"]) for hit in found)}
+        return {**papers, **self.papers(rest)}, read_facets(replies["facets"], counting) if counting else None
 
     @contextmanager
     def scored_by(self, bm25: Bm25) -> Iterator[None]:
@@ -185,25 +209,25 @@ class ClusterIndex:
         finally:
             self._score_by(self.schema.bm25)
 
-    def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
-        """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
-        reply = self.ask_search(facets_body(plan, found, fields, size))
-        return read_facets(reply, plan, fields, size)
+    def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None, why: str = "") -> Any:
+        """Send one search, and return the reply if every shard gave its part; `why` tells what for."""
+        return self._ask("_search", body, {"allow_partial_search_results": False, **(params or {})}, why)
 
-    def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> Any:
-        """Send one search, and return the reply if every shard gave its part."""
-        return self._ask("_search", body, {"allow_partial_search_results": False, **(params or {})})
+    def _ask_all(self, bodies: Mapping[str, Mapping[str, Any]], why: str) -> dict[str, Any]:
+        replies = self._ask("_msearch", multi_search(bodies), why=why)["responses"]
+        return dict(zip(bodies, replies, strict=True))
 
-    def _among(self, ids: Sequence[str], what: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    def _among(self, ids: Sequence[str], what: Mapping[str, Any], why: str = "") -> Iterable[Mapping[str, Any]]:
         for start in range(0, len(ids), _PAGE):
-            page = list(ids[start : start + _PAGE])
-            body = {"query": {"terms": {"id": page}}, "size": len(page), "sort": ["_doc"], **what}
-            yield from self.ask_search(body)["hits"]["hits"]
+            yield from self.ask_search({**_among(ids[start : start + _PAGE]), **what}, why=why)["hits"]["hits"]
 
-    def _ask(self, what: str, body: Mapping[str, Any] | bytes, params: Mapping[str, Any] | None = None) -> Any:
+    def _ask(
+        self, what: str, body: Mapping[str, Any] | bytes, params: Mapping[str, Any] | None = None, why: str = ""
+    ) -> Any:
         self._refresh()
         check = partial(check_whole, url=self.cluster.url, name=self.name)
         path = f"/{self.physical}/{what}"
+        note(f"POST {path}" + (f" for {why}" if why else ""))
         return self.cluster.call("POST", path, body, params=params, retry=self._retry, check=check)
 
     @property
@@ -253,6 +277,19 @@ class ClusterIndex:
         reply = self.cluster.call("GET", f"/{self.physical}/_settings", retry=self.cluster.writing)
         found: Mapping[str, Any] = reply[self.physical]["settings"]["index"]
         return found
+
+
+def _among(ids: Sequence[str]) -> dict[str, Any]:
+    return {"query": {"terms": {"id": list(ids)}}, "size": len(ids), "sort": ["_doc"]}
+
+
+def _vectors(hit: Mapping[str, Any], id_: str, fields: Sequence[str]) -> dict[str, np.ndarray]:
+    import numpy as np
+
+    held = hit.get("fields", {})
+    if not all(held.get(field) for field in fields):
+        raise foreign(id_)
+    return {field: np.asarray(held[field], np.float32) for field in fields}
 
 
 def physical_name(name: str, generation: int) -> str:

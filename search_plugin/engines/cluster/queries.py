@@ -30,6 +30,7 @@ OVERSAMPLING: dict[Quantization, float] = {"none": 1.0, "int8": 1.5, "int4": 2.0
 # The stored fields of a document hold its vectors too: ids come from a column, and nothing is unpacked.
 ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id"], "track_total_hits": False}
 """What a search whose hits need only be known by their ids asks for."""
+
 _BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
 
 
@@ -49,6 +50,16 @@ def condition(where: Filter | None) -> QueryBody | None:
     return to_query(where) if where else None
 
 
+def columns(plan: Plan) -> dict[str, Any]:
+    """Return what a leg asks of its hits: ids, and the values of the column that the plan names."""
+    return {**ID_COLUMN, "docvalue_fields": ["id", plan.column]} if plan.column else ID_COLUMN
+
+
+def value_of(hit: Mapping[str, Any], column: str) -> Any:
+    """Return a hit's value of a column, None where it has none."""
+    return hit["fields"].get(column, (None,))[0]
+
+
 def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, dict[str, Any]]:
     """Return the search of each leg.
 
@@ -58,7 +69,7 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
         dialect: Of the product.
 
     Returns:
-        By leg, the body of a search whose hits carry an id and a score and nothing else.
+        By leg, the body of a search whose hits carry an id, a score and the plan's column, and nothing else.
 
     Raises:
         InputError: If a vector has another length than the index's.
@@ -66,9 +77,9 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
     where = condition(plan.filter)
     bodies = {}
     if plan.words:
-        bodies[LEXICAL] = {"query": words_query(plan, where), "size": plan.window, **ID_COLUMN, **_BEST_FIRST}
+        bodies[LEXICAL] = {"query": words_query(plan, where), "size": plan.window, **columns(plan), **_BEST_FIRST}
     for clause in plan.vectors:
-        bodies[clause.field] = {**_nearest(clause, plan, schema, dialect, where), "size": plan.window, **ID_COLUMN}
+        bodies[clause.field] = {**_nearest(clause, plan, schema, dialect, where), "size": plan.window, **columns(plan)}
     return bodies
 
 
@@ -106,21 +117,23 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> Any:
 
 
 def multi_search(bodies: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """Return the searches of some legs as the lines of one request."""
+    """Return some searches, by name, as the lines of one request."""
     whole: dict[str, Any] = {"allow_partial_search_results": False}
     lines = []
-    for leg, body in bodies.items():
+    for name, body in bodies.items():
         # How rare a word is in all shards decides, or a paper's score would depend on its shard; of one shard the
         # cluster asks no more than otherwise.
-        header = whole | ({"search_type": "dfs_query_then_fetch"} if leg == LEXICAL else {})
+        header = whole | ({"search_type": "dfs_query_then_fetch"} if name == LEXICAL else {})
         lines += [orjson.dumps(header), orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)]
     return b"\n".join([*lines, b""])
 
 
-def scored(hits: Sequence[Mapping[str, Any]], leg: str, schema: IndexSchema, window: int) -> list[Scored]:
+def scored(
+    hits: Sequence[Mapping[str, Any]], leg: str, schema: IndexSchema, window: int, column: str = ""
+) -> list[Scored]:
     """Return a leg's hits, best first, ties by id, with the scores that all engines give."""
-    found = ((id_of(hit), float(hit["_score"])) for hit in hits)
+    found = ((id_of(hit), float(hit["_score"]), value_of(hit, column)) for hit in hits)
     if leg != LEXICAL:
         similarity = schema.vector(leg).similarity
-        found = ((id_, raw_closeness(similarity, score)) for id_, score in found)
-    return ranked(Scored(id_, score) for id_, score in found)[:window]
+        found = ((id_, raw_closeness(similarity, score), value) for id_, score, value in found)
+    return ranked(Scored(*told) for told in found)[:window]

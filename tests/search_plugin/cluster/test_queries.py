@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.queries import leg_bodies, multi_search, scor
 from search_plugin.filters.tree import Compare
 from search_plugin.legs import Scored
 from search_plugin.page import Facets
-from search_plugin.plan import Plan, VectorClause
+from search_plugin.plan import Counting, Plan, VectorClause
 from search_plugin.schema import IndexSchema, VectorField
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
@@ -65,8 +65,15 @@ def test_words_are_nothing_but_values(dialect, words):
         **IDS_ONLY,
     }
     assert strings(leg(plan, dialect)) == strings(leg(replace(plan, words="other"), dialect))
-    counted = facets_body(plan, ["p1"], ["venue"], 3)["query"]
+    counted = facets_body(Counting(plan, ["p1"], ["venue"], 3))["query"]
     assert counted["bool"]["filter"][0]["bool"]["should"] == [{"terms": {"id": ["p1"]}}, match]
+
+
+@pytest.mark.parametrize("dialect", BOTH)
+def test_every_leg_brings_the_column_that_the_plan_names(dialect):
+    plan = Plan("virus", (PRX,), None, 10, column="venue")
+    for name in plan.legs:
+        assert leg(plan, dialect, name)["docvalue_fields"] == ["id", "venue"]
 
 
 @given(text=st.text(min_size=1))
@@ -196,6 +203,11 @@ def test_hits_are_ranked_anew_ties_by_id_and_cut():
     hits = [hit("b", 0.5), hit("c", 0.75), hit("a", 0.5), hit("d", 0.25)]
     assert scored(hits, "prx", SCHEMA, 3) == [Scored("c", 0.5), Scored("a", 0.0), Scored("b", 0.0)]
     assert scored(hits, "lexical", SCHEMA, 9)[-1] == Scored("d", 0.25)
+    valued = {**hit("a", 0.2), "fields": {"id": ["a"], "venue": ["Cell"]}}
+    assert scored([valued, hit("b", 0.1)], "lexical", SCHEMA, 9, "venue") == [
+        Scored("a", 0.2, "Cell"),
+        Scored("b", 0.1, None),
+    ]
     assert scored([hit("a", 0.2)], "clf", SCHEMA, 9) == [Scored("a", -2.0)]
     with pytest.raises(UnavailableError, match="a document x that ses did not write"):
         scored([{"_id": "x", "_score": 1}], "prx", SCHEMA, 9)
@@ -203,7 +215,8 @@ def test_hits_are_ranked_anew_ties_by_id_and_cut():
 
 def test_facets_ask_for_spare_values_and_show_no_empty_ones():
     plan = Plan("virus", (PRX,), WHERE, 50)
-    body = facets_body(plan, iter(["p1", "p2"]), ["venue", "year"], 2)
+    counting = Counting(plan, ["p1", "p2"], ["venue", "year"], 2)
+    body = facets_body(counting)
     match = {"bool": {"must": [{"match": {"text": {"query": "virus"}}}], "filter": [RANGE]}}
     anyhow = {"bool": {"should": [{"terms": {"id": ["p1", "p2"]}}, match], "minimum_should_match": 1}}
     assert body["query"] == {"bool": {"filter": [anyhow]}}
@@ -215,9 +228,9 @@ def test_facets_ask_for_spare_values_and_show_no_empty_ones():
         "hits": {"total": {"value": 12}},
         "aggregations": {"venue": {"buckets": buckets}, "year": {"buckets": [{"key": 2001, "doc_count": 4}] * 3}},
     }
-    assert read_facets(reply, plan, ["venue", "year"], 2) == Facets(
+    assert read_facets(reply, counting) == Facets(
         12,
         "papers that hold a word of the query, and the 50 nearest papers",
         {"venue": (("a", 3), ("b", 1)), "year": ((2001, 4), (2001, 4))},
     )
-    assert read_facets(reply, Plan("", (PRX,), None, 50), [], 2).counted == "the 50 nearest papers"
+    assert read_facets(reply, Counting(Plan("", (PRX,), None, 50), [], [], 2)).counted == "the 50 nearest papers"

@@ -12,12 +12,12 @@ from search_plugin.engines.cluster.diagnosis.nodes import FILTER, Node, dig, rea
 from search_plugin.engines.cluster.diagnosis.questions import Questions
 from search_plugin.engines.cluster.diagnosis.watermarks import Watermarks, read_watermarks, share_or_size
 from search_plugin.engines.diagnosis import Diagnosis, human_bytes
-from search_plugin.executors.registry import EXECUTORS
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.product import Product
     from search_plugin.engines.cluster.transport import Cluster
+    from search_plugin.request import Join
 
 _PLUGINS = ("opensearch-knn", "opensearch-neural-search")
 """Those of OpenSearch that vectors and its own hybrid search need; Elasticsearch has both built in."""
@@ -90,7 +90,7 @@ def diagnose(cluster: Cluster, dialect: Dialect, generations: Mapping[str, Seque
     return Diagnosis(
         product=cluster.product.name.partition(" ")[0],
         version=cluster.product.number,
-        executors=_executors(questions, cluster.product, facts),
+        joins=_joins(questions, cluster.product, facts),
         indexes=tuple(index.diagnosis for index in checked),
         troubles=tuple(dict.fromkeys(troubles)),
         details=asdict(facts) | {"memory_bytes": facts.memory, "vectors_bytes": sum(i.memory for i in checked)},
@@ -140,15 +140,15 @@ def _native_limit(settings: Mapping[str, Any], nodes: Sequence[Node]) -> int | N
     return sum(size for size in allowed if size is not None) if allowed else None
 
 
-def _executors(questions: Questions, product: Product, facts: ClusterFacts) -> tuple[str, ...]:
-    can = {"client"}
+def _joins(questions: Questions, product: Product, facts: ClusterFacts) -> tuple[Join, ...]:
     if product.kind == "opensearch":
-        can |= {"opensearch-pipeline"} if _PLUGINS[1] in (facts.plugins or ()) else set()
-    elif any(
-        questions.works("/ses.*/_search", {"size": 0, "retriever": {name: body}}) for name, body in _RETRIEVERS.items()
-    ):
-        can.add("es-retriever")
-    return tuple(name for name in EXECUTORS if name in can)
+        able = _PLUGINS[1] in (facts.plugins or ())
+    else:
+        able = any(
+            questions.works("/ses.*/_search", {"size": 0, "retriever": {name: body}})
+            for name, body in _RETRIEVERS.items()
+        )
+    return ("ses", "engine") if able else ("ses",)
 
 
 def _cluster_told(facts: ClusterFacts, checked: Sequence[CheckedIndex], dialect: Dialect) -> Iterator[str]:

@@ -1,46 +1,47 @@
-"""What the executors inside a cluster have in common."""
+"""What the two products' ways to join the legs of a search have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.errors import InputError
 from search_plugin.engines.cluster.documents import id_of
-from search_plugin.engines.cluster.index import ClusterIndex
-from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, words_query
+from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
 from search_plugin.fusion.combine import shares
-from search_plugin.legs import Fused
+from search_plugin.legs import Fused, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from search_plugin.engines.base import Index
-    from search_plugin.engines.cluster.dialect import QueryBody
-    from search_plugin.engines.cluster.product import ProductName
+    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
+    from search_plugin.engines.cluster.product import Product
+    from search_plugin.engines.cluster.transport import Cluster
     from search_plugin.plan import Plan, VectorClause
-    from search_plugin.request import SearchRequest
+    from search_plugin.schema import IndexSchema
 
 RANK_CONSTANT = 60
 """Of reciprocal rank fusion, the same as ours."""
 
-_NAMES: Mapping[ProductName, str] = {"opensearch": "an OpenSearch", "elasticsearch": "an Elasticsearch"}
+
+class Searched(Protocol):
+    """What joining needs of an index in a cluster."""
+
+    cluster: Cluster
+    dialect: Dialect
+    schema: IndexSchema
+
+    def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None, why: str = "") -> Any:
+        """Send one search, and return the reply if every shard gave its part; `why` tells what for."""
 
 
-def index_of(index: Index, kind: ProductName, executor: str) -> ClusterIndex:
-    """Return the index if it is in a cluster of the executor's product, or raise `InputError`."""
-    if not isinstance(index, ClusterIndex) or index.cluster.product.kind != kind:
-        raise InputError(f"The executor {executor} needs {_NAMES[kind]} engine; leave --executor out.")
-    return index
-
-
-def leg_queries(index: ClusterIndex, plan: Plan) -> list[QueryBody]:
+def leg_queries(index: Searched, plan: Plan) -> list[QueryBody]:
     """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
     lexical = [words_query(plan, condition(plan.filter))] if plan.words else []
     return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 
-def _vector_query(index: ClusterIndex, plan: Plan, clause: VectorClause) -> QueryBody:
+def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBody:
     """Return a vector leg as one query.
 
     A request that joins legs has one `rescore` for all of them, which would rank the lexical leg again too. So where
@@ -67,9 +68,9 @@ def _vector_query(index: ClusterIndex, plan: Plan, clause: VectorClause) -> Quer
     return index.dialect.similarity(field, clause.vector, nearest)
 
 
-def leg_shares(plan: Plan, request: SearchRequest) -> list[float]:
+def leg_shares(plan: Plan, weights: Mapping[str, float]) -> list[float]:
     """Return the legs' weights in the order of the legs, scaled to sum to 1; raises `InputError` as a fusion does."""
-    return list(shares(plan.legs, request.weights).values())
+    return list(shares(plan.legs, weights).values())
 
 
 def is_weighted(weights: Iterable[float]) -> bool:
@@ -77,12 +78,14 @@ def is_weighted(weights: Iterable[float]) -> bool:
     return len(set(weights)) > 1
 
 
-def refused(executor: str, what: str) -> InputError:
+def refused(product: Product, what: str) -> InputError:
     """Return the error for what an engine can't do and we can."""
-    return InputError(f"{what}, so the executor {executor} can't be used; use --executor client.")
+    return InputError(f"{product.name} {what}, so it can't join these legs; let ses join them.")
 
 
-def read_fused(reply: Mapping[str, Any]) -> list[Fused]:
+def read_ranking(reply: Mapping[str, Any], plan: Plan) -> Ranking:
     """Return the papers of a joined search, best first, ties by id; the engine does not say what each leg gave."""
-    fused = (Fused(id_of(hit), float(hit["_score"]), {}) for hit in reply["hits"]["hits"])
-    return sorted(fused, key=lambda hit: (-hit.score, hit.id))
+    hits = reply["hits"]["hits"]
+    fused = (Fused(id_of(hit), float(hit["_score"]), {}) for hit in hits)
+    values = {id_of(hit): value_of(hit, plan.column) for hit in hits} if plan.column else {}
+    return Ranking(sorted(fused, key=lambda hit: (-hit.score, hit.id)), values)

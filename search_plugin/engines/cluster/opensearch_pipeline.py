@@ -5,41 +5,35 @@ On one shard its rankings are ours to 1e-5, but for three points. `minmax` lifts
 of a leg in the engine's own order, where we go by id. Of several shards each brings a whole window.
 
 What each leg gave to a hit is not told: the engine can name the raw scores only by running every leg again for every
-hit (`include_named_queries_score`), and then names also those beyond the window. The executor `client` explains.
+hit (`include_named_queries_score`), and then names also those beyond the window. What ses joins, it explains.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.queries import ID_COLUMN
-from search_plugin.executors import client
-from search_plugin.executors.registry import Ranking
-from search_plugin.executors.server import (
+from search_plugin.engines.cluster.joining import (
     RANK_CONSTANT,
-    index_of,
     is_weighted,
     leg_queries,
     leg_shares,
-    read_fused,
+    read_ranking,
     refused,
 )
+from search_plugin.engines.cluster.queries import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from search_plugin.engines.base import Index
-    from search_plugin.engines.cluster.index import ClusterIndex
+    from search_plugin.engines.cluster.joining import Searched
     from search_plugin.engines.cluster.product import Product
+    from search_plugin.legs import Ranking
     from search_plugin.plan import Plan
-    from search_plugin.request import SearchRequest
 
-NAME = "opensearch-pipeline"
 PLUGIN = "opensearch-neural-search"
 
 MAX_LEGS = 5
@@ -53,29 +47,27 @@ _RANK_WEIGHTS_SINCE = (3, 1)
 _ZSCORE_SINCE = (3, 0)
 
 
-def execute(index: Index, plan: Plan, request: SearchRequest) -> Ranking:
-    """Let OpenSearch run the legs and join them; a single leg is left to the executor `client`.
+def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking:
+    """Let OpenSearch run the legs and join them.
 
     Args:
         index: In OpenSearch.
         plan: The legs.
-        request: Gives fusion and weights.
+        fusion: A name in `search_plugin.fusion.registry`.
+        weights: Of the legs, by name.
 
     Returns:
         The papers that the legs brought, without what each leg gave.
 
     Raises:
-        InputError: If the index is elsewhere, or this OpenSearch can't join legs so.
+        InputError: If this OpenSearch can't join legs so.
         UnavailableError: If the plugin for it is missing.
     """
-    own = index_of(index, "opensearch", NAME)
-    if len(plan.legs) < 2:
-        return client.execute(index, plan, request)
+    product = index.cluster.product
     if len(plan.legs) > MAX_LEGS:
-        raise refused(NAME, f"OpenSearch joins up to {MAX_LEGS} legs, and this search has {len(plan.legs)}")
-    pipeline = pipeline_for(own.cluster.product, request.fusion, leg_shares(plan, request))
-    reply = _search(own, _body(own, plan), pipeline_name(request.fusion, pipeline), pipeline)
-    return Ranking(read_fused(reply), {}, NAME)
+        raise refused(product, f"joins up to {MAX_LEGS} legs, and this search has {len(plan.legs)}")
+    pipeline = pipeline_for(product, fusion, leg_shares(plan, weights))
+    return read_ranking(_search(index, plan, pipeline_name(fusion, pipeline), pipeline), plan)
 
 
 def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[str, Any]:
@@ -96,11 +88,11 @@ def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[st
     if fusion == "rrf":
         weighted = is_weighted(weights)
         if weighted and product.version < _RANK_WEIGHTS_SINCE:
-            raise refused(NAME, f"{product.name} can't weigh the legs of rrf")
+            raise refused(product, "can't weigh the legs of rrf")
         combination = {"technique": "rrf", "rank_constant": RANK_CONSTANT, **(weighing if weighted else {})}
         return {"phase_results_processors": [{"score-ranker-processor": {"combination": combination}}]}
     if fusion not in _NORMALIZATIONS or (fusion == "zscore" and product.version < _ZSCORE_SINCE):
-        raise refused(NAME, f"{product.name} has no fusion {fusion}")
+        raise refused(product, f"has no fusion {fusion}")
     processor = {
         "normalization": {"technique": _NORMALIZATIONS[fusion]},
         "combination": {"technique": "arithmetic_mean", **weighing},
@@ -113,28 +105,29 @@ def pipeline_name(fusion: str, pipeline: Mapping[str, Any]) -> str:
     return f"ses.{fusion}.{hashlib.blake2b(orjson.dumps(pipeline), digest_size=8).hexdigest()}"
 
 
-def _body(index: ClusterIndex, plan: Plan) -> dict[str, Any]:
+def _search(index: Searched, plan: Plan, name: str, pipeline: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Search through a pipeline, which is made where the cluster says that it is not there."""
     queries = leg_queries(index, plan)
-    return {
+    body = {
         "query": {"hybrid": {"queries": queries, "pagination_depth": plan.window}},
         "size": min(len(queries) * plan.window, MAX_HITS),
-        **ID_COLUMN,
+        **columns(plan),
     }
 
+    def ask() -> Mapping[str, Any]:
+        why = f"the legs {', '.join(plan.legs)}, joined by OpenSearch"
+        reply: Mapping[str, Any] = index.ask_search(body, {"search_pipeline": name}, why=why)
+        return reply
 
-def _search(index: ClusterIndex, body: Mapping[str, Any], name: str, pipeline: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Search through a pipeline, which is made where the cluster says that it is not there."""
-    through = {"search_pipeline": name}
     try:
-        reply: Mapping[str, Any] = index.ask_search(body, through)
+        return ask()
     except ClusterError as error:
         if "unknown query [hybrid]" in str(error):
             raise UnavailableError(
                 f"This {index.cluster.product.name} lacks the plugin {PLUGIN}, which joins legs; install it on every "
-                "node, or use --executor client."
+                "node, or let ses join them."
             ) from error
         if error.status != 400 or name not in str(error):
             raise
         index.cluster.call("PUT", f"/_search/pipeline/{name}", pipeline)
-        reply = index.ask_search(body, through)
-    return reply
+        return ask()

@@ -14,7 +14,6 @@ from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.registry import connect
-from search_plugin.executors.registry import get_executor
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.fusion import minmax, rrf
@@ -95,10 +94,8 @@ def plans(window, **options):
         yield Plan(words, (VectorClause("prx", vector),), None, window, **options)
 
 
-def joined(index, plan, **options):
-    ranking = get_executor("opensearch-pipeline")(index, plan, SearchRequest("-", **options))
-    assert ranking.executor == "opensearch-pipeline"
-    return ranking.fused
+def joined(index, plan, fusion="minmax", weights=()):
+    return index.rank(plan, fusion, dict(weights)).fused
 
 
 def assert_equal(theirs, ours):
@@ -149,9 +146,9 @@ def test_zscore_is_the_mean_of_sample_z_scores_with_a_floor(index):
 @pytest.mark.parametrize("opensearch", lanes("opensearch2"), indirect=True)
 def test_what_the_older_opensearch_lacks_is_refused(index):
     plan = next(plans(5))
-    with pytest.raises(InputError, match=r"OpenSearch 2\.\S+ has no fusion zscore.*; use --executor client"):
+    with pytest.raises(InputError, match=r"OpenSearch 2\.\S+ has no fusion zscore.*; let ses join them"):
         joined(index, plan, fusion="zscore")
-    with pytest.raises(InputError, match=r"OpenSearch 2\.\S+ can't weigh the legs of rrf.*; use --executor client"):
+    with pytest.raises(InputError, match=r"OpenSearch 2\.\S+ can't weigh the legs of rrf.*; let ses join them"):
         joined(index, plan, fusion="rrf", weights={"prx": 2.0})
 
 
@@ -227,21 +224,21 @@ def test_a_pipeline_is_made_once_kept_and_made_again_if_somebody_deletes_it(open
 
 
 def test_pages_follow_each_other_and_count_what_the_legs_brought(index):
-    request = SearchRequest("-", executor="opensearch-pipeline", size=30, window=40, facets=("journal",))
+    request = SearchRequest("-", join="engine", size=30, window=40, facets=("journal",))
     whole = similar(index, "p00005", request)
     parts = [similar(index, "p00005", replace(request, size=10, offset=offset)) for offset in (0, 10, 20)]
-    ours = similar(index, "p00005", replace(request, executor="client"))
+    ours = similar(index, "p00005", replace(request, join="ses"))
     followed = [hit for part in parts for hit in part.hits]
     assert [replace(hit, score=0) for hit in followed] == [replace(hit, score=0) for hit in whole.hits]
     # Segments that merge meanwhile change the last bit of a score.
     assert [hit.score for hit in followed] == pytest.approx([hit.score for hit in whole.hits], abs=CLOSE)
-    assert (whole.executor, ours.executor) == ("opensearch-pipeline", "client")
+    assert (whole.joined_by, ours.joined_by) == ("engine", "ses")
     assert (whole.candidates, whole.facets) == (ours.candidates, ours.facets)
     assert [hit.paper.id for hit in whole.hits][:10] == [hit.paper.id for hit in ours.hits][:10]
     assert not any(hit.legs for hit in whole.hits)
     collapsed = similar(index, "p00005", replace(request, collapse="venue"))
     assert collapsed.candidates + sum(hit.collapsed for hit in collapsed.hits) == whole.candidates
-    assert similar(index, "p00005", replace(request, mode="vector")).executor == "client"
+    assert similar(index, "p00005", replace(request, mode="vector")).joined_by == "ses"
 
 
 def test_elasticsearch_without_retrievers_falls_back_and_says_so_once(elasticsearch, caplog):
@@ -249,11 +246,11 @@ def test_elasticsearch_without_retrievers_falls_back_and_says_so_once(elasticsea
     with FaultProxy(elasticsearch.url) as proxy, caplog.at_level(logging.WARNING, "ses"):
         index = connect(proxy.url).open("papers")
         for fusion in ("rrf", "minmax"):
-            request = SearchRequest("-", fusion=fusion, executor="es-retriever", window=20)
-            ours = similar(index, "p00005", replace(request, executor="client"))
+            request = SearchRequest("-", fusion=fusion, join="engine", window=20)
+            ours = similar(index, "p00005", replace(request, join="ses"))
             for _ in range(2):
                 page = similar(index, "p00005", request)
-                assert (page.executor, page.hits, page.found) == ("client", ours.hits, ours.found)
+                assert (page.joined_by, page.hits, page.found) == ("ses", ours.hits, ours.found)
         asked = [request for request in proxy.requests if b'"retriever"' in request.body]
     assert len(asked) == 2
     assert [record.getMessage() for record in caplog.records] == [
@@ -263,10 +260,10 @@ def test_elasticsearch_without_retrievers_falls_back_and_says_so_once(elasticsea
 
 
 @pytest.mark.parametrize("quantization", ["none", "int8"])
-def test_the_legs_of_a_retriever_are_the_clients_legs(elasticsearch, quantization):
+def test_the_legs_of_a_retriever_are_our_legs(elasticsearch, quantization):
     """No server here has `linear`; but its legs are searches of their own, and bring what ours bring."""
+    from search_plugin.engines.cluster.elasticsearch_retriever import _retrievers
     from search_plugin.engines.cluster.queries import ID_COLUMN, scored
-    from search_plugin.executors.es_retriever import _retrievers
 
     index = publish(elasticsearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))
     for exact in (False, True):

@@ -1,9 +1,10 @@
-"""What the executors inside a cluster ask for, and what they make of answers recorded from servers we have not."""
+"""What is asked of clusters that join legs themselves, and what is made of answers of servers that we have not."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import orjson
@@ -15,15 +16,17 @@ from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.cluster.dialect import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError, failure
 from search_plugin.engines.cluster.index import ClusterIndex
+from search_plugin.engines.cluster.opensearch_pipeline import pipeline_for, pipeline_name
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
-from search_plugin.executors.opensearch_pipeline import pipeline_for, pipeline_name
-from search_plugin.executors.registry import EXECUTORS, get_executor
 from search_plugin.filters.parse import parse_filter
 from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
-from search_plugin.request import MAX_WINDOW, SearchRequest
+from search_plugin.request import MAX_WINDOW, Join, SearchRequest
 from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.stages.fuse import fuse
+from search_plugin.stages.retrieve import retrieve
+from search_plugin.stages.state import SearchState
 
 SCHEMA = IndexSchema("tiny", "f", (VectorField("prx", 3, "cosine"), VectorField("clf", 3, "l2")))
 VECTOR = np.array([1, 2, 3], np.float32)
@@ -66,7 +69,7 @@ def error(status, kind, reason, **more):
 
 
 LEGS = (200, {"took": 5, "responses": [{**hits(a=2.0, b=1.0), "status": 200}, {**hits(a=0.9, c=0.8), "status": 200}]})
-"""What the executor `client` is answered."""
+"""What ses is answered, where it joins the legs."""
 
 UNKNOWN = {
     kind: error(
@@ -89,50 +92,52 @@ def index_in(kind, version, *replies, schema=SCHEMA):
     return ClusterIndex(cluster, dialect_of(product), "papers", 1, schema, None)
 
 
-def ask(index, name, plan=PLAN, **options):
-    return get_executor(name)(index, plan, SearchRequest("virus lung", **options))
+def ask(index, plan=PLAN, fusion="minmax", weights=()):
+    return index.rank(plan, fusion, dict(weights))
 
 
-@pytest.mark.parametrize("name", ["opensearch-pipeline", "es-retriever"])
-def test_another_engine_is_refused(tmp_path, name):
-    article = {"opensearch-pipeline": "an OpenSearch", "es-retriever": "an Elasticsearch"}[name]
-    engine = connect(f"lance:{tmp_path}")
-    others = [engine.build("papers", SCHEMA, "s")]
-    others.append(index_in("elasticsearch" if name == "opensearch-pipeline" else "opensearch", (9, 4)))
-    for other in others:
-        with pytest.raises(InputError) as caught:
-            ask(other, name)
-        assert str(caught.value) == f"The executor {name} needs {article} engine; leave --executor out."
+def page_of(index, plan=PLAN, **options):
+    """A search after its legs were joined, by the engine if it can."""
+    return fuse(retrieve(SearchState(index, SearchRequest("virus lung", join="engine", **options), plan)))
 
 
-def test_unknown_executors_name_the_known():
-    with pytest.raises(InputError, match="those there are: client, opensearch-pipeline, es-retriever"):
-        get_executor("magic")
+def test_the_embedded_engine_joins_no_legs(tmp_path):
+    index = connect(f"lance:{tmp_path}").build("papers", SCHEMA, "s")
+    with pytest.raises(InputError, match="embedded engine can't join the legs of a search; let ses join them"):
+        ask(index)
+    assert page_of(index, replace(PLAN, vectors=())).joined_by == "ses"  # of a single leg, nothing is to be joined
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "version"),
-    [
-        ("opensearch-pipeline", "opensearch", (3, 6)),
-        ("es-retriever", "elasticsearch", (9, 4)),
-    ],
-)
-def test_a_single_leg_goes_to_the_client(name, kind, version):
+@pytest.mark.parametrize(("kind", "version"), [("opensearch", (3, 6)), ("elasticsearch", (9, 4))])
+def test_of_a_single_leg_nothing_is_joined(kind, version):
     index = index_in(kind, version, (200, {"responses": [{**hits(a=2.0), "status": 200}]}))
-    ranking = ask(index, name, replace(PLAN, vectors=()), fusion="zscore")
-    assert (ranking.executor, [hit.id for hit in ranking.fused]) == ("client", ["a"])
+    state = page_of(index, replace(PLAN, vectors=()), fusion="zscore")
+    assert (state.joined_by, [hit.id for hit in state.ranking]) == ("ses", ["a"])
     assert [path for _, path, _, _ in index.cluster.asked] == ["/ses.papers.v1/_msearch"]
+
+
+@pytest.mark.parametrize(("kind", "version"), [("opensearch", (3, 6)), ("elasticsearch", (9, 4))])
+def test_what_the_engine_joined_is_not_joined_again_and_brings_the_column(kind, version):
+    found = hits(b=0.5, a=0.5)
+    found["hits"]["hits"][0]["fields"]["venue"] = ["Cell"]
+    index = index_in(kind, version, (200, found))
+    state = page_of(index, replace(PLAN, column="venue"))
+    assert (state.joined_by, [hit.id for hit in state.ranking]) == ("engine", ["a", "b"])
+    assert state.shown == state.ranking
+    assert state.values == {"a": None, "b": "Cell"}
+    [(_, _, _, body)] = index.cluster.asked
+    assert body["docvalue_fields"] == ["id", "venue"]
 
 
 def test_opensearch_is_asked_for_a_hybrid_query_and_its_hits_are_ordered_by_score_then_id():
     index = index_in("opensearch", (3, 6), (200, hits(b=0.5, a=0.5, c=0.9)))
-    ranking = ask(index, "opensearch-pipeline", weights={"prx": 3.0})
+    ranking = ask(index, weights={"prx": 3.0})
     assert [(hit.id, hit.score, hit.contributions) for hit in ranking.fused] == [
         ("c", 0.9, {}),
         ("a", 0.5, {}),
         ("b", 0.5, {}),
     ]
-    assert (ranking.found, ranking.executor) == ({}, "opensearch-pipeline")
+    assert ranking.values == {}
     [(method, path, params, body)] = index.cluster.asked
     assert (method, path, params["allow_partial_search_results"]) == ("POST", "/ses.papers.v1/_search", False)
     words, nearest = body["query"]["hybrid"].pop("queries")
@@ -145,14 +150,14 @@ def test_opensearch_is_asked_for_a_hybrid_query_and_its_hits_are_ordered_by_scor
 
 def test_no_more_hits_are_asked_for_than_a_search_takes():
     index = index_in("opensearch", (3, 6), (200, hits()))
-    ask(index, "opensearch-pipeline", replace(PLAN, window=MAX_WINDOW))
+    ask(index, replace(PLAN, window=MAX_WINDOW))
     assert index.cluster.asked[0][3]["size"] == 10_000
 
 
 def test_more_legs_than_a_hybrid_query_takes_are_refused():
     crowd = replace(PLAN, vectors=PLAN.vectors * 5)
-    with pytest.raises(InputError, match=r"up to 5 legs, and this search has 6, .*; use --executor client"):
-        ask(index_in("opensearch", (3, 6)), "opensearch-pipeline", crowd)
+    with pytest.raises(InputError, match=r"joins up to 5 legs, and this search has 6, .*; let ses join them"):
+        ask(index_in("opensearch", (3, 6)), crowd)
 
 
 def test_the_pipeline_is_made_where_it_is_missing_and_only_there():
@@ -166,7 +171,7 @@ def test_the_pipeline_is_made_where_it_is_missing_and_only_there():
         "opensearch", (3, 6), missing, (200, {"acknowledged": True}), (200, hits(a=1.0)), (200, hits(a=1.0))
     )
     for _ in range(2):
-        ask(index, "opensearch-pipeline", weights={"prx": 3.0})
+        ask(index, weights={"prx": 3.0})
     assert [(method, path) for method, path, _, _ in index.cluster.asked] == [
         ("POST", "/ses.papers.v1/_search"),
         ("PUT", f"/_search/pipeline/{name}"),
@@ -180,12 +185,10 @@ def test_the_pipeline_is_made_where_it_is_missing_and_only_there():
 def test_other_errors_make_no_pipeline():
     index = index_in("opensearch", (3, 6), error(400, "illegal_argument_exception", "numHits must be > 0"))
     with pytest.raises(ClusterError, match="numHits must be > 0"):
-        ask(index, "opensearch-pipeline")
+        ask(index)
     lacking = index_in("opensearch", (2, 19), error(400, "parsing_exception", "unknown query [hybrid]"))
-    with pytest.raises(
-        UnavailableError, match=r"lacks the plugin opensearch-neural-search, .* or use --executor client"
-    ):
-        ask(lacking, "opensearch-pipeline")
+    with pytest.raises(UnavailableError, match=r"lacks the plugin opensearch-neural-search, .* or let ses join them"):
+        ask(lacking)
 
 
 def processor(product, fusion, weights):
@@ -214,16 +217,16 @@ def test_each_fusion_has_its_processor():
         ((3, 6), "borda", [0.5, 0.5], "OpenSearch 3.6 has no fusion borda"),
     ],
 )
-def test_what_a_version_cannot_do_names_the_client(version, fusion, weights, message):
+def test_what_a_version_cannot_do_is_left_to_ses(version, fusion, weights, message):
     with pytest.raises(InputError) as caught:
         processor(version, fusion, weights)
-    assert str(caught.value) == f"{message}, so the executor opensearch-pipeline can't be used; use --executor client."
+    assert str(caught.value) == f"{message}, so it can't join these legs; let ses join them."
 
 
 @given(weights=st.dictionaries(st.sampled_from(["lexical", "prx"]), st.floats(1e-9, 1e9), max_size=2))
 def test_weights_reach_a_pipeline_as_shares_and_its_name_as_a_hash(weights):
     index = index_in("opensearch", (3, 6), (200, hits()))
-    ask(index, "opensearch-pipeline", weights=weights)
+    ask(index, weights=weights)
     lexical, prx = weights.get("lexical", 1.0), weights.get("prx", 1.0)
     name = index.cluster.asked[0][2]["search_pipeline"]
     made = processor((3, 6), "minmax", [lexical / (lexical + prx), prx / (lexical + prx)])
@@ -234,12 +237,9 @@ def test_weights_reach_a_pipeline_as_shares_and_its_name_as_a_hash(weights):
 
 @pytest.mark.parametrize("weights", [{'"}], "x': 1.0}, {"lexical": float("nan")}, {"lexical": 0, "prx": 0}])
 def test_weights_that_make_no_sense_never_reach_the_cluster(weights):
-    for name, index in (
-        ("opensearch-pipeline", index_in("opensearch", (3, 6))),
-        ("es-retriever", index_in("elasticsearch", (9, 4))),
-    ):
+    for index in (index_in("opensearch", (3, 6)), index_in("elasticsearch", (9, 4))):
         with pytest.raises(InputError, match="weight"):
-            ask(index, name, weights=weights)
+            ask(index, weights=weights)
         assert index.cluster.asked == []
 
 
@@ -247,12 +247,9 @@ QUANTIZED = replace(SCHEMA, quantization="int8")
 
 
 def test_quantized_vectors_are_scored_again_inside_their_own_leg():
-    for name, kind, version in (
-        ("opensearch-pipeline", "opensearch", (3, 6)),
-        ("es-retriever", "elasticsearch", (9, 4)),
-    ):
+    for kind, version in (("opensearch", (3, 6)), ("elasticsearch", (9, 4))):
         index = index_in(kind, version, (200, hits()), schema=QUANTIZED)
-        ask(index, name)
+        ask(index)
         body = index.cluster.asked[0][3]
         legs = (
             body["query"]["hybrid"]["queries"]
@@ -267,9 +264,9 @@ def test_quantized_vectors_are_scored_again_inside_their_own_leg():
 
 def test_elasticsearch_is_asked_for_a_linear_retriever():
     index = index_in("elasticsearch", (9, 4), (200, hits(b=0.75, a=0.75, c=0.2)))
-    ranking = ask(index, "es-retriever", weights={"prx": 3.0})
+    ranking = ask(index, weights={"prx": 3.0})
     assert [(hit.id, hit.score) for hit in ranking.fused] == [("a", 0.75), ("b", 0.75), ("c", 0.2)]
-    assert (ranking.found, ranking.executor) == ({}, "es-retriever")
+    assert ranking.values == {}
     [(_, path, params, body)] = index.cluster.asked
     assert (path, params) == ("/ses.papers.v1/_search", {"allow_partial_search_results": False})
     assert (body["size"], body["docvalue_fields"]) == (7, ["id"])
@@ -288,30 +285,34 @@ def test_elasticsearch_is_asked_for_a_linear_retriever():
 
 def test_elasticsearch_is_asked_for_an_rrf_retriever_with_weights_where_it_knows_them():
     old, new = (index_in("elasticsearch", version, (200, hits(a=0.03))) for version in ((8, 16), (9, 2)))
-    ask(old, "es-retriever", fusion="rrf")
+    ask(old, fusion="rrf")
     rrf = old.cluster.asked[0][3]["retriever"]["rrf"]
     assert (rrf["rank_constant"], rrf["rank_window_size"]) == (60, 7)
     assert [list(leg) for leg in rrf["retrievers"]] == [["standard"], ["knn"]]
-    ask(new, "es-retriever", fusion="rrf", weights={"prx": 3.0})
+    ask(new, fusion="rrf", weights={"prx": 3.0})
     rrf = new.cluster.asked[0][3]["retriever"]["rrf"]
     assert [(list(leg["retriever"]), leg["weight"]) for leg in rrf["retrievers"]] == [
         (["standard"], 0.25),
         (["knn"], 0.75),
     ]
-    with pytest.raises(InputError, match=r"8\.16\.0 can't weigh the legs of rrf.*; use --executor client"):
-        ask(old, "es-retriever", fusion="rrf", weights={"prx": 3.0})
-    with pytest.raises(InputError, match=r"has no fusion zscore.*; use --executor client"):
-        ask(old, "es-retriever", fusion="zscore")
+    with pytest.raises(InputError, match=r"8\.16\.0 can't weigh the legs of rrf.*; let ses join them"):
+        ask(old, fusion="rrf", weights={"prx": 3.0})
+    with pytest.raises(InputError, match=r"has no fusion zscore.*; let ses join them"):
+        ask(old, fusion="zscore")
 
 
 @pytest.mark.parametrize("answer", [UNKNOWN, UNLICENSED], ids=["unknown", "unlicensed"])
 @pytest.mark.parametrize(("fusion", "kind"), [("minmax", "linear"), ("rrf", "rrf")])
-def test_elasticsearch_without_the_retriever_is_searched_by_the_client_and_says_so_once(caplog, answer, fusion, kind):
+def test_elasticsearch_without_the_retriever_is_left_to_ses_and_says_so_once(caplog, answer, fusion, kind):
     index = index_in("elasticsearch", (9, 4), answer[kind], LEGS, LEGS)
     with caplog.at_level(logging.WARNING, "ses"):
-        first, second = (ask(index, "es-retriever", fusion=fusion) for _ in range(2))
+        first, second = (page_of(index, fusion=fusion) for _ in range(2))
     assert first == second
-    assert (first.executor, first.found, first.fused[0].id) == ("client", {"lexical": 2, "prx": 2}, "a")
+    assert (first.joined_by, {leg: len(found) for leg, found in first.legs.items()}) == (
+        "ses",
+        {"lexical": 2, "prx": 2},
+    )
+    assert first.ranking[0].id == "a"
     assert [path.rsplit("/", 1)[1] for _, path, _, _ in index.cluster.asked] == ["_search", "_msearch", "_msearch"]
     [record] = caplog.records
     why = "does not know" if answer is UNKNOWN else "has a licence without"
@@ -330,14 +331,14 @@ def test_elasticsearch_without_the_retriever_is_searched_by_the_client_and_says_
 def test_other_errors_are_no_reason_to_fall_back(answer):
     index = index_in("elasticsearch", (9, 4), answer)
     with pytest.raises(ClusterError):
-        ask(index, "es-retriever")
+        ask(index)
     assert not index.cluster.lacking
 
 
 def test_a_page_says_that_the_engine_joined_the_legs():
     from ses.printing import _footer
 
-    joined = Page("papers", "q", "hybrid", "rrf", "opensearch-pipeline", (), 12, 7, {}, None, {})
-    assert _footer(joined).startswith("12 candidates (joined by opensearch-pipeline) in index papers")
-    assert "(5 by lexical)" in _footer(replace(joined, executor="client", found={"lexical": 5}))
-    assert joined.to_dict()["executor"] in EXECUTORS
+    joined = Page("papers", "q", "hybrid", "rrf", "engine", (), 12, 7, {}, None, {})
+    assert _footer(joined).startswith("12 candidates (joined by engine) in index papers")
+    assert "(5 by lexical)" in _footer(replace(joined, joined_by="ses", found={"lexical": 5}))
+    assert joined.to_dict()["joined_by"] in get_args(Join)

@@ -1,0 +1,1 @@
+"""Rerankers: the papers found put into a better order."""

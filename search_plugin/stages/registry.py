@@ -1,0 +1,24 @@
+"""The stages of every search, in this order: a new one is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from search_plugin.stages.collapse import collapse
+from search_plugin.stages.fuse import fuse
+from search_plugin.stages.render import render
+from search_plugin.stages.rerank import rerank
+from search_plugin.stages.retrieve import retrieve
+from search_plugin.stages.state import SearchState
+
+Stage = Callable[[SearchState], SearchState]
+"""Takes a search one step further; with nothing to do, it returns the state as it was."""
+
+STAGES: Mapping[str, Stage] = {
+    "retrieve": retrieve,
+    "fuse": fuse,
+    "rerank": rerank,
+    "collapse": collapse,
+    "render": render,
+}
+"""By the name under which a page tells what each took."""

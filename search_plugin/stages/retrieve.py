@@ -1,0 +1,23 @@
+"""Run the legs, all in one request; and where the user wants it so, let the engine join them too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from search_plugin.stages.state import SearchState
+
+
+def retrieve(state: SearchState) -> SearchState:
+    """Find papers by every leg of the plan."""
+    index, plan, request = state.index, state.plan, state.request
+    if request.join == "engine" and len(plan.legs) > 1:
+        joined = index.rank(plan, request.fusion, request.weights)
+        if joined is not None:
+            return replace(
+                state, ranking=joined.fused, shown=joined.fused, values=joined.values, joined_by=request.join
+            )
+    legs = index.search(plan)
+    values = {hit.id: hit.value for found in legs.values() for hit in found} if plan.column else {}
+    return replace(state, legs=legs, values=values)

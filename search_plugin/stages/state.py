@@ -1,0 +1,48 @@
+"""What the stages of a search hand on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from search_plugin.engines.base import Index
+    from search_plugin.legs import Fused, Scored
+    from search_plugin.page import Facets, Hit
+    from search_plugin.plan import Plan
+    from search_plugin.request import Join, SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SearchState:
+    """A search between two stages; each stage returns a new one, or the same where it has nothing to do.
+
+    Attributes:
+        index: That is searched.
+        request: What the user asks.
+        plan: What the engine is asked.
+        legs: What each leg found; empty where the engine joined them.
+        joined_by: Who joined the legs.
+        values: By id, those of the field to collapse by.
+        ranking: All papers found, best first.
+        shown: Those that can be paged through.
+        hidden: By id, how many papers are not shown because they share this one's value.
+        papers: Those read so far, by id; a stage that reads some leaves them here, so that none is read twice.
+        hits: The page.
+        facets: Counts, where asked for.
+    """
+
+    index: Index
+    request: SearchRequest
+    plan: Plan
+    legs: Mapping[str, Sequence[Scored]] = field(default_factory=dict)
+    joined_by: Join = "ses"
+    values: Mapping[str, object] = field(default_factory=dict)
+    ranking: Sequence[Fused] = ()
+    shown: Sequence[Fused] = ()
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    papers: Mapping[str, Paper] = field(default_factory=dict)
+    hits: tuple[Hit, ...] = ()
+    facets: Facets | None = None
