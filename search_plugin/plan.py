@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from corpora.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,8 +17,16 @@ if TYPE_CHECKING:
 TITLE_BOOST = 0.3
 """Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""
 
+MAX_BOOST = 1_000
+
 LEXICAL = "lexical"
 """Name of the BM25 leg; the vector legs carry the name of their vector field."""
+
+
+def check_boost(boost: float) -> None:
+    """Raise `InputError` where titles can't be weighed so."""
+    if not 0 <= boost <= MAX_BOOST:  # which is so of no NaN either
+        raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError
 from search_plugin.fusion.registry import DEFAULT_FUSION
-from search_plugin.plan import TITLE_BOOST
+from search_plugin.plan import TITLE_BOOST, check_boost
 from search_plugin.schema import FIELDS, resolve_field
+from search_plugin.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
@@ -22,7 +23,6 @@ Join = Literal["ses", "engine"]
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
-MAX_BOOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,70 @@ class SearchRequest:
             raise InputError(f"A paper has several {self.collapse}, so none is its own; collapse by one of {single}.")
 
 
+DEFAULTS: Mapping[str, Any] = {option.name: option.default for option in fields(SearchRequest)}
+"""What a search does where the user says nothing, for whoever tells the user so."""
+
+
+def make_request(query: str, *, tuned: SearchSettings | None = None, **given: Any) -> SearchRequest:
+    """Make a search of what a user gave: the same in Python, on the command line and over HTTP.
+
+    Args:
+        query: Plain words.
+        tuned: Fitted settings; what is given counts first.
+        **given: Attributes of `SearchRequest`; None, an empty text and an empty list count as not given. `filter` may
+            also be an expression, or several that must all hold; `weights` may be texts `LEG=NUMBER`; `facets` may be
+            a single field.
+
+    Returns:
+        The request, checked.
+
+    Raises:
+        InputError: If one of them is unknown or can't be used.
+    """
+    from search_plugin.filters.parse import parse_filters
+
+    said = {name: value for name, value in given.items() if value is not None and value not in ("", (), [])}
+    if unknown := said.keys() - DEFAULTS.keys():
+        raise InputError(f"A search takes no {min(unknown)!r}; it takes {', '.join(sorted(DEFAULTS.keys()))}.")
+    tuned = tuned or SearchSettings()
+    # Fitted weights are those of the legs of a hybrid search, and other searches have but one.
+    fitted = tuned.weights if said.get("mode", DEFAULTS["mode"]) == "hybrid" else {}
+    said = {"fusion": tuned.name, "title_boost": tuned.title_boost, "weights": fitted, **said}
+    if not isinstance(said["weights"], Mapping):
+        said["weights"] = parse_weights(said["weights"])
+    if isinstance(said.get("filter"), str | list | tuple):
+        said["filter"] = parse_filters(_listed(said["filter"]))
+    return SearchRequest(query, **{**said, "facets": tuple(_listed(said.get("facets", ())))})
+
+
+def _listed(value: str | Iterable[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def parse_weights(texts: Iterable[str]) -> dict[str, float]:
+    """Read the weights of legs.
+
+    Args:
+        texts: Each as `LEG=NUMBER`.
+
+    Returns:
+        Weights by leg.
+
+    Raises:
+        InputError: If one is written otherwise.
+    """
+    weights = {}
+    for text in _listed(texts):
+        leg, _, number = text.partition("=")
+        try:
+            weights[leg.strip()] = float(number)
+        except ValueError:
+            raise InputError(
+                f"The weight {text!r} can't be read; write it as LEG=NUMBER, such as lexical=0.7."
+            ) from None
+    return weights
+
+
 def clean_query(text: str) -> str:
     """Return the query with control characters and surplus blanks taken out.
 
@@ -101,12 +165,6 @@ def clean_query(text: str) -> str:
     if not cleaned:
         raise InputError("The query is empty; type some words to search for.")
     return cleaned
-
-
-def check_boost(boost: float) -> None:
-    """Raise `InputError` where titles can't be weighed so."""
-    if not 0 <= boost <= MAX_BOOST:  # which is so of no NaN either
-        raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
 
 
 def check_page(size: int, offset: int, window: int) -> None:

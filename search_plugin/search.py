@@ -14,6 +14,7 @@ from search_plugin.filters.tree import And, Compare, Filter, Not
 from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
+from search_plugin.rerankers.registry import get_reranker
 from search_plugin.schema import resolve_field
 from search_plugin.stages.registry import STAGES
 from search_plugin.stages.state import SearchState
@@ -96,6 +97,8 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
     # What no stage may be the first to find out.
     fusion_of(request.fusion)
+    if request.rerank:
+        get_reranker(request.rerank)
     for name in request.facets:
         resolve_field(name)
     state = SearchState(index, request, plan)

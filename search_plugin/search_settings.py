@@ -11,8 +11,7 @@ import orjson
 
 from corpora.errors import InputError
 from search_plugin.fusion.registry import DEFAULT_FUSION, LARGEST_CONSTANT, RANKED, get_fusion
-from search_plugin.plan import TITLE_BOOST
-from search_plugin.request import check_boost
+from search_plugin.plan import TITLE_BOOST, check_boost
 from search_plugin.schema import Bm25
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import rich_click as click
 from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
-from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS
-from search_plugin.plan import TITLE_BOOST
-from search_plugin.request import Join, Mode
+from search_plugin.fusion.registry import FUSIONS
+from search_plugin.request import DEFAULTS, Join, Mode
 from search_plugin.rerankers.registry import RERANKERS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -67,28 +66,29 @@ page_options = _together(
     click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
     click.option("--mode", type=click.Choice(get_args(Mode)),
                  help="What to search by [default: hybrid; for similar, vector]."),
-    click.option("--fusion", metavar="NAME", help=f"{', '.join(FUSIONS)} [default: {DEFAULT_FUSION}]."),
+    click.option("--fusion", metavar="NAME", help=f"{', '.join(FUSIONS)} [default: {DEFAULTS['fusion']}]."),
     click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
     click.option("--title-boost", type=float, metavar="NUMBER",
-                 help=f"How much the title's own BM25 counts beside that of the whole text [default: {TITLE_BOOST}]."),
+                 help="How much the title's own BM25 counts beside that of the whole text "
+                 f"[default: {DEFAULTS['title_boost']}]."),
     click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE",
                  help="Settings as `ses eval tune` fitted them; what is given beside them counts first."),
     click.option("--filter", "filters", multiple=True, metavar="EXPR",
                  help="Such as 'year>=2020 and not journal=Nature'; repeatable."),
     click.option("--facet", "facets", multiple=True, metavar="FIELD", help="Count the matches by a field; repeatable."),
-    click.option("--size", default=10, show_default=True, metavar="N", help="Hits on the page."),
-    click.option("--offset", default=0, show_default=True, metavar="N", help="Hits before the page."),
-    click.option("--window", default=100, show_default=True, metavar="N",
+    click.option("--size", default=DEFAULTS["size"], show_default=True, metavar="N", help="Hits on the page."),
+    click.option("--offset", default=DEFAULTS["offset"], show_default=True, metavar="N", help="Hits before the page."),
+    click.option("--window", default=DEFAULTS["window"], show_default=True, metavar="N",
                  help="How deep each leg looks; paging ends there."),
     click.option("--exact", is_flag=True, help="Look at every vector, not only where an approximate index leads."),
     click.option("--collapse", default="", metavar="FIELD",
                  help="Of papers that share a value, such as a journal, show the best only."),
     click.option("--rerank", default="", metavar="NAME",
                  help=f"Rank the papers found again: {', '.join(RERANKERS)} [default: not]."),
-    click.option("--join", type=click.Choice(get_args(Join)), default="ses", show_default=True,
+    click.option("--join", type=click.Choice(get_args(Join)), default=DEFAULTS["join"], show_default=True,
                  help="Who joins the legs of a hybrid search: ses, or the search engine itself."),
-    click.option("--executor", type=click.Choice(tuple(_EXECUTORS)), hidden=True, expose_value=False,
-                 callback=lambda context, _, name: context.params.update(join=_EXECUTORS[name]) if name else None),
+    click.option("--executor", type=click.Choice(tuple(_EXECUTORS)), hidden=True,
+                 callback=lambda _context, _option, name: _EXECUTORS.get(name)),
     click.option("--explain", is_flag=True,
                  help="Show each leg's rank, score and contribution, and each stage's time and requests."),
 )  # fmt: skip

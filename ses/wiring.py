@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,30 +74,6 @@ def tuned_settings(settings: Settings) -> SearchSettings | None:
     return read_search_settings(settings.tuned) if settings.tuned else None
 
 
-def parse_weights(texts: Iterable[str]) -> dict[str, float]:
-    """Read the weights of legs.
-
-    Args:
-        texts: Each as `LEG=NUMBER`.
-
-    Returns:
-        Weights by leg.
-
-    Raises:
-        InputError: If one is written otherwise.
-    """
-    weights = {}
-    for text in texts:
-        leg, _, number = text.partition("=")
-        try:
-            weights[leg.strip()] = float(number)
-        except ValueError:
-            raise InputError(
-                f"The weight {text!r} can't be read; write it as LEG=NUMBER, such as lexical=0.7."
-            ) from None
-    return weights
-
-
 def parse_bm25(text: str) -> Bm25:
     """Read BM25's constants, `K1,B`; `InputError` if they are written otherwise or out of bounds."""
     from search_plugin.schema import Bm25
@@ -160,26 +136,9 @@ _SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned")
 
 def page_request(query: str, mode: Mode, options: Mapping[str, Any], tuned: SearchSettings | None) -> SearchRequest:
     """Return the search that a query and the options of `page_options` ask for; what they say goes before `tuned`."""
-    from search_plugin.filters.parse import parse_filters
-    from search_plugin.request import SearchRequest
-    from search_plugin.search_settings import SearchSettings
+    from search_plugin.request import make_request
 
-    tuned = tuned or SearchSettings()
-    boost = options["title_boost"]
-    return SearchRequest(
-        query=query,
-        mode=mode,
-        fusion=options["fusion"] or tuned.name,
-        # They are of the legs of a hybrid search, and other searches have but one.
-        weights=parse_weights(options["weights"]) or (tuned.weights if mode == "hybrid" else {}),
-        title_boost=tuned.title_boost if boost is None else boost,
-        filter=parse_filters(options["filters"]),
-        facets=options["facets"],
-        size=options["size"],
-        offset=options["offset"],
-        window=options["window"],
-        exact=options["exact"],
-        collapse=options["collapse"],
-        rerank=options["rerank"],
-        join=options["join"],
-    )
+    names = ("fusion", "weights", "title_boost", "facets", "size", "offset", "window", "exact", "collapse")
+    given = {name: options[name] for name in (*names, "rerank")}
+    join = options["executor"] or options["join"]
+    return make_request(query, tuned=tuned, mode=mode, filter=options["filters"], join=join, **given)

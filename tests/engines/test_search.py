@@ -62,6 +62,12 @@ def test_of_papers_that_share_a_venue_the_best_is_shown(filled):
     assert page.candidates == len(shown) < 60
 
 
+def test_facets_count_what_is_not_on_the_page(filled):
+    page = search(filled, SearchRequest("virus", mode="vector", exact=True, size=3, window=60, facets=("id",)), ENCODER)
+    assert page.facets.matches == 60
+    assert len(page.hits) == 3
+
+
 def test_filters_and_facets_hold_in_a_hybrid_search(filled):
     conditions = ["year>=1992", "year<=2022", "not journal=Nature", "author exists", "field in (Medicine, Biology)"]
     where = And(tuple(map(parse_filter, conditions)))

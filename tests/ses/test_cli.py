@@ -37,6 +37,8 @@ def test_searches_with_everything(home):
         "journal: ",
         "papers that hold a word of the query",
         "1 to 3 of",
+        "\nretrieve: ",
+        "\nrender: ",
     ):
         assert part in done.stdout
     document = json.loads(
@@ -141,7 +143,10 @@ def test_rolls_back(home):
         (["search", "x", "--fusion", "sum"], 2, ["no fusion 'sum'"]),
         (["search", "x", "--weight", "bm25=1"], 2, ["names no leg"]),
         (["search", "x", "--weight", "lexical"], 2, ["LEG=NUMBER"]),
-        (["search", "x", "--size", "1000"], 2, ["--window"]),
+        (["search", "x", "--size", "1000"], 2, ["ask for a window of at least 1000"]),
+        (["search", "x", "--rerank", "magic"], 2, ["no reranker 'magic'", "complete"]),
+        (["search", "x", "--join", "engine"], 2, ["The embedded engine can't join the legs", "let ses join them"]),
+        (["search", "x", "--executor", "es-retriever"], 2, ["The embedded engine can't join the legs"]),
         (["search", "x", "--runtime", "tensorrt"], 2, ["no runtime 'tensorrt'"]),
         (["search", "x", "--model", "all-MiniLM-L6-v2"], 2, ["was made by the model", "all-MiniLM-L6-v2"]),
         (["similar", "none"], 2, ["holds no paper 'none'"]),

@@ -1,0 +1,129 @@
+"""What a page of a cluster costs over the same requests sent bare by the product's client library.
+
+Usage: `python -m benchmarks.pages PAPERS URL ...`. Clients are processes of their own: threads of one process would
+share Python's lock, and that is not what is measured. Each client sends the same requests twice, in turn: through
+`search`, and as the bodies that `search` sent for the same query, recorded before, through the library's own call and
+with its own serializer. Neither encodes queries.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import data_dir, percentile, random_index
+from benchmarks.searching import settled
+from search_plugin.engines.registry import connect
+from search_plugin.request import SearchRequest
+from search_plugin.search import search
+
+QUERIES = 100
+ROUNDS = 3
+CLIENTS = (1, 8)
+DIMENSION = 384
+CARD = SimpleNamespace(name="none", fingerprint="none")
+PAGES: Mapping[str, Mapping[str, Any]] = {
+    "hybrid": {},
+    "two facets": {"facets": ("journal", "year")},
+    "collapsed by year": {"collapse": "year"},
+}
+
+
+def main() -> None:
+    count = int(sys.argv[1])
+    for url in sys.argv[2:]:
+        engine = connect(url)
+        index = random_index(url, count)
+        index.finish()
+        settled(index)
+        engine.publish(index)
+        print(f"{engine.cluster.product.name}, {count:,} papers")
+        for kind in PAGES:
+            for clients in CLIENTS:
+                measure(url, kind, clients)
+        engine.drop("papers")
+
+
+def measure(url: str, kind: str, clients: int) -> None:
+    """Print both ways' median of all clients' pages, and their ratio."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(clients, context) as pool, context.Manager() as manager:
+        barrier = manager.Barrier(clients)
+        found = list(pool.map(client, *zip(*[(url, kind, seed, barrier) for seed in range(clients)], strict=True)))
+    ours, bare = ([taken for times in found for taken in times[way]] for way in (0, 1))
+    middle = [percentile(times, 0.5) for times in (ours, bare)]
+    rounds = [statistics.median(times[0]) / statistics.median(times[1]) for times in found]
+    print(
+        f"  {kind:18} {clients} clients: page p50 {middle[0]:6.1f} ms, bare p50 {middle[1]:6.1f} ms, "
+        f"{middle[0] / middle[1]:.2f}x (of single clients {min(rounds):.2f} to {max(rounds):.2f})"
+    )
+
+
+def client(url: str, kind: str, seed: int, barrier: Any) -> tuple[list[float], list[float]]:
+    """Ask for pages both ways, and return the milliseconds of each."""
+    with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
+        queries = [json.loads(line)["text"] for line in islice(file, QUERIES)]
+    vectors = np.random.default_rng(seed).standard_normal((QUERIES, 1, DIMENSION)).astype(np.float32)
+    index = connect(url).open("papers")
+    requests = [SearchRequest(query, **PAGES[kind]) for query in queries]
+    encoders = [SimpleNamespace(card=CARD, encode=lambda *_, vector=vector: vector) for vector in vectors]
+    recorded = [record(index, request, encoder) for request, encoder in zip(requests, encoders, strict=True)]
+    bare = bare_client(url, index.cluster.product)
+    ours: list[float] = []
+    theirs: list[float] = []
+    for way in range(2 * ROUNDS):
+        barrier.wait()  # so that all clients are at the same way
+        for request, encoder, bodies in zip(requests, encoders, recorded, strict=True):
+            begun = time.perf_counter()
+            if way % 2:
+                for path, lines in bodies:
+                    bare(path, lines)
+            else:
+                search(index, request, encoder)
+            (theirs if way % 2 else ours).append((time.perf_counter() - begun) * 1000)
+    return ours, theirs
+
+
+def record(index: Any, request: SearchRequest, encoder: Any) -> Sequence[tuple[str, Any]]:
+    """Search once, and return the requests that were sent, their bodies as the library's users have them."""
+    sent: list[tuple[str, Any]] = []
+    call = index.cluster.call
+
+    def recording(method: str, path: str, body: Any = None, **options: Any) -> Any:
+        lines = [json.loads(line) for line in body.splitlines()] if isinstance(body, bytes) else body
+        sent.append((path, lines))
+        return call(method, path, body, **options)
+
+    index.cluster.call = recording
+    try:
+        search(index, request, encoder)
+    finally:
+        del index.cluster.call
+    return sent
+
+
+def bare_client(url: str, product: Any) -> Any:
+    """Return what sends a multiple search by the product's own library, at its defaults."""
+    if product.kind == "opensearch":
+        from opensearchpy import OpenSearch
+
+        library: Any = OpenSearch(url)
+        return lambda path, lines: library.msearch(body=lines, index=path.split("/")[1])
+    from search_plugin.engines.cluster.clients import _elasticsearch_module
+
+    library = _elasticsearch_module(product).Elasticsearch(url)
+    return lambda path, lines: library.msearch(searches=lines, index=path.split("/")[1])
+
+
+if __name__ == "__main__":
+    main()
