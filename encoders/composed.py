@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.card import ModelCard
-    from encoders.encoder import TextEncoder
     from encoders.model import Model
+    from encoders.text_encoder import TextEncoder
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.batching import batches, parts
@@ -25,20 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from encoders.card import ModelCard
-
-
-class TextEncoder(Protocol):
-    """What encodes texts: a model, or several composed."""
-
-    @property
-    def card(self) -> ModelCard:
-        """What it declares."""
-
-    def encode(self, texts: Sequence[str], task_format: Format = Format.PRX) -> np.ndarray:
-        """Encode texts for one task format: float32 (texts, dimension)."""
-
-    def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
-        """Encode texts for several task formats: float32 (texts, dimension) by format."""
+    from encoders.text_encoder import TextEncoder
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from encoders.formats import Format
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.encoder import TextEncoder
     from encoders.files.embeddings import Embeddings
+    from encoders.text_encoder import TextEncoder
 
 BLOCK = 512
 """Texts encoded together; cut by position, so that a second run finds them in the embedding cache."""

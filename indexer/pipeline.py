@@ -23,7 +23,7 @@ from search_plugin.search import check_model
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Engine, Index
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.formats import Format
 from search_plugin.filters.tree import And, Compare, Filter, Not
+from search_plugin.fusion.registry import fusion_of
 from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
@@ -19,12 +20,11 @@ from search_plugin.schema import resolve_field
 from search_plugin.stages.registry import STAGES
 from search_plugin.stages.state import SearchState
 from search_plugin.trace import requests_noted
-from search_plugin.fusion.registry import fusion_of
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Index
 
 SEARCHED = Format.PRX.value

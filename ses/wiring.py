@@ -13,8 +13,8 @@ from encoders.formats import Format
 
 if TYPE_CHECKING:
     from corpora.registry import Corpus
-    from encoders.encoder import TextEncoder
     from encoders.model import Model
+    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Engine, Index
     from search_plugin.request import Mode, SearchRequest
     from search_plugin.schema import Bm25

@@ -28,9 +28,9 @@ from training.trainables.registry import TRAINABLES
 from training.trouble import plainly
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
     from encoders.heads import Head
     from encoders.model import Model, Weights
+    from encoders.text_encoder import TextEncoder
 
 _START = "start"
 

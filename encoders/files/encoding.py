@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.encoder import TextEncoder
     from encoders.files.texts import TextRecord
     from encoders.files.writing import Writer
     from encoders.formats import Format
+    from encoders.text_encoder import TextEncoder
 
 BLOCK = 512
 """Texts encoded together; cut by position alone, so that a second run makes the same batches and the same vectors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from encoders.batching import Batch
     from encoders.card import ModelCard
-    from encoders.model import Weights
 
 Precision = Literal["int8", "bf16", "fp32"]
 Device = Literal["cpu", "cuda"]
@@ -35,7 +34,7 @@ class RuntimeSource:
         threads: How many will run it, for those that time themselves; 0 for all cores.
     """
 
-    weights: Weights
+    weights: Mapping[str, np.ndarray]
     card: ModelCard
     heads: tuple[str, ...]
     samples: Sequence[Batch]

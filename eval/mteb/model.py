@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.card import ModelCard
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
 
 _BY_PROMPT = {"query": Format.QRY, "document": Format.PRX, "passage": Format.PRX}
 _BY_TASK = {"Classification": Format.CLF, "MultilabelClassification": Format.CLF, "Regression": Format.RGN}

@@ -25,7 +25,7 @@ from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
 from search_plugin.request import MAX_WINDOW
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Engine, Index
     from search_plugin.request import Mode
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
-    from encoders.encoder import TextEncoder
     from encoders.formats import Similarity
+    from encoders.text_encoder import TextEncoder
     from eval.embedder import Embedder
     from eval.retrieval.beir import JudgedQueries
     from search_plugin.engines.base import Index

@@ -13,7 +13,7 @@ from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.search import search
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from eval.retrieval.protocol import Protocol
     from search_plugin.engines.base import Index
 

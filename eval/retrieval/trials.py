@@ -18,7 +18,7 @@ from search_plugin.search_settings import SearchSettings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from eval.retrieval.beir import JudgedQueries
     from search_plugin.engines.base import Index
     from search_plugin.fusion.combine import Legs

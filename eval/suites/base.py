@@ -16,7 +16,7 @@ from eval.reports.provenance import data_hash
 from eval.statistics.interval import Interval
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from eval.embedder import Embedder
 
 VERSION = 3

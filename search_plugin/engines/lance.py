@@ -14,10 +14,10 @@ import orjson
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.base import Index
+from search_plugin.engines.index_name import check_index_name
 from search_plugin.engines.lance_errors import explained, sentence
 from search_plugin.engines.lance_index import LanceIndex, check_bm25
 from search_plugin.engines.lance_rows import create_table
-from search_plugin.engines.registry import check_index_name
 from search_plugin.schema import IndexSchema
 
 if TYPE_CHECKING:

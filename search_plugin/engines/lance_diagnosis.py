@@ -20,7 +20,7 @@ from search_plugin.engines.diagnosis import (
 from search_plugin.engines.lance_errors import explained
 
 if TYPE_CHECKING:
-    from search_plugin.engines.lance import LanceEngine
+    from search_plugin.engines.base import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Versions:
     present: Sequence[int]
 
 
-def diagnose(engine: LanceEngine, root: Path, names: Sequence[str], versions: Callable[[str], Versions]) -> Diagnosis:
+def diagnose(engine: Engine, root: Path, names: Sequence[str], versions: Callable[[str], Versions]) -> Diagnosis:
     """Look at a folder of indexes.
 
     Args:
@@ -71,7 +71,7 @@ def diagnose(engine: LanceEngine, root: Path, names: Sequence[str], versions: Ca
 
 
 def _check(
-    engine: LanceEngine, root: Path, name: str, versions: Callable[[str], Versions]
+    engine: Engine, root: Path, name: str, versions: Callable[[str], Versions]
 ) -> tuple[IndexDiagnosis, list[str]]:
     try:
         found = versions(name)
@@ -116,7 +116,7 @@ def _unread(name: str, found: Versions, details: dict[str, bool]) -> IndexDiagno
     )
 
 
-def _is_written(engine: LanceEngine, name: str) -> bool:
+def _is_written(engine: Engine, name: str) -> bool:
     """Return whether another process holds the lock."""
     try:
         with engine.lock(name):

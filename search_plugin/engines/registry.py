@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,6 @@ from corpora.errors import InputError, UnavailableError
 if TYPE_CHECKING:
     from search_plugin.engines.base import Engine
     from search_plugin.engines.connection import Connection
-
-_INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 def _lance(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials
@@ -63,13 +60,3 @@ def connect(url: str, connection: Connection | None = None) -> Engine:
         shown = url.rpartition("@")[2]
         raise InputError(f"There is no engine for {shown!r}; give --engine as lance:DIR or http://HOST:PORT.")
     return ENGINES[scheme](url, connection)
-
-
-def check_index_name(name: str) -> str:
-    """Return the name if every engine can hold an index of that name, or raise `InputError`."""
-    if not _INDEX_NAME.fullmatch(name):
-        raise InputError(
-            f"An index can't be named {name!r}; "
-            "use up to 64 lower-case letters, digits, - and _, a letter or digit first."
-        )
-    return name

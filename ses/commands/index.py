@@ -99,7 +99,7 @@ def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> In
     from corpora.registry import get_corpus
     from encoders.registry import DEFAULT_MODEL, find_model
     from indexer.pipeline import IndexJob, index_corpus
-    from search_plugin.engines.registry import check_index_name
+    from search_plugin.engines.index_name import check_index_name
     from ses.progress import progress_on_stderr
     from ses.wiring import located, make_encoder, parse_bm25, parse_columns, parse_formats, tuned_settings
 

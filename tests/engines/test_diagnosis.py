@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.engines.cluster.dialect import dialect_of
+from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.mapping import body_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.connection import Connection

@@ -16,11 +16,11 @@ from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
 from search_plugin.schema import IndexSchema, VectorField
 from search_plugin.search import search, similar
+from search_plugin.search_settings import SearchSettings
 from search_plugin.stages.collapse import collapse
 from search_plugin.stages.registry import STAGES
 from search_plugin.stages.render import render
 from search_plugin.stages.state import SearchState
-from search_plugin.search_settings import SearchSettings
 from tests.tiny import papers
 
 DIMENSION = 8

@@ -26,7 +26,7 @@ from training.recipe import Recipe
 from training.task import TrainingTask
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
 
 _MANIFEST = "manifest.json"
 _FORM = 1

@@ -18,7 +18,7 @@ from training.data.queries import PaperFields, folded, query_of, shown
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
 
 BM25, BASE = "bm25", "base"
 """Judges; the recipe's base compares vectors."""

@@ -42,17 +42,6 @@ class Dialect(Protocol):
         """Return the query that scores every paper that passes a filter by its exact similarity."""
 
 
-def dialect_of(product: Product) -> Dialect:
-    """Return the dialect of a product."""
-    if product.kind == "opensearch":
-        from search_plugin.engines.cluster.opensearch import OpenSearchDialect
-
-        return OpenSearchDialect(product)
-    from search_plugin.engines.cluster.elasticsearch import ElasticsearchDialect
-
-    return ElasticsearchDialect(product)
-
-
 def vectors_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
     """Return the mappings of a schema's vector fields."""
     return {field.name: dialect.vector(field, schema.quantization) for field in schema.vectors}

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.base import Index
-from search_plugin.engines.cluster.dialect import dialect_of
+from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex, physical_name
 from search_plugin.engines.cluster.lease import hold
 from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, later_properties, schema_of
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.connection import Connection
-from search_plugin.engines.registry import check_index_name
+from search_plugin.engines.index_name import check_index_name
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease

@@ -16,7 +16,7 @@ from eval.trec.topics import DEFAULT_FIELDS, FIELDS
 
 if TYPE_CHECKING:
     from corpora.paper import Record
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from eval.embedder import Text
     from eval.retrieval.beir import JudgedQueries
     from search_plugin.engines.base import Index

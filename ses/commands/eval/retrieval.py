@@ -17,7 +17,7 @@ from ses.commands.eval.collection import Collection, collection_options, in_memo
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from eval.reports.provenance import Provenance
     from eval.retrieval.protocol import Protocol, Retrieval
     from eval.statistics.pairs import Values

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.engines.cluster.dialect import dialect_of
+from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError, failure
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.opensearch_pipeline import pipeline_for, pipeline_name

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.engines.cluster.dialect import dialect_of
+from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.mapping import body_of, check_unchanged, later_properties, properties_of, schema_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.schema import IndexSchema, VectorField

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.engines.cluster.dialect import dialect_of, raw_closeness
+from search_plugin.engines.cluster.dialect import raw_closeness
+from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import leg_bodies, multi_search, scored

@@ -12,7 +12,7 @@ from eval.files.labelled import ID_KEYS
 from eval.suites.frozen import own_id
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
 
 TaskType = Literal["classification", "regression", "ir", "triplet", "ranked"]
 """SciRepEval's four, and `ranked`: a query and candidates with a teacher's scores."""
