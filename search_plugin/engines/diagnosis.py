@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from search_plugin.request import Join
+    from search_plugin.schema import IndexSchema
 
 _STEP = 1024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -24,54 +25,66 @@ class VectorCount:
 
 @dataclass(frozen=True, slots=True)
 class IndexDiagnosis:
-    """How an index is.
+    """The state of an index; what can't be read keeps its default.
 
     Attributes:
         name: As the user calls it.
-        generation: The version that is searched; None where none was ever published, or it can't be read.
+        generation: The version that is searched; None if none was published, or it can't be read.
         previous: The version kept for `--rollback`.
-        leftovers: Versions under way or left by interrupted builds.
-        papers: How many the searched version holds.
+        leftovers: Versions that are being built, or were left by interrupted builds.
+        papers: In the searched version, as are all that follow.
         vectors: By field.
-        model: That made the vectors; empty where it can't be read.
+        model: That made the vectors.
         fingerprint: Of that model.
         quantization: How vectors are kept.
-        disk_bytes: Of the searched version, with all its copies.
-        details: What this kind of engine has to say beside that, for programs.
+        disk_bytes: Of all copies.
+        details: More about it, for programs; each kind of engine has its own.
         lines: The same for people.
+        troubles: Each one line that says what to do.
     """
 
     name: str
-    generation: int | None
-    previous: int | None
-    leftovers: tuple[int, ...]
-    papers: int
-    vectors: tuple[VectorCount, ...]
-    model: str
-    fingerprint: str
-    quantization: str
-    disk_bytes: int
-    details: Mapping[str, Any]
-    lines: tuple[str, ...]
+    generation: int | None = None
+    previous: int | None = None
+    leftovers: tuple[int, ...] = ()
+    papers: int = 0
+    vectors: tuple[VectorCount, ...] = ()
+    model: str = ""
+    fingerprint: str = ""
+    quantization: str = ""
+    disk_bytes: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    troubles: tuple[str, ...] = ()
+
+    def read(self, schema: IndexSchema, papers: int | None, vectors: tuple[VectorCount, ...]) -> IndexDiagnosis:
+        """Return it with what was read of the searched version; `papers` is None if they could not be counted."""
+        return replace(
+            self,
+            papers=papers or 0,
+            vectors=vectors,
+            model=schema.model,
+            fingerprint=schema.fingerprint,
+            quantization=schema.quantization,
+            troubles=(*self.troubles, *missing_vectors(self.name, papers or 0, vectors)),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON shows it."""
-        told = asdict(self)
-        del told["lines"]
-        return told
+        return {key: value for key, value in asdict(self).items() if key not in ("lines", "troubles")}
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """How an engine is.
+    """The state of an engine.
 
     Attributes:
-        product: What answers, such as `OpenSearch`.
+        product: Its name, such as `OpenSearch`.
         version: Its version.
         joins: Who can join the legs of a hybrid search there: ses always, the engine itself perhaps.
         indexes: Those of ses.
         troubles: Each one line that says what to do.
-        details: What this kind of engine has to say beside that, for programs.
+        details: More about it, for programs; each kind of engine has its own.
         lines: The same for people.
     """
 
@@ -85,13 +98,8 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON shows it."""
-        return {
-            "product": self.product,
-            "version": self.version,
-            "joins": list(self.joins),
-            "details": self.details,
-            "indexes": [index.to_dict() for index in self.indexes],
-        }
+        told = {name: getattr(self, name) for name in ("product", "version", "joins", "details")}
+        return told | {"indexes": [index.to_dict() for index in self.indexes]}
 
 
 def human_bytes(size: int) -> str:
@@ -103,28 +111,19 @@ def human_bytes(size: int) -> str:
 
 
 def versions_told(name: str, published: int | None, leftovers: Sequence[int], *, written: bool) -> list[str]:
-    """Return the troubles with versions of an index that were begun and never published.
-
-    Args:
-        name: Of the index.
-        published: The version that is searched, if there is one.
-        leftovers: Those versions.
-        written: Whether somebody writes the index now: then nothing is wrong.
-
-    Returns:
-        No line or one.
-    """
+    """Return one line if builds of an index were interrupted, none if they run now (`written`)."""
     if not leftovers or written:
         return []
-    listed = ", ".join(map(str, leftovers))
-    told = f"An interrupted build of the index {name} has left version {listed}; run the same `ses index` again, which "
-    return [told + ("goes on with it." if published is None else "goes on with it, or any with --fresh to replace it.")]
+    resume = "run the same `ses index` again to finish it" + (
+        ", or any with --fresh to replace it" if published else ""
+    )
+    return [f"An interrupted build of the index {name} has left version {', '.join(map(str, leftovers))}; {resume}."]
 
 
 def missing_vectors(index: str, papers: int, vectors: Sequence[VectorCount]) -> list[str]:
     """Return a line for every field in which papers lack their vectors, so that searches by meaning miss them."""
     return [
-        f"In the index {index} {papers - vector.count:,} of {papers:,} papers have no {vector.field} vector; "
+        f"In the index {index}, {papers - vector.count:,} of {papers:,} papers have no {vector.field} vector; "
         "index again with --fresh."
         for vector in vectors
         if vector.count < papers

@@ -107,17 +107,21 @@ class LanceEngine:
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
         """Return how the folder and its indexes, or the one of that name, are; asking changes nothing."""
-        from search_plugin.engines.lance_diagnosis import Versions, diagnose
+        from importlib.metadata import version
+
+        from search_plugin.engines.folder_diagnosis import Versions, diagnose_folder
 
         def versions(name: str) -> Versions:
             alias = self._alias(name)
-            return Versions(alias.current, alias.previous, self._generations(name))
+            path = self._root / f"{_table(name, alias.current)}.lance"
+            return Versions(alias.current, alias.previous, self._generations(name), path)
 
         if name and not self._generations(check_index_name(name)):
             self.open(name)
         begun = {path.name.rpartition(".v")[0] for path in self._root.glob("*.v*.lance")}
         names = [name] if name else sorted({*self.names(), *begun})
-        return diagnose(self, self._root, names, versions)
+        with self._explained():
+            return diagnose_folder(self, ("LanceDB", version("lancedb")), self._root, names, versions)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:

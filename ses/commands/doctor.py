@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--index", metavar="NAME", help="Look at this index only [default: all].")
+@click.option("--index", metavar="NAME", help="Check only this index [default: all].")
 @engine_options
 @click.pass_context
 def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
-    """Tell what is installed, set and found, and how the engine and its indexes are.
+    """Show what is installed, the settings in force, and the state of models, engine and indexes.
 
-    Every trouble is one line at the end that says what to do. Nothing is changed; a model that is on the hub only is
-    fetched. The exit code is 0 also where there are troubles, and 3 where the engine or a model is missing.
+    The list at the end has one line for each problem, which says what to do. Nothing is changed, but a model that is
+    only on the hub is fetched. The exit code is 3 if the engine or a model is missing, else 0.
     """
     import orjson
 
@@ -35,7 +35,7 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
     if as_json:
         click.echo(orjson.dumps(checkup.to_dict(), option=orjson.OPT_INDENT_2))
     else:
-        # Servers' own words stand in some lines, and must not steer a terminal.
+        # Some lines quote a server, which must not control the terminal.
         shown = ("".join(sign if sign.isprintable() else " " for sign in line) for line in _lines(checkup))
         click.echo("\n".join(shown))
     context.exit(checkup.exit_code)
@@ -44,7 +44,7 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
 def _lines(checkup: Checkup) -> Iterator[str]:
     yield f"ses {checkup.ses}, Python {checkup.python}"
     for part in checkup.parts:
-        yield f"  {part.package}: {part.version or f'not installed; the extra {part.extra} brings it'}"
+        yield f"  {part.package}: {part.version or f'not installed; the extra {part.extra} installs it'}"
     yield "Settings"
     for setting in checkup.settings:
         yield f"  {setting.name} = {setting.value or '(none)'}  [{setting.source}]"
@@ -60,7 +60,7 @@ def _lines(checkup: Checkup) -> Iterator[str]:
             yield from _index(index, checkup.index_models.get(index.model))
         if not engine.indexes:
             yield "No indexes yet; make one with `ses index --corpus NAME`."
-    yield "Troubles" if checkup.troubles else "All is well."
+    yield "Problems" if checkup.troubles else "No problems found."
     yield from (f"  {trouble}" for trouble in checkup.troubles)
 
 
@@ -69,7 +69,7 @@ def _index(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator[str]:
 
     version = "never published" if index.generation is None else f"version {index.generation}"
     kept = f", version {index.previous} kept for --rollback" if index.previous else ""
-    begun = f", begun: version {', '.join(map(str, index.leftovers))}" if index.leftovers else ""
+    begun = f", unfinished: version {', '.join(map(str, index.leftovers))}" if index.leftovers else ""
     yield f"Index {index.name}: {version}{kept}{begun}; {index.papers:,} papers, {human_bytes(index.disk_bytes)}"
     for vector in index.vectors:
         quantized = "" if index.quantization == "none" else f", {index.quantization}"
@@ -81,5 +81,5 @@ def _index(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator[str]:
 
 def _model(check: ModelCheck) -> str:
     if check.folder is None:
-        return f"{check.name} is not found"
+        return f"{check.name} was not found"
     return f"{check.name} ({check.fingerprint}, {check.dimension} numbers) in {check.folder}"

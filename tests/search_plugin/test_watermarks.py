@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_plugin.engines.cluster.diagnosis.nodes import read_nodes
-from search_plugin.engines.cluster.diagnosis.shards import plain_reason
-from search_plugin.engines.cluster.diagnosis.watermarks import (
+from search_plugin.engines.cluster.diagnosis.nodes import (
     Watermark,
     Watermarks,
     parse_size,
+    read_nodes,
     read_watermarks,
     share_or_size,
 )
+from search_plugin.engines.cluster.diagnosis.shards import plain_reason
 
 GIB = 1 << 30
 DISK = "cluster.routing.allocation.disk"

@@ -71,7 +71,7 @@ def test_tells_the_same_to_people(home):
         f"Engine lance:{home / 'data/indexes'}: LanceDB",
         "Index jsonl: version 1; 60 papers",
         "prx: 60 vectors of ",
-        "All is well.",
+        "No problems found.",
         "[SES_MODEL]",
     ):
         assert part in done.stdout

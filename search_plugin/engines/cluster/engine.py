@@ -6,17 +6,16 @@ The alias is the index's own name, so that other programs find it. A second alia
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.base import Index
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.generation import Generation, previous_alias, read_generations
 from search_plugin.engines.cluster.index import ClusterIndex, physical_name
 from search_plugin.engines.cluster.lease import hold
 from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, later_properties, schema_of
@@ -28,37 +27,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.schema import IndexSchema
-
-_PHYSICAL = re.compile(r"ses\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<generation>\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Generation:
-    """A physical index of ses, as the cluster shows it."""
-
-    name: str
-    number: int
-    mappings: Mapping[str, Any]
-    settings: Mapping[str, Any]
-    aliases: frozenset[str]
-
-    @property
-    def published(self) -> bool:
-        return self.name in self.aliases
-
-    @property
-    def previous(self) -> bool:
-        return _previous(self.name) in self.aliases
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        kept = self.mappings.get("_meta", {}).get("ses")
-        return kept if isinstance(kept, Mapping) else {}
-
-    @property
-    def moment(self) -> float:
-        when = self.facts.get("published")
-        return when if isinstance(when, float) else 0.0
 
 
 class ClusterEngine:
@@ -157,14 +125,14 @@ class ClusterEngine:
         """Return how the cluster and its indexes, or the one of that name, are; asking changes nothing."""
         from search_plugin.engines.cluster.diagnosis.diagnose import diagnose
 
-        found: dict[str, list[_Generation]] = {}
+        found: dict[str, list[Generation]] = {}
         for generation in self._generations(check_index_name(name) if name else "*"):
             found.setdefault(generation.name, []).append(generation)
         if name and not found:
             self.open(name)
         return diagnose(self.cluster, self.dialect, dict(sorted(found.items())))
 
-    def _index(self, generation: _Generation) -> ClusterIndex:
+    def _index(self, generation: Generation) -> ClusterIndex:
         told = f"the index {generation.name} in {self.url}"
         check_open(generation.settings, physical_name(generation.name, generation.number), told)
         schema = schema_of(generation.mappings, f"The{told[3:]}")
@@ -173,30 +141,23 @@ class ClusterEngine:
         lacking = later_properties(generation.mappings)
         return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease, lacking)
 
-    def _generations(self, name: str) -> list[_Generation]:
+    def _generations(self, name: str) -> list[Generation]:
         """Return the generations of an index, or of all by `*`."""
         reply = self.cluster.call("GET", f"/ses.{name}.v*", params={"expand_wildcards": "open,closed"})
-        found = []
-        for physical, facts in reply.items():
-            if parts := _PHYSICAL.fullmatch(physical):
-                aliases = frozenset(facts.get("aliases", {}))
-                settings = facts.get("settings", {}).get("index", {})
-                number = int(parts["generation"])
-                found.append(_Generation(parts["name"], number, facts.get("mappings", {}), settings, aliases))
-        return found
+        return read_generations(reply)
 
-    def _swap(self, name: str, to: _Generation, before: _Generation | None) -> None:
+    def _swap(self, name: str, to: Generation, before: Generation | None) -> None:
         if lease := self._leases.get(name):
             lease.confirm()
         facts = {"ses": {**to.facts, "published": time.time()}}
         physical = physical_name(name, to.number)
         self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, retry=self.cluster.writing)
         actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]
-        actions.append({"remove": {"index": f"ses.{name}.v*", "alias": _previous(name), "must_exist": False}})
+        actions.append({"remove": {"index": f"ses.{name}.v*", "alias": previous_alias(name), "must_exist": False}})
         if before:
             replaced = physical_name(name, before.number)
             actions.append({"remove": {"index": replaced, "alias": name}})
-            actions.append({"add": {"index": replaced, "alias": _previous(name)}})
+            actions.append({"add": {"index": replaced, "alias": previous_alias(name)}})
         self.cluster.call("POST", "/_aliases", {"actions": actions}, retry=self.cluster.writing)
 
     def _create(self, physical: str, body: Mapping[str, Any]) -> None:
@@ -222,7 +183,7 @@ class ClusterEngine:
             if error.status != 404:
                 raise
 
-    def _check_name_is_free(self, name: str, generations: Sequence[_Generation]) -> None:
+    def _check_name_is_free(self, name: str, generations: Sequence[Generation]) -> None:
         if any(generation.published for generation in generations):
             return
         try:
@@ -238,10 +199,6 @@ class ClusterEngine:
     def _check_plugins(self) -> None:
         listed = self.cluster.call("GET", "/_cat/plugins", params={"format": "json"})
         self.dialect.check(frozenset(str(plugin.get("component")) for plugin in listed))
-
-
-def _previous(name: str) -> str:
-    return f"ses.{name}.previous"
 
 
 def _plain(facts: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""How a cluster is: health, licence, disks, memory, and its indexes of ses. It only asks, and changes nothing."""
+"""The state of a cluster: health, licence, disks, memory, and its indexes of ses. It only asks, and changes nothing."""
 
 from __future__ import annotations
 
@@ -7,27 +7,33 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.diagnosis.indexes import CheckedIndex, Generation, check_index
-from search_plugin.engines.cluster.diagnosis.nodes import FILTER, Node, dig, read_nodes
-from search_plugin.engines.cluster.diagnosis.questions import Questions
-from search_plugin.engines.cluster.diagnosis.watermarks import Watermarks, read_watermarks, share_or_size
-from search_plugin.engines.diagnosis import Diagnosis, human_bytes
+from search_plugin.engines.cluster.diagnosis.indexes import check_index
+from search_plugin.engines.cluster.diagnosis.nodes import (
+    FILTER,
+    Node,
+    Watermarks,
+    disk_troubles,
+    read_nodes,
+    read_watermarks,
+    share_or_size,
+)
+from search_plugin.engines.cluster.diagnosis.questions import Questions, dig
+from search_plugin.engines.diagnosis import Diagnosis, IndexDiagnosis, human_bytes
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect
-    from search_plugin.engines.cluster.product import Product
+    from search_plugin.engines.cluster.generation import Generation
     from search_plugin.engines.cluster.transport import Cluster
-    from search_plugin.request import Join
 
 _PLUGINS = ("opensearch-knn", "opensearch-neural-search")
 """Those of OpenSearch that vectors and its own hybrid search need; Elasticsearch has both built in."""
 
 _NOTHING: Mapping[str, Any] = {"standard": {"query": {"match_none": {}}}}
 _WEIGHTED = {"retriever": _NOTHING, "weight": 1.0, "normalizer": "minmax"}
-_RETRIEVERS: Mapping[str, Any] = {
-    "linear": {"retrievers": [_WEIGHTED, _WEIGHTED]},
-    "rrf": {"retrievers": [_NOTHING, _NOTHING]},
-}
+_RETRIEVERS: Sequence[Mapping[str, Any]] = (
+    {"linear": {"retrievers": [_WEIGHTED, _WEIGHTED]}},
+    {"rrf": {"retrievers": [_NOTHING, _NOTHING]}},
+)
 """Either lets Elasticsearch join legs. The licence's name does not say it, as builds differ in what they bring."""
 
 
@@ -37,14 +43,16 @@ class ClusterFacts:
 
     Attributes:
         name: Of the cluster.
-        status: green, yellow or red; empty where it may not be asked.
+        status: green, yellow or red; empty if it may not be asked, as plugins and watermarks are None.
         licence: By name.
         licence_active: Whether it is valid now.
-        plugins: Those that matter, with their versions; None where they may not be asked.
+        plugins: Those that matter, with their versions.
         nodes: All.
-        watermarks: Of the nodes' disks; None where they may not be asked.
-        native_limit: Bytes that OpenSearch lets faiss take on all nodes together; None where there is no limit.
+        watermarks: Of the nodes' disks.
+        native_limit: Bytes that OpenSearch lets faiss take on all nodes together; None if there is no limit.
         native_full: Whether that limit was reached.
+        memory_bytes: Beside the heaps of all nodes that hold data.
+        vectors_bytes: Of memory that the vectors of all indexes take.
     """
 
     name: str
@@ -56,70 +64,53 @@ class ClusterFacts:
     watermarks: Watermarks | None
     native_limit: int | None
     native_full: bool
-
-    @property
-    def memory(self) -> int:
-        """Bytes beside the heaps of all nodes that hold data."""
-        return sum(node.beside_heap for node in self.nodes if node.holds_data)
+    memory_bytes: int
+    vectors_bytes: int
 
 
 def diagnose(cluster: Cluster, dialect: Dialect, generations: Mapping[str, Sequence[Generation]]) -> Diagnosis:
-    """Ask a cluster how it is.
-
-    Args:
-        cluster: To ask.
-        dialect: Of the product.
-        generations: Of the indexes to look at, by name.
-
-    Returns:
-        What it tells.
-
-    Raises:
-        UnavailableError: If it does not answer any more.
-    """
+    """Return the state of a cluster and of those indexes; raise `UnavailableError` if it does not answer any more."""
     questions = Questions(cluster)
-    facts = _facts(questions, cluster.product)
-    checked = [check_index(questions, dialect, name, generations[name]) for name in generations]
+    indexes = tuple(check_index(questions, dialect, name, generations[name]) for name in generations)
+    facts = _facts(questions, indexes)
+    native = sum(_memory(index) for index in indexes if any(map(_uses_faiss, generations[index.name])))
     troubles = [
-        *_cluster_told(facts, checked, dialect),
-        *_disks_told(facts),
-        *_memory_told(facts, checked),
-        *(trouble for index in checked for trouble in index.troubles),
+        *_cluster_troubles(facts, indexes, dialect),
+        *(disk_troubles(facts.nodes, facts.watermarks) if facts.watermarks else ()),
+        *_memory_troubles(facts, native),
+        *(trouble for index in indexes for trouble in index.troubles),
         *questions.refused,
     ]
     return Diagnosis(
         product=cluster.product.name.partition(" ")[0],
         version=cluster.product.number,
-        joins=_joins(questions, cluster.product, facts),
-        indexes=tuple(index.diagnosis for index in checked),
+        joins=("ses", "engine") if _can_join(questions, facts) else ("ses",),
+        indexes=indexes,
         troubles=tuple(dict.fromkeys(troubles)),
-        details=asdict(facts) | {"memory_bytes": facts.memory, "vectors_bytes": sum(i.memory for i in checked)},
-        lines=tuple(_lines(facts, checked)),
+        details=asdict(facts),
+        lines=tuple(_lines(facts)),
     )
 
 
-def _facts(questions: Questions, product: Product) -> ClusterFacts:
+def _facts(questions: Questions, indexes: Sequence[IndexDiagnosis]) -> ClusterFacts:
+    opensearch = questions.cluster.product.kind == "opensearch"
     health = dig(questions.ask("/_cluster/health"))
     replied = dig(questions.ask("/_cluster/settings", include_defaults=True, flat_settings=True))
     settings = {**dig(replied, "defaults"), **dig(replied, "persistent"), **dig(replied, "transient")}
     nodes = read_nodes(dig(questions.ask("/_nodes/stats/os,jvm,fs", filter_path=FILTER)))
-    plugins: dict[str, str] | None = {}
-    if product.kind == "opensearch":
-        licence, active = "Apache-2.0, which needs no key", True
-        plugins = _plugins(questions)
-    else:
-        told = dig(questions.ask("/_license"), "license")
-        licence, active = str(told.get("type", "unknown")), str(told.get("status", "active")) == "active"
+    licence = {"type": "Apache-2.0, which needs no key"} if opensearch else dig(questions.ask("/_license"), "license")
     return ClusterFacts(
         name=str(health.get("cluster_name", "")),
         status=str(health.get("status", "")),
-        licence=licence,
-        licence_active=active,
-        plugins=plugins,
+        licence=str(licence.get("type", "unknown")),
+        licence_active=licence.get("status", "active") == "active",
+        plugins=_plugins(questions) if opensearch else {},
         nodes=nodes,
         watermarks=read_watermarks(settings) if replied else None,
         native_limit=_native_limit(settings, nodes),
         native_full=str(settings.get("knn.circuit_breaker.triggered")) == "true",
+        memory_bytes=sum(node.beside_heap for node in nodes if node.holds_data),
+        vectors_bytes=sum(map(_memory, indexes)),
     )
 
 
@@ -140,65 +131,43 @@ def _native_limit(settings: Mapping[str, Any], nodes: Sequence[Node]) -> int | N
     return sum(size for size in allowed if size is not None) if allowed else None
 
 
-def _joins(questions: Questions, product: Product, facts: ClusterFacts) -> tuple[Join, ...]:
-    if product.kind == "opensearch":
-        able = _PLUGINS[1] in (facts.plugins or ())
-    else:
-        able = any(
-            questions.works("/ses.*/_search", {"size": 0, "retriever": {name: body}})
-            for name, body in _RETRIEVERS.items()
-        )
-    return ("ses", "engine") if able else ("ses",)
+def _can_join(questions: Questions, facts: ClusterFacts) -> bool:
+    if questions.cluster.product.kind == "opensearch":
+        return _PLUGINS[1] in (facts.plugins or ())
+    bodies = ({"size": 0, "retriever": retriever} for retriever in _RETRIEVERS)
+    return any(questions.attempt("/ses.*/_search", body) is not None for body in bodies)
 
 
-def _cluster_told(facts: ClusterFacts, checked: Sequence[CheckedIndex], dialect: Dialect) -> Iterator[str]:
+def _memory(index: IndexDiagnosis) -> int:
+    return int(index.details.get("memory_bytes", 0))
+
+
+def _uses_faiss(generation: Generation) -> bool:
+    fields = dig(generation.mappings, "properties").values()
+    return generation.published and any(dig(field, "method").get("engine") == "faiss" for field in fields)
+
+
+def _cluster_troubles(facts: ClusterFacts, indexes: Sequence[IndexDiagnosis], dialect: Dialect) -> Iterator[str]:
     if facts.plugins is not None:
         try:
             dialect.check(frozenset(facts.plugins))
         except UnavailableError as error:
             yield str(error)
     if not facts.licence_active:
-        yield f"The licence {facts.licence} of the cluster is not valid any more; give the cluster one that is."
-    ours = any(shards["unassigned"] for index in checked if (shards := index.diagnosis.details.get("shards")))
-    if facts.status == "red" and not ours:
+        yield f"The licence {facts.licence} of the cluster is not valid any more; renew it."
+    if facts.status == "red" and not any(dig(index.details, "shards").get("unassigned") for index in indexes):
         yield (
             f"The cluster {facts.name} is red: indexes of others lack shards; "
             "GET /_cluster/allocation/explain says why."
         )
 
 
-def _disks_told(facts: ClusterFacts) -> Iterator[str]:
-    marks = facts.watermarks
-    if marks is None:
-        return
-    if not marks.enabled:
+def _memory_troubles(facts: ClusterFacts, native: int) -> Iterator[str]:
+    if 0 < facts.memory_bytes < facts.vectors_bytes:
         yield (
-            "The cluster does not look at its disks, and a full one damages indexes; "
-            "set cluster.routing.allocation.disk.threshold_enabled to true."
-        )
-    beyond = {
-        "low": ("low", marks.low, "gets no new copies of shards"),
-        "high": ("high", marks.high, "loses its shards to other nodes"),
-        "flood_stage": ("flood-stage", marks.flood_stage, "can't be written"),
-    }
-    for node in facts.nodes:
-        level = marks.level(node.disk, node.free)
-        if node.holds_data and level != "ok":
-            called, mark, effect = beyond[level]
-            yield (
-                f"The disk of node {node.name} is beyond its {called} watermark ({mark.value}): "
-                f"{human_bytes(node.free)} of {human_bytes(node.disk)} are free, and the node {effect}; "
-                "free some space there, or add a node."
-            )
-
-
-def _memory_told(facts: ClusterFacts, checked: Sequence[CheckedIndex]) -> Iterator[str]:
-    needed, native = sum(index.memory for index in checked), sum(index.native_memory for index in checked)
-    if facts.memory and needed > facts.memory:
-        yield (
-            f"The vectors take about {human_bytes(needed)} of memory and the nodes have {human_bytes(facts.memory)} "
-            "beside their heaps, so that searches wait for the disk; index again with --fresh and a smaller "
-            "--quantization, or add memory."
+            f"The vectors take about {human_bytes(facts.vectors_bytes)} of memory and the nodes have "
+            f"{human_bytes(facts.memory_bytes)} beside their heaps, so searches wait for the disk. Index again with "
+            "--fresh and a smaller --quantization, or add memory."
         )
     if facts.native_full or (facts.native_limit is not None and native > facts.native_limit):
         yield (
@@ -207,18 +176,12 @@ def _memory_told(facts: ClusterFacts, checked: Sequence[CheckedIndex]) -> Iterat
         )
 
 
-def _lines(facts: ClusterFacts, checked: Sequence[CheckedIndex]) -> Iterator[str]:
+def _lines(facts: ClusterFacts) -> Iterator[str]:
     plugins = [f"plugin {name} {version}" for name, version in (facts.plugins or {}).items()]
-    health = f"cluster {facts.name}: {facts.status or 'health not told'}"
+    health = f"cluster {facts.name}: {facts.status or 'health unknown'}"
     yield "; ".join([health, *plugins, f"licence: {facts.licence}"])
-    for node in facts.nodes:
-        yield (
-            f"node {node.name}: {human_bytes(node.heap)} heap and {human_bytes(node.beside_heap)} beside it; "
-            f"disk {human_bytes(node.free)} of {human_bytes(node.disk)} free"
-        )
-    if marks := facts.watermarks:
-        values = f"low {marks.low.value}, high {marks.high.value}, flood stage {marks.flood_stage.value}"
-        yield f"disk watermarks: {values}" + ("" if marks.enabled else " (switched off)")
+    yield from map(str, facts.nodes)
+    if facts.watermarks:
+        yield str(facts.watermarks)
     limit = "" if facts.native_limit is None else f"; faiss may take {human_bytes(facts.native_limit)}"
-    needed = human_bytes(sum(index.memory for index in checked))
-    yield f"memory: vectors take about {needed} of {human_bytes(facts.memory)}{limit}"
+    yield f"memory: vectors take about {human_bytes(facts.vectors_bytes)} of {human_bytes(facts.memory_bytes)}{limit}"

@@ -1,10 +1,14 @@
-"""The nodes of a cluster: their memory outside the heap and their disks."""
+"""The nodes of a cluster: the memory beside their heaps, their disks, and how full these may be."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from search_plugin.engines.cluster.diagnosis.questions import dig, whole
+from search_plugin.engines.diagnosis import human_bytes
 
 FILTER = (
     "nodes.*.name,nodes.*.roles,nodes.*.os.mem,nodes.*.os.cgroup.memory.limit_in_bytes,"
@@ -12,19 +16,19 @@ FILTER = (
 )
 """What `read_nodes` reads of a cluster's `_nodes/stats`."""
 
+_SETTING = "cluster.routing.allocation.disk"
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)b?")
+_BEYOND = {
+    "flood_stage": "its indexes can't be written",
+    "high": "its shards are moved to other nodes",
+    "low": "it gets no new copies of shards",
+}
+"""The watermarks, the highest first, and what happens to a node whose disk is beyond each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One of them.
-
-    Attributes:
-        name: As the cluster calls it.
-        holds_data: Whether indexes lie there.
-        memory: Bytes that the machine, or the container, has.
-        heap: Bytes that Java takes of them.
-        disk: Bytes of the disk that indexes lie on.
-        free: Bytes of it that are left.
-    """
+    """A node; in bytes its memory (its container's, if it is in one), Java's heap, its disk, and what is free there."""
 
     name: str
     holds_data: bool
@@ -38,6 +42,50 @@ class Node:
         """Bytes left for the vectors, which Lucene and faiss both keep outside the heap."""
         return max(self.memory - self.heap, 0)
 
+    def __str__(self) -> str:
+        memory = f"{human_bytes(self.heap)} heap and {human_bytes(self.beside_heap)} beside it"
+        return f"node {self.name}: {memory}; disk {human_bytes(self.free)} of {human_bytes(self.disk)} free"
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A watermark: `85%` or `0.85` used, or `20gb` free.
+
+    Attributes:
+        value: As the cluster gives it.
+        headroom: For a share, the most that need be free on a large disk: `200GB`; `-1` or empty for any.
+    """
+
+    value: str
+    headroom: str = ""
+
+    def free_bytes(self, total: int) -> int | None:
+        """Return how much must be free on a disk of some size, or None where the value can't be read."""
+        used = _share(self.value)
+        if used is None:
+            return parse_size(self.value)
+        free, cap = round(total * (1 - used)), parse_size(self.headroom)
+        return free if cap is None else min(free, cap)
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
+    """All three, and whether the cluster looks at disks at all."""
+
+    enabled: bool
+    low: Watermark
+    high: Watermark
+    flood_stage: Watermark
+
+    def level(self, total: int, free: int) -> str:
+        """Return the highest watermark that a disk is beyond, or `ok`."""
+        needed = {level: getattr(self, level).free_bytes(total) for level in _BEYOND}
+        return next((level for level in _BEYOND if total and free < (needed[level] or 0)), "ok")
+
+    def __str__(self) -> str:
+        values = f"low {self.low.value}, high {self.high.value}, flood stage {self.flood_stage.value}"
+        return f"disk watermarks: {values}" + ("" if self.enabled else " (switched off)")
+
 
 def read_nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
     """Read the nodes of a `_nodes/stats`, by name."""
@@ -45,32 +93,17 @@ def read_nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
     return tuple(sorted(nodes, key=lambda node: node.name))
 
 
-def dig(reply: Any, *path: str) -> Mapping[str, Any]:
-    """Return the object at a path of a reply, or an empty one where there is none."""
-    for name in path:
-        reply = reply.get(name) if isinstance(reply, Mapping) else None
-    return reply if isinstance(reply, Mapping) else {}
-
-
-def whole(value: Any) -> int:
-    """Return a number of a reply, which some servers give as text, or 0 where there is none."""
-    try:
-        return max(int(value), 0)
-    except (TypeError, ValueError):
-        return 0
-
-
 def _node(stats: Mapping[str, Any]) -> Node:
-    machine = dig(stats, "os", "mem")
+    machine, disk = dig(stats, "os", "mem"), dig(stats, "fs", "total")
     limits = (
         machine.get("total_in_bytes"),
         machine.get("adjusted_total_in_bytes"),
         dig(stats, "os", "cgroup", "memory").get("limit_in_bytes"),
     )
-    disk = dig(stats, "fs", "total")
+    roles = map(str, stats.get("roles", ()))
     return Node(
         name=str(stats.get("name", "")),
-        holds_data=any(str(role) == "data" or _holds_hot_data(str(role)) for role in stats.get("roles", ())),
+        holds_data=any(role == "data" or (role.startswith("data_") and role != "data_frozen") for role in roles),
         memory=min((size for limit in limits if (size := whole(limit))), default=0),
         heap=whole(dig(stats, "jvm", "mem").get("heap_max_in_bytes")),
         disk=whole(disk.get("total_in_bytes")),
@@ -78,5 +111,47 @@ def _node(stats: Mapping[str, Any]) -> Node:
     )
 
 
-def _holds_hot_data(role: str) -> bool:
-    return role.startswith("data_") and role != "data_frozen"
+def read_watermarks(settings: Mapping[str, Any]) -> Watermarks:
+    """Read them from the settings in force, with whole names as keys."""
+    keys = (f"{_SETTING}.watermark.{name}" for name in ("low", "high", "flood_stage"))
+    marks = (Watermark(str(settings.get(key, "")), str(settings.get(f"{key}.max_headroom", ""))) for key in keys)
+    return Watermarks(str(settings.get(f"{_SETTING}.threshold_enabled", "true")).lower() == "true", *marks)
+
+
+def disk_troubles(nodes: Sequence[Node], marks: Watermarks) -> Iterator[str]:
+    """Yield a line for every disk that is beyond a watermark, and one if nobody looks."""
+    if not marks.enabled:
+        yield (
+            "The cluster does not look at its disks, and a full one damages indexes; "
+            "set cluster.routing.allocation.disk.threshold_enabled to true."
+        )
+    for node in nodes:
+        level = marks.level(node.disk, node.free)
+        if node.holds_data and level != "ok":
+            called = level.replace("_", "-")
+            yield (
+                f"The disk of node {node.name} is beyond its {called} watermark ({getattr(marks, level).value}), so "
+                f"{_BEYOND[level]}: {human_bytes(node.free)} of {human_bytes(node.disk)} are free. "
+                "Free some space there, or add a node."
+            )
+
+
+def parse_size(text: str) -> int | None:
+    """Return the bytes of a size such as `20gb`, in whose units 1 kb is 1,024 bytes, or None if it is none."""
+    match = _SIZE.fullmatch(text.strip().lower())
+    return int(float(match[1]) * (1 << (10 * " kmgtp".index(match[2] or " ")))) if match else None
+
+
+def share_or_size(text: str, whole: int) -> int | None:
+    """Return the bytes that `50%` of something or a plain size comes to, or None if it is neither."""
+    share = _share(text)
+    return parse_size(text) if share is None else round(whole * share)
+
+
+def _share(text: str) -> float | None:
+    """Return the share that `85%` or `0.85` says, or None for anything else."""
+    try:
+        share = float(text.strip().removesuffix("%")) / (100 if "%" in text else 1)
+    except ValueError:
+        return None
+    return share if 0 <= share <= 1 else None

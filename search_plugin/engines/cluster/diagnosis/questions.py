@@ -13,56 +13,47 @@ if TYPE_CHECKING:
 
 
 class Questions:
-    """Asks a cluster, and keeps in `refused` a trouble for each question that it would not answer.
-
-    Args:
-        cluster: To ask.
-    """
+    """Asks a cluster, and keeps in `refused` a line for each question that it would not answer."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.refused: list[str] = []
 
     def ask(self, path: str, body: Mapping[str, Any] | None = None, **params: Any) -> Any:
-        """Return a reply's JSON, or None where the cluster refuses.
+        """Return the JSON of the reply to a GET, or to a POST of a body; None if the cluster refuses."""
+        reply, refusal = self._call(path, body, params)
+        if refusal:
+            method = "GET" if body is None else "POST"
+            self.refused.append(
+                f"The cluster refuses {method} {path}, so this report is not the whole picture: {refusal}"
+            )
+        return reply
 
-        Args:
-            path: From the root, made of checked names only.
-            body: Of a POST; a GET goes without.
-            **params: For the URL.
+    def attempt(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return what `ask` does where a refusal is no trouble: a document need not exist, a feature may be missing."""
+        return self._call(path, body, {})[0]
 
-        Returns:
-            What it answers.
-
-        Raises:
-            UnavailableError: If nobody answers.
-        """
-        method = "GET" if body is None else "POST"
+    def _call(self, path: str, body: Mapping[str, Any] | None, params: Mapping[str, Any]) -> tuple[Any, str]:
         try:
-            return self.cluster.call(method, path, body, params=params)
+            return self.cluster.call("GET" if body is None else "POST", path, body, params=params), ""
         except ClusterError as error:
-            if not error.status:
+            if not error.status:  # nobody answers any more
                 raise
-            self.refused.append(f"Without an answer to {method} {path} this is not the whole picture: {error}")
-        return None
+            return None, str(error)
+        except InputError as error:
+            return None, str(error)
 
-    def works(self, path: str, body: Mapping[str, Any]) -> bool:
-        """Return whether the cluster can do something, which is no trouble where it can't."""
-        try:
-            self.cluster.call("POST", path, body)
-        except ClusterError as error:
-            if not error.status:
-                raise
-            return False
-        except InputError:
-            return False
-        return True
 
-    def found(self, path: str) -> Any:
-        """Return a document that need not be there, or None."""
-        try:
-            return self.cluster.call("GET", path)
-        except ClusterError as error:
-            if not error.status:
-                raise
-            return None
+def dig(reply: Any, *path: str) -> Mapping[str, Any]:
+    """Return the object at a path of a reply, or an empty one where there is none."""
+    for name in path:
+        reply = reply.get(name) if isinstance(reply, Mapping) else None
+    return reply if isinstance(reply, Mapping) else {}
+
+
+def whole(value: Any) -> int:
+    """Return a number of a reply, which some servers give as text, or 0 where there is none."""
+    try:
+        return max(int(value), 0)
+    except (TypeError, ValueError):
+        return 0

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from search_plugin.engines.cluster.diagnosis.nodes import dig, whole
+from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, whole
 
 
 @dataclass(frozen=True, slots=True)
 class Unassigned:
-    """Shards on no node, for the same reason.
-
-    Attributes:
-        primary: Whether they are the first copies, without which papers can't be found.
-        shards: Their numbers.
-        why: And what to do.
-    """
+    """Numbers of shards on no node for the same reason; without primaries, papers can't be found."""
 
     primary: bool
     shards: tuple[int, ...]
@@ -26,15 +20,7 @@ class Unassigned:
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """Those of one index.
-
-    Attributes:
-        primaries: Parts the index is cut into.
-        replicas: Further copies of all parts together, placed or not.
-        started: Copies of either kind that are on a node and at work.
-        unassigned: Those on no node.
-        store_bytes: Of all copies.
-    """
+    """The shards of one index: its parts, their further copies, those of either kind at work, and those on no node."""
 
     primaries: int
     replicas: int
@@ -43,91 +29,77 @@ class Shards:
     store_bytes: int
 
 
-Explain = Callable[[int, bool], str]
-"""Says why a shard, primary or replica, is on no node."""
-
-COLUMNS = "index,shard,prirep,state,store"
-"""What `read_shards` reads of a cluster's `_cat/shards`, sizes in bytes."""
-
 _WAIT = "it is being placed; wait a little"
 _STATES = {
     "yes": _WAIT,
     "throttled": _WAIT,
     "awaiting_info": _WAIT,
-    "allocation_delayed": "a node has left a moment ago and may come back; wait a little, or start it again",
-    "no_valid_shard_copy": "every node that had a copy is gone; start them again, or index again with --fresh",
     "no_attempt": _WAIT,
+    "allocation_delayed": "a node left a moment ago and may come back; wait a little, or start it again",
+    "no_valid_shard_copy": "every node that had a copy is gone; start them again, or index again with --fresh",
 }
 _DECIDERS = {
-    "same_shard": "no node is left that has no copy yet; add a node, or set the index's number_of_replicas to 0",
     "disk_threshold": "the disks of the nodes are too full; free some space there",
     "enable": "the cluster may not place shards now; set cluster.routing.allocation.enable to all",
     "filter": "rules keep it from the nodes; change cluster.routing.allocation or the index's routing.allocation",
     "data_tier": "no node is of the data tier it belongs to; give one the role data_content",
     "awareness": "copies must lie in different zones and one is missing; add a node there",
     "shards_limit": "the nodes hold as many shards as they may; raise total_shards_per_node, or add a node",
-    "max_retry": "the cluster gave up after several attempts; look into its log, then POST /_cluster/reroute?"
+    "max_retry": "the cluster gave up after several attempts; read its log, then POST /_cluster/reroute?"
     "retry_failed=true",
     "node_version": "the nodes left are of an older version than the first copy's; upgrade them all",
-    "replica_after_primary_active": "the first copy is not at work yet; wait, or see to that one",
+    "replica_after_primary_active": "the first copy is not at work yet; wait, or repair that one",
+    "same_shard": "no node is left that has no copy yet; add a node, or set the index's number_of_replicas to 0",
 }
-"""What keeps a shard from a node, by the names both products give their rules, the most telling first."""
+"""What keeps a shard from a node, by the names both products give their rules, the most telling first: where a node is
+ruled out by having a copy, another's reason is the one that something can be done about."""
 
 
-def read_shards(rows: Iterable[Mapping[str, Any]], explain: Explain) -> Shards:
-    """Read the shards of one index.
-
-    Args:
-        rows: Of `_cat/shards`, of that index.
-        explain: Asked once for primaries and once for replicas that are on no node.
-
-    Returns:
-        Their counts, and those on no node.
-    """
-    kept = list(rows)
+def read_shards(questions: Questions, physical: str) -> Shards:
+    """Read the shards of one index, and ask once for primaries and once for replicas why they are on no node."""
+    rows = questions.ask(f"/_cat/shards/{physical}", format="json", bytes="b", h="index,shard,prirep,state,store") or ()
+    kinds = {kind: [row for row in rows if str(row.get("prirep", "")).startswith(kind)] for kind in "pr"}
     missing = []
-    for kind in ("p", "r"):
-        numbers = {whole(row.get("shard")) for row in kept if _is(row, kind) and row.get("state") == "UNASSIGNED"}
+    for kind, of_kind in kinds.items():
+        numbers = sorted({whole(row.get("shard")) for row in of_kind if row.get("state") == "UNASSIGNED"})
         if numbers:
-            missing.append(Unassigned(kind == "p", tuple(sorted(numbers)), explain(min(numbers), kind == "p")))
+            asked = {"index": physical, "shard": numbers[0], "primary": kind == "p"}
+            why = plain_reason(questions.ask("/_cluster/allocation/explain", asked) or {})
+            missing.append(Unassigned(kind == "p", tuple(numbers), why))
     return Shards(
-        primaries=sum(_is(row, "p") for row in kept),
-        replicas=sum(_is(row, "r") for row in kept),
-        started=sum(row.get("state") in ("STARTED", "RELOCATING") for row in kept),
+        primaries=len(kinds["p"]),
+        replicas=len(kinds["r"]),
+        started=sum(row.get("state") in ("STARTED", "RELOCATING") for row in rows),
         unassigned=tuple(missing),
-        store_bytes=sum(whole(row.get("store")) for row in kept),
+        store_bytes=sum(whole(row.get("store")) for row in rows),
     )
 
 
+def shard_troubles(name: str, shards: Shards) -> Iterator[str]:
+    """Yield a line for the primaries and one for the replicas of an index that are on no node."""
+    for missing in shards.unassigned:
+        effect = "can't be searched" if missing.primary else "will be lost if a node is: there is no replica"
+        number = counted(len(missing.shards), "shard")
+        yield f"Of the index {name}, {number} of {shards.primaries} {effect} ({missing.why})."
+
+
 def plain_reason(explanation: Mapping[str, Any]) -> str:
-    """Return why a shard is on no node and what to do.
-
-    Args:
-        explanation: A cluster's `_cluster/allocation/explain`.
-
-    Returns:
-        A clause without a full stop.
-    """
-    state = str(explanation.get("can_allocate", ""))
-    if state in _STATES:
-        return _STATES[state]
-    nodes = explanation.get("node_allocation_decisions") or ()
+    """Return why a shard is on no node and what to do, of a reply of `_cluster/allocation/explain`, as a clause."""
+    if told := _STATES.get(str(explanation.get("can_allocate", ""))):
+        return told
     refusing = {
         str(decider.get("decider"))
-        for node in nodes
+        for node in explanation.get("node_allocation_decisions") or ()
         for decider in node.get("deciders", ())
         if decider.get("decision") == "NO"
     }
-    # Where a node is ruled out by having a copy, another's reason is the one that something can be done about.
-    told = [_DECIDERS[name] for name in _DECIDERS if name in refusing]
-    if len(told) > 1 and "same_shard" in refusing:
-        told.remove(_DECIDERS["same_shard"])
-    if told:
-        return told[0]
+    if told := next((_DECIDERS[name] for name in _DECIDERS if name in refusing), ""):
+        return told
     failed = dig(explanation, "unassigned_info").get("details")
     reason = " ".join(str(failed or explanation.get("allocate_explanation") or "the cluster does not say why").split())
     return f"{reason[:300].rstrip('.')}; GET /_cluster/allocation/explain says more"
 
 
-def _is(row: Mapping[str, Any], kind: str) -> bool:
-    return str(row.get("prirep", "")).startswith(kind)
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")

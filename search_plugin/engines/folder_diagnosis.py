@@ -1,0 +1,106 @@
+"""The state of an engine that keeps its indexes in a folder: the room on its disk, and each index."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.engines.diagnosis import Diagnosis, IndexDiagnosis, VectorCount, human_bytes, versions_told
+
+if TYPE_CHECKING:
+    from search_plugin.engines.base import Engine
+
+
+class Versions(NamedTuple):
+    """The searched version of an index, the one before (0 for none), all in the folder, and where the first lies."""
+
+    current: int
+    previous: int
+    present: Sequence[int]
+    path: Path
+
+
+def diagnose_folder(
+    engine: Engine, product: tuple[str, str], root: Path, names: Sequence[str], versions: Callable[[str], Versions]
+) -> Diagnosis:
+    """Look at a folder of indexes.
+
+    Args:
+        engine: Whose folder it is.
+        product: Name and version of the library that keeps them.
+        root: The folder.
+        names: Of the indexes to look at.
+        versions: Reads the versions of one; raises `UnavailableError` where they can't be read.
+
+    Returns:
+        The state of the engine.
+
+    Raises:
+        OSError: If the folder can't be read.
+    """
+    size, free = _size(root), shutil.disk_usage(root).free
+    indexes = tuple(_check(engine, name, versions) for name in names)
+    troubles = [trouble for index in indexes for trouble in index.troubles]
+    largest = max(indexes, key=lambda index: index.disk_bytes, default=None)
+    if largest and free < largest.disk_bytes:
+        troubles.append(
+            f"The disk of {root} has {human_bytes(free)} left; a fresh build of {largest.name} needs about as much "
+            f"as it takes now, {human_bytes(largest.disk_bytes)}. Free some space."
+        )
+    return Diagnosis(
+        *product,
+        joins=("ses",),
+        indexes=indexes,
+        troubles=tuple(troubles),
+        details={"folder": str(root.resolve()), "size_bytes": size, "free_bytes": free},
+        lines=(f"folder {root.resolve()}: {human_bytes(size)}; {human_bytes(free)} of its disk free",),
+    )
+
+
+def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> IndexDiagnosis:
+    try:
+        current, previous, present, path = versions(name)
+    except UnavailableError as error:
+        return IndexDiagnosis(name, troubles=(str(error),))
+    leftovers = tuple(number for number in present if number not in (current, previous))
+    written = bool(leftovers) and _is_written(engine, name)
+    index = IndexDiagnosis(
+        name,
+        current or None,
+        previous if previous in present else None,
+        leftovers,
+        details={"being_written": written},
+        troubles=tuple(versions_told(name, current or None, leftovers, written=written)),
+    )
+    if not current:
+        return index
+    try:
+        opened = engine.open(name)
+        vectors = tuple(VectorCount(v.name, v.dimension, opened.count(v.name)) for v in opened.schema.vectors)
+        return replace(index.read(opened.schema, opened.count(), vectors), disk_bytes=_size(path))
+    except UnavailableError as error:
+        return replace(index, troubles=(str(error), *index.troubles))
+
+
+def _is_written(engine: Engine, name: str) -> bool:
+    """Return whether another process holds the lock."""
+    try:
+        with engine.lock(name):
+            return False
+    except (InputError, UnavailableError):
+        return True
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of all files below a folder; one that goes away meanwhile counts nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.lstat().st_size if path.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total
