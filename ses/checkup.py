@@ -87,19 +87,7 @@ class Checkup:
 
 
 def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) -> Checkup:
-    """Look at everything.
-
-    Args:
-        settings: In force.
-        flags: That the user gave, by setting.
-        index: The index to look at, or None for all.
-
-    Returns:
-        What was found, also if the engine or a model is missing.
-
-    Raises:
-        InputError: If the engine's URL can't be read or there is no such index.
-    """
+    """Look at everything, and at one index or all; raise `InputError` if the engine's URL or the index is wrong."""
     shown = origins(settings, flags)
     model = _check_model(next(setting.value for setting in shown if setting.name == "model"))
     troubles = [model.problem] if model.problem else []

@@ -32,30 +32,10 @@ def vector_bytes(dimension: int, quantization: Quantization) -> int:
 
 
 def estimate(dimension: int, quantization: Quantization, count: int, m: int) -> int:
-    """Estimate the memory of one vector field.
-
-    Args:
-        dimension: Length of the vectors, d.
-        quantization: How they are kept.
-        count: Of vectors, n.
-        m: Links of a node in the graph.
-
-    Returns:
-        Bytes: `1.1 * (vector_bytes + 8 * m) * n`, for whole vectors `1.1 * (4 * d + 8 * m) * n`.
-    """
+    """Return the bytes of a field of `count` vectors: `1.1 * (vector_bytes + 8 * m) * count`, m links to a node."""
     return math.ceil(_OVERHEAD * (vector_bytes(dimension, quantization) + _LINK_BYTES * m) * count)
 
 
 def estimate_index(schema: IndexSchema, counts: Mapping[str, int], m: int, quantization: Quantization) -> int:
-    """Estimate the memory of an index's vectors, kept in some quantization.
-
-    Args:
-        schema: Of the index.
-        counts: Vectors by field.
-        m: Links of a node in the graph.
-        quantization: The index's own, or one to compare with.
-
-    Returns:
-        Bytes, of one copy.
-    """
+    """Return the bytes of one copy of an index's vectors, counted by field, in its own quantization or another."""
     return sum(estimate(field.dimension, quantization, counts.get(field.name, 0), m) for field in schema.vectors)
