@@ -41,10 +41,17 @@ _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U00
 # Marks that Python's \w leaves out though they stand inside words: accents, Hebrew and Arabic points, Indic vowels.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963"
 _TOKEN = re.compile(f"([{_UNSPACED}]+)|[^\\W_{_UNSPACED}]+(?:[{_MARKS}][^\\W_{_UNSPACED}]*)*")
+_WORD = re.compile(r"[^\W_]+")
+_BEYOND_WORDS = re.compile(f"[{_UNSPACED}{_MARKS}]")
+"""Where this is found in a text, its words are more than runs of letters and digits."""
 _INSIDE_WORD = re.compile(f"[^\\W{_UNSPACED}]|[{_MARKS}]")
 
-# The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line.
+# The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the characters it begins with,
+# which are found much quicker.
+_SENTENCE_MARK = re.compile(r"[.!?\u061f\u06d4\u3002\uff01\uff1f\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u061f\u06d4])\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])|\n+")
+
+_LINE_END = re.compile(r"\n+")
 
 _LETTERS = str.maketrans(
     {"\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u00fe": "th"}
@@ -88,7 +95,7 @@ def highlight(query: str, title: str, abstract: str, *, max_snippets: int = 2, w
     Returns:
         The title's snippet, then the abstract's in the order of the text; empty where nothing matches.
     """
-    terms = frozenset(_query_terms(query))
+    terms = _query_terms(query)
     if not terms:
         return ()
     snippets: list[Snippet] = []
@@ -99,26 +106,46 @@ def highlight(query: str, title: str, abstract: str, *, max_snippets: int = 2, w
     return tuple(snippets)
 
 
-def _query_terms(query: str) -> Iterator[str]:
+@lru_cache(maxsize=16)  # a page asks for each of its papers
+def _query_terms(query: str) -> frozenset[str]:
+    terms: set[str] = set()
     for token in _TOKEN.finditer(query):
         if token[1]:
-            yield from (token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1)))
-        elif (word := _fold(token[0])) and word not in STOP_WORDS:
-            yield _stem(word)
+            terms.update(token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1)))
+        else:
+            terms.add(_term(token[0]))
+    return frozenset(terms - {""})
 
 
 def _matches(text: str, terms: Collection[str]) -> list[_Match]:
-    # No English stem changes the first letter, which spares nearly every word the stemmer.
-    initials = {term[0] for term in terms}
-    found: list[_Match] = []
+    if not _BEYOND_WORDS.search(text):
+        # Each word is looked at once, however often it stands there; and of those in plain letters only some are, since
+        # no English stem changes the first letter.
+        initials = {letter for term in terms for letter in (term[0], term[0].upper())}
+        words = {
+            word: term
+            for word in set(_WORD.findall(text))
+            if (word[0] in initials or not word[0].isascii()) and (term := _term(word)) in terms
+        }
+        found = [_Match(term, at, at + len(word)) for word, term in words.items() for at in _places(word, text)]
+        return sorted(found, key=lambda match: match.start)
+    found = []
     for token in _TOKEN.finditer(text):
         if token[1]:
             found += _pairs(token[1], token.start(), terms)
-            continue
-        word = _fold(token[0])
-        if word[:1] in initials and word not in STOP_WORDS and (term := _stem(word)) in terms:
+        elif (term := _term(token[0])) in terms:
             found.append(_Match(term, token.start(), token.end()))
     return found
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    """Yield where a word stands in a text by itself, not as a part of another."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
+            yield at
+        at = text.find(word, end)
 
 
 def _pairs(run: str, start: int, terms: Collection[str]) -> Iterator[_Match]:
@@ -136,14 +163,18 @@ def _fold(word: str) -> str:
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
-def _stem(word: str) -> str:
-    return _cached_stem(word) if len(word) <= _LONGEST_WORD else word
+def _term(token: str) -> str:
+    """Return what a word is compared by; nothing for a stop word."""
+    return _cached_term(token) if len(token) <= _LONGEST_WORD else _fold(token)
 
 
 @lru_cache(maxsize=1 << 16)
-def _cached_stem(word: str) -> str:
+def _cached_term(token: str) -> str:
     import Stemmer
 
+    word = _fold(token)
+    if word in STOP_WORDS or len(word) > _LONGEST_WORD:
+        return "" if word in STOP_WORDS else word
     # A stemmer keeps the word it works on, so threads can't share one; it is cheap to make.
     stem: str = Stemmer.Stemmer("english", 0).stemWord(word)
     return stem
@@ -153,7 +184,7 @@ def _passages(text: str, matches: Sequence[_Match], width: int) -> Iterator[_Pas
     """Yield each sentence with a match, or for a long one the windows that begin at each of its matches."""
     if not matches:
         return
-    borders = [0, *(at for end in _SENTENCE_END.finditer(text) for at in end.span()), len(text)]
+    borders = [0, *_borders(text), len(text)]
     at = 0
     for start, end in zip(borders[::2], borders[1::2], strict=True):
         first = at
@@ -164,6 +195,18 @@ def _passages(text: str, matches: Sequence[_Match], width: int) -> Iterator[_Pas
             yield _Passage(start, end, inside)
         else:
             yield from _windows(text, _Passage(start, end, inside), width)
+
+
+def _borders(text: str) -> Iterator[int]:
+    """Yield where each sentence but the last ends, and where the next one begins."""
+    last = -1
+    for mark in _SENTENCE_MARK.finditer(text):
+        if mark.start() < last:
+            continue
+        end = _LINE_END.match(text, mark.start()) if mark[0] == "\n" else _SENTENCE_END.match(text, mark.end())
+        if end:
+            yield from end.span()
+            last = end.end()
 
 
 def _windows(text: str, sentence: _Passage, width: int) -> Iterator[_Passage]:

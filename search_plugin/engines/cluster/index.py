@@ -140,12 +140,20 @@ class ClusterIndex:
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return those papers that are there, with their vectors in some fields."""
         names = [self.schema.vector(field).name for field in fields]
-        asked = {"_source": [*PAPER_FIELDS, "content_hash"], "fields": names}
-        found = ((hit, paper_of(hit["_source"])) for hit in self._among(ids, asked, "papers with vectors"))
-        return {
-            paper.id: Document(paper, hit["_source"].get("content_hash", ""), _vectors(hit, paper.id, names))
-            for hit, paper in found
-        }
+        documents: dict[str, Document] = {}
+        for start in range(0, len(ids), _PAGE):
+            among = _among(ids[start : start + _PAGE])
+            # Two searches: OpenSearch gives no vectors where the source is filtered, and Elasticsearch none in it.
+            papers = {**among, "_source": [*PAPER_FIELDS, "content_hash"]}
+            vectors = {**among, "_source": False, "fields": ["id", *names]}
+            replies = self._ask_all({"papers": papers, "vectors": vectors}, "papers with vectors")
+            held = {id_of(hit): hit for hit in replies["vectors"]["hits"]["hits"]}
+            for source in (hit["_source"] for hit in replies["papers"]["hits"]["hits"]):
+                paper = paper_of(source)
+                if paper.id in held:
+                    found = _vectors(held[paper.id], paper.id, names)
+                    documents[paper.id] = Document(paper, source.get("content_hash", ""), found)
+        return documents
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
@@ -217,9 +225,9 @@ class ClusterIndex:
         replies = self._ask("_msearch", multi_search(bodies), why=why)["responses"]
         return dict(zip(bodies, replies, strict=True))
 
-    def _among(self, ids: Sequence[str], what: Mapping[str, Any], why: str = "") -> Iterable[Mapping[str, Any]]:
+    def _among(self, ids: Sequence[str], what: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         for start in range(0, len(ids), _PAGE):
-            yield from self.ask_search({**_among(ids[start : start + _PAGE]), **what}, why=why)["hits"]["hits"]
+            yield from self.ask_search({**_among(ids[start : start + _PAGE]), **what})["hits"]["hits"]
 
     def _ask(
         self, what: str, body: Mapping[str, Any] | bytes, params: Mapping[str, Any] | None = None, why: str = ""

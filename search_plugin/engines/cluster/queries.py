@@ -5,7 +5,7 @@ What users typed stands in them only as values, never as query syntax or script.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -132,8 +132,10 @@ def scored(
     hits: Sequence[Mapping[str, Any]], leg: str, schema: IndexSchema, window: int, column: str = ""
 ) -> list[Scored]:
     """Return a leg's hits, best first, ties by id, with the scores that all engines give."""
-    found = ((id_of(hit), float(hit["_score"]), value_of(hit, column)) for hit in hits)
+    scores: Iterable[float] = (float(hit["_score"]) for hit in hits)
     if leg != LEXICAL:
-        similarity = schema.vector(leg).similarity
-        found = ((id_, raw_closeness(similarity, score), value) for id_, score, value in found)
-    return ranked(Scored(*told) for told in found)[:window]
+        measure = schema.vector(leg).similarity
+        scores = (raw_closeness(measure, score) for score in scores)
+    return ranked([Scored(id_of(hit), score, value_of(hit, column)) for hit, score in zip(hits, scores, strict=True)])[
+        :window
+    ]

@@ -9,7 +9,7 @@ import pytest
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.search import Clock, _page, similar
-from tests.search_plugin.cluster.test_joining import LEGS, PLAN, SHARDS, index_in
+from tests.search_plugin.cluster.test_joining import LEGS, PLAN, SHARDS, hits, index_in
 
 
 def read(*ids, **more):
@@ -65,15 +65,17 @@ def test_what_is_not_shown_is_not_asked_for(kind, version):
 @BOTH
 def test_similar_papers_take_one_request_more_for_the_paper_and_its_vector(kind, version):
     known = read("a", content_hash="h")
-    known["hits"]["hits"][0]["fields"] = {"prx": [1.0, 0.0, 0.5]}
-    index = index_in(kind, version, (200, known), replies(LEGS[1]["responses"][1]), replies(read("c", "a")))
+    vectors = {**hits(a=0.0), "status": 200}
+    vectors["hits"]["hits"][0]["fields"]["prx"] = [1.0, 0.0, 0.5]
+    index = index_in(kind, version, replies(known, vectors), replies(LEGS[1]["responses"][1]), replies(read("c", "a")))
     page = similar(index, "a")
     assert [hit.paper.id for hit in page.hits] == ["a", "c"]
     first, legs, shown = index.cluster.asked
-    assert (first[1], first[3]["fields"]) == ("/ses.papers.v1/_search", ["prx"])
-    assert {"id", "title", "abstract", "content_hash"} <= set(first[3]["_source"])
-    assert [path for _, path, _, _ in (legs, shown)] == ["/ses.papers.v1/_msearch"] * 2
-    assert page.requests["read"] == ("POST /ses.papers.v1/_search for papers with vectors",)
+    papers, vectors = first[3][1::2]
+    assert {"id", "title", "abstract", "content_hash"} <= set(papers["_source"])
+    assert vectors["fields"] == ["id", "prx"]
+    assert [path for _, path, _, _ in (first, legs, shown)] == ["/ses.papers.v1/_msearch"] * 3
+    assert page.requests["read"] == ("POST /ses.papers.v1/_msearch for papers with vectors",)
 
 
 def test_a_page_larger_than_one_look_up_is_read_whole():
