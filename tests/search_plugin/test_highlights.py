@@ -8,7 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from search_plugin.highlights import STOP_WORDS, _cached_stem, highlight
+from search_plugin.highlights import (
+    _SENTENCE_END,
+    STOP_WORDS,
+    _borders,
+    _cached_term,
+    _matches,
+    _query_terms,
+    highlight,
+)
 
 
 def marked(snippets):
@@ -126,10 +134,26 @@ def test_absurd_input_is_bounded():
     assert len(highlight("mice", "", "mice " * 50_000, width=100)[0].text) <= 100
 
 
+@given(st.text(st.sampled_from("aB. \n!?。\uff01é-1_病"), max_size=60))
+@example("a\uff01\n病. B.\nb?  \n\nC")
+def test_sentences_end_where_the_pattern_ends_them(text):
+    assert list(_borders(text)) == [at for end in _SENTENCE_END.finditer(text) for at in end.span()]
+
+
+@given(
+    st.text(st.sampled_from("abBsS éÉ_-1.İß "), max_size=60),
+    st.text(st.sampled_from("abBsSéß "), min_size=1, max_size=9),
+)
+@example("bab ab.ab_ab Ab", "ab")
+def test_words_are_found_alike_with_and_without_characters_of_other_scripts_in_the_text(text, query):
+    terms = _query_terms(query)
+    assert _matches(text, terms) == _matches(text + " 病", terms)
+
+
 def test_threads_agree():
     words = [f"{root}{ending}" for root in ("run", "nation", "relat") for ending in ("s", "ing", "ional", "al", "ed")]
     query, text = "running nationals relational", " ".join(words)
     expected = highlight(query, text, text)
-    _cached_stem.cache_clear()
+    _cached_term.cache_clear()
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: highlight(query, text, text), range(64))) == {expected}

@@ -13,10 +13,8 @@ from corpora.paper import Paper
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.documents import (
-    PAPER_FIELDS,
     batches,
     deletions,
-    foreign,
     id_of,
     paper_of,
     relabelings,
@@ -26,6 +24,14 @@ from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.joins import rank
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, similarity_of
 from search_plugin.engines.cluster.queries import ID_COLUMN, condition, leg_bodies, multi_search, scored
+from search_plugin.engines.cluster.reading import (
+    PAPERS,
+    among,
+    document_bodies,
+    read_documents,
+    read_papers,
+    read_vectors,
+)
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.page import Facets
@@ -43,7 +49,6 @@ if TYPE_CHECKING:
     from search_plugin.plan import Counting, Plan
 
 _PAGE = 1_000
-_PAPERS = {"_source": list(PAPER_FIELDS)}
 
 SEGMENT_BYTES = 5 << 30
 """Largest segment to merge into, Lucene's own default: a larger one would be merged no more when its papers change."""
@@ -129,8 +134,7 @@ class ClusterIndex:
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return those papers that are there."""
-        found = (paper_of(hit["_source"]) for hit in self._among(ids, _PAPERS))
-        return {paper.id: paper for paper in found}
+        return {paper.id: paper for paper in (paper_of(hit["_source"]) for hit in self._among(ids, PAPERS))}
 
     def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return the origins of those ids that are there."""
@@ -142,24 +146,15 @@ class ClusterIndex:
         names = [self.schema.vector(field).name for field in fields]
         documents: dict[str, Document] = {}
         for start in range(0, len(ids), _PAGE):
-            among = _among(ids[start : start + _PAGE])
-            # Two searches: OpenSearch gives no vectors where the source is filtered, and Elasticsearch none in it.
-            papers = {**among, "_source": [*PAPER_FIELDS, "content_hash"]}
-            vectors = {**among, "_source": False, "fields": ["id", *names]}
-            replies = self._ask_all({"papers": papers, "vectors": vectors}, "papers with vectors")
-            held = {id_of(hit): hit for hit in replies["vectors"]["hits"]["hits"]}
-            for source in (hit["_source"] for hit in replies["papers"]["hits"]["hits"]):
-                paper = paper_of(source)
-                if paper.id in held:
-                    found = _vectors(held[paper.id], paper.id, names)
-                    documents[paper.id] = Document(paper, source.get("content_hash", ""), found)
+            bodies = document_bodies(ids[start : start + _PAGE], names)
+            documents |= read_documents(self._ask_all(bodies, "papers with vectors"), names)
         return documents
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
         name = self.schema.vector(field).name
         hits = self._among(ids, {"_source": False, "fields": ["id", name]})
-        return {id_of(hit): _vectors(hit, id_of(hit), [name])[name] for hit in hits}
+        return {id_of(hit): read_vectors(hit, [name])[name] for hit in hits}
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
@@ -196,13 +191,12 @@ class ClusterIndex:
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return those papers that are there, and facets if any are to be counted, all in one request."""
         page, rest = ids[:_PAGE], ids[_PAGE:]
-        bodies = {"papers": {**_among(page), **_PAPERS}} if page else {}
+        bodies = {"papers": {**among(page), **PAPERS}} if page else {}
         bodies |= {"facets": facets_body(counting)} if counting else {}
         if not bodies:
             return {}, None
         replies = self._ask_all(bodies, " and ".join(bodies))
-        found = replies["papers"]["hits"]["hits"] if page else ()
-        papers = {paper.id: paper for paper in (paper_of(hit["_source"]) for hit in found)}
+        papers = read_papers(replies["papers"]) if page else {}
         return {**papers, **self.papers(rest)}, read_facets(replies["facets"], counting) if counting else None
 
     @contextmanager
@@ -227,7 +221,7 @@ class ClusterIndex:
 
     def _among(self, ids: Sequence[str], what: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         for start in range(0, len(ids), _PAGE):
-            yield from self.ask_search({**_among(ids[start : start + _PAGE]), **what})["hits"]["hits"]
+            yield from self.ask_search({**among(ids[start : start + _PAGE]), **what})["hits"]["hits"]
 
     def _ask(
         self, what: str, body: Mapping[str, Any] | bytes, params: Mapping[str, Any] | None = None, why: str = ""
@@ -285,19 +279,6 @@ class ClusterIndex:
         reply = self.cluster.call("GET", f"/{self.physical}/_settings", retry=self.cluster.writing)
         found: Mapping[str, Any] = reply[self.physical]["settings"]["index"]
         return found
-
-
-def _among(ids: Sequence[str]) -> dict[str, Any]:
-    return {"query": {"terms": {"id": list(ids)}}, "size": len(ids), "sort": ["_doc"]}
-
-
-def _vectors(hit: Mapping[str, Any], id_: str, fields: Sequence[str]) -> dict[str, np.ndarray]:
-    import numpy as np
-
-    held = hit.get("fields", {})
-    if not all(held.get(field) for field in fields):
-        raise foreign(id_)
-    return {field: np.asarray(held[field], np.float32) for field in fields}
 
 
 def physical_name(name: str, generation: int) -> str:

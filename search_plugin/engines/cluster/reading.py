@@ -1,0 +1,60 @@
+"""Papers of an index in a cluster, by id: searches out, papers and vectors back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from search_plugin.engines.base import Document
+from search_plugin.engines.cluster.documents import PAPER_FIELDS, foreign, id_of, paper_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+
+PAPERS = {"_source": list(PAPER_FIELDS)}
+"""What a search asks of its hits to read them as papers."""
+
+
+def among(ids: Sequence[str]) -> dict[str, Any]:
+    """Return a search for papers by their ids, which does not say yet what to bring of them."""
+    return {"query": {"terms": {"id": list(ids)}}, "size": len(ids), "sort": ["_doc"]}
+
+
+def read_papers(reply: Mapping[str, Any]) -> dict[str, Paper]:
+    """Return the papers of a reply by id."""
+    return {paper.id: paper for paper in (paper_of(hit["_source"]) for hit in reply["hits"]["hits"])}
+
+
+def document_bodies(ids: Sequence[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the searches for papers with their vectors in some fields.
+
+    There are two: OpenSearch gives no vectors where the source is filtered, and Elasticsearch none in the source.
+    """
+    return {
+        "papers": {**among(ids), "_source": [*PAPER_FIELDS, "content_hash"]},
+        "vectors": {**among(ids), "_source": False, "fields": ["id", *fields]},
+    }
+
+
+def read_documents(replies: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Document]:
+    """Return the papers of the replies to `document_bodies`, without those deleted between the two."""
+    held = {id_of(hit): hit for hit in replies["vectors"]["hits"]["hits"]}
+    sources = [hit["_source"] for hit in replies["papers"]["hits"]["hits"]]
+    papers = ((paper_of(source), source.get("content_hash", "")) for source in sources)
+    return {
+        paper.id: Document(paper, content_hash, read_vectors(held[paper.id], fields))
+        for paper, content_hash in papers
+        if paper.id in held
+    }
+
+
+def read_vectors(hit: Mapping[str, Any], fields: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return a hit's float32 vectors by field, or raise `UnavailableError` if ses did not write the document."""
+    import numpy as np
+
+    held = hit["fields"]
+    if not all(held.get(field) for field in fields):
+        raise foreign(id_of(hit))
+    return {field: np.asarray(held[field], np.float32) for field in fields}
