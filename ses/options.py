@@ -84,7 +84,7 @@ page_options = _together(
     click.option("--collapse", default="", metavar="FIELD",
                  help="Of papers that share a value, such as a journal, show the best only."),
     click.option("--rerank", default="", metavar="NAME",
-                 help=f"Rank the papers found again: {', '.join(RERANKERS)} [default: not]."),
+                 help=f"Rank the papers found again: {', '.join(RERANKERS)} (every leg scores every paper found)."),
     click.option("--join", type=click.Choice(get_args(Join)), default=DEFAULTS["join"], show_default=True,
                  help="Who joins the legs of a hybrid search: ses, or the search engine itself."),
     click.option("--executor", type=click.Choice(tuple(_EXECUTORS)), hidden=True,
