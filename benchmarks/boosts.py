@@ -6,7 +6,9 @@ Needs SES_TEST_DATA and the extra eval; encodes 6,600 papers first. Run: python 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.common import data_dir
 from corpora.registry import get_corpus
@@ -16,10 +18,24 @@ from eval.retrieval.protocol import Protocol, evaluate_queries
 from indexer.pipeline import IndexJob, index_corpus
 from search_plugin.engines.registry import connect
 
+if TYPE_CHECKING:
+    from encoders.encoder import TextEncoder
+    from search_plugin.engines.base import Index
+
 BOOSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def main() -> None:
+    for beir, index, encoder in indexed():
+        for boost in BOOSTS:
+            protocol = Protocol(("lexical", "hybrid"), measures=("nDCG@10",), title_boost=boost)
+            outcome = evaluate_queries(beir.judged("test"), index, encoder, protocol)
+            shown = "  ".join(f"{mode} {result.scores.means['nDCG@10']:.4f}" for mode, result in outcome.items())
+            print(f"{beir.path.name:10} boost {boost:.1f}  {shown}", flush=True)
+
+
+def indexed() -> Iterator[tuple[BeirFolder, Index, TextEncoder]]:
+    """Index SciFact and Cranfield with the default model, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         engine = connect(f"lance:{folder}/indexes")
         encoder = load_encoder(cache_dir=Path(folder))
@@ -34,11 +50,7 @@ def main() -> None:
                 state_dir=Path(folder),
             )
             index_corpus(job, engine)
-            for boost in BOOSTS:
-                protocol = Protocol(("lexical", "hybrid"), measures=("nDCG@10",), title_boost=boost)
-                outcome = evaluate_queries(beir.judged("test"), engine.open(name), encoder, protocol)
-                shown = "  ".join(f"{mode} {result.scores.means['nDCG@10']:.4f}" for mode, result in outcome.items())
-                print(f"{name:10} boost {boost:.1f}  {shown}", flush=True)
+            yield beir, engine.open(name), encoder
 
 
 if __name__ == "__main__":

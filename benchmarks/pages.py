@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
-QUERIES = 100
+QUERIES = 96  # of all clients together
 ROUNDS = 3
 CLIENTS = (1, 8)
 DIMENSION = 384
@@ -35,7 +36,6 @@ CARD = SimpleNamespace(name="none", fingerprint="none")
 PAGES: Mapping[str, Mapping[str, Any]] = {
     "hybrid": {},
     "two facets": {"facets": ("journal", "year")},
-    "collapsed by year": {"collapse": "year"},
 }
 
 
@@ -59,39 +59,51 @@ def measure(url: str, kind: str, clients: int) -> None:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(clients, context) as pool, context.Manager() as manager:
         barrier = manager.Barrier(clients)
-        found = list(pool.map(client, *zip(*[(url, kind, seed, barrier) for seed in range(clients)], strict=True)))
-    ours, bare = ([taken for times in found for taken in times[way]] for way in (0, 1))
-    middle = [percentile(times, 0.5) for times in (ours, bare)]
-    rounds = [statistics.median(times[0]) / statistics.median(times[1]) for times in found]
+        asked = [(url, kind, range(number, QUERIES, clients), barrier) for number in range(clients)]
+        found = list(pool.map(client, *zip(*asked, strict=True)))
+    page, bare = ([taken for ways in found for taken in ways[way].walls] for way in (0, 1))
+    middle = [percentile(times, 0.5) for times in (page, bare)]
+    processor = [statistics.median(ways[way].processor for ways in found) for way in (0, 1)]
     print(
         f"  {kind:18} {clients} clients: page p50 {middle[0]:6.1f} ms, bare p50 {middle[1]:6.1f} ms, "
-        f"{middle[0] / middle[1]:.2f}x (of single clients {min(rounds):.2f} to {max(rounds):.2f})"
+        f"{middle[0] / middle[1]:.2f}x; of the client's processor {processor[0]:.1f} and {processor[1]:.1f} ms"
     )
 
 
-def client(url: str, kind: str, seed: int, barrier: Any) -> tuple[list[float], list[float]]:
-    """Ask for pages both ways, and return the milliseconds of each."""
+@dataclass
+class Times:
+    """What one way of asking took: milliseconds of each page, and of the client's processor a page on average."""
+
+    walls: list[float] = field(default_factory=list)
+    processor: float = 0.0
+
+
+def client(url: str, kind: str, numbers: range, barrier: Any) -> tuple[Times, Times]:
+    """Ask for pages both ways, and return the times of `search` and of the bare requests."""
     with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
-        queries = [json.loads(line)["text"] for line in islice(file, QUERIES)]
-    vectors = np.random.default_rng(seed).standard_normal((QUERIES, 1, DIMENSION)).astype(np.float32)
+        texts = [json.loads(line)["text"] for line in islice(file, QUERIES)]
+    queries = [texts[number] for number in numbers]
+    vectors = np.random.default_rng(numbers[0]).standard_normal((len(queries), 1, DIMENSION)).astype(np.float32)
     index = connect(url).open("papers")
     requests = [SearchRequest(query, **PAGES[kind]) for query in queries]
     encoders = [SimpleNamespace(card=CARD, encode=lambda *_, vector=vector: vector) for vector in vectors]
     recorded = [record(index, request, encoder) for request, encoder in zip(requests, encoders, strict=True)]
     bare = bare_client(url, index.cluster.product)
-    ours: list[float] = []
-    theirs: list[float] = []
-    for way in range(2 * ROUNDS):
+    ways = (Times(), Times())
+    for turn in range(2 * ROUNDS):
+        way = turn % 2
         barrier.wait()  # so that all clients are at the same way
+        spent = time.process_time()
         for request, encoder, bodies in zip(requests, encoders, recorded, strict=True):
             begun = time.perf_counter()
-            if way % 2:
+            if way:
                 for path, lines in bodies:
                     bare(path, lines)
             else:
                 search(index, request, encoder)
-            (theirs if way % 2 else ours).append((time.perf_counter() - begun) * 1000)
-    return ours, theirs
+            ways[way].walls.append((time.perf_counter() - begun) * 1000)
+        ways[way].processor += (time.process_time() - spent) * 1000 / (len(queries) * ROUNDS)
+    return ways
 
 
 def record(index: Any, request: SearchRequest, encoder: Any) -> Sequence[tuple[str, Any]]:
