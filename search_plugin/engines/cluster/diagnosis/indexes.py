@@ -117,8 +117,8 @@ def _counts(
 def _setting_troubles(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
     if str(settings.get("index.refresh_interval")) == LOADING["refresh_interval"]:
         yield (
-            f"The index {name} still has the settings for loading: changes are not seen and no copies are made. "
-            "Run the same `ses index` again, which restores them."
+            f"The index {name} still has the settings for loading, so changes are not seen and no copies are made; "
+            "run the same `ses index` again, which restores its own."
         )
     for block in _blocks(settings):
         yield (
