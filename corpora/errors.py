@@ -1,30 +1,83 @@
-"""The errors a user can meet, each one plain sentence that says what to do.
+"""The errors a user can meet: a kind, one plain sentence, and a hint that says what to do.
 
-They live in the lowest layer so that every package may raise them; `ses.cli` turns them into the exit code.
+They live in the lowest layer so that every package may raise them. They know no transport: what a kind means as an exit
+code, and how a setting is written on the command line, only `ses.messages` knows.
+
+A hint names settings in angle brackets, with a value where there is one: `leave <quantization> out, or index again with
+<fresh> and <model=specter2>`.
 """
 
-from typing import ClassVar
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+ErrorKind = Literal["invalid", "not found", "conflict", "unavailable", "stopped"]
+
+_SETTING = re.compile(r"<([a-z][a-z0-9_]*)(?:=([^<>]*))?>")
+
+
+def written(hint: str, write: Callable[[str, str | None], str]) -> str:
+    """Return a hint with each of its settings written by `write`, which takes a name and a value, None for no value."""
+    return _SETTING.sub(lambda found: write(found[1], found[2]), hint)
+
+
+def as_argument(name: str, value: str | None) -> str:
+    """Write a setting as the argument of a function."""
+    return name if value is None else f"{name}={value}"
 
 
 class SesError(Exception):
-    """An error to show to the user as its message alone, without a traceback."""
+    """An error to show to the user as its message alone, without a traceback.
 
-    exit_code: ClassVar[int] = 2
+    Args:
+        sentence: What is wrong. Where there is a hint, it ends without a full stop.
+        hint: What to do, without a full stop; settings in angle brackets.
+    """
+
+    kind: ClassVar[ErrorKind] = "invalid"
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(sentence, hint)
+        self.sentence, self.hint = sentence, hint
+
+    @property
+    def marked(self) -> str:
+        """The whole message, settings still in angle brackets: for those that show it later."""
+        return self.message(lambda name, value: f"<{name}>" if value is None else f"<{name}={value}>")
+
+    def message(self, write: Callable[[str, str | None], str] = as_argument) -> str:
+        """Return sentence and hint as one sentence, settings as `write` writes them."""
+        return f"{self.sentence}; {written(self.hint, write)}." if self.hint else self.sentence
+
+    def __str__(self) -> str:
+        return self.message()
 
 
 class InputError(SesError):
     """What the user gave (a path, an option, a query, a file's content) can't be used."""
 
-    exit_code: ClassVar[int] = 2
+
+class NotFoundError(InputError):
+    """What the user named does not exist: an index, a paper, a model."""
+
+    kind: ClassVar[ErrorKind] = "not found"
 
 
 class UnavailableError(SesError):
     """Something outside that is needed isn't there: an engine, a model, a download, a folder that can be written."""
 
-    exit_code: ClassVar[int] = 3
+    kind: ClassVar[ErrorKind] = "unavailable"
+
+
+class ConflictError(UnavailableError):
+    """Somebody else is at the same thing: another run writes the index. Later the same will work."""
+
+    kind: ClassVar[ErrorKind] = "conflict"
 
 
 class StoppedError(SesError):
     """The user or the system asked the program to stop, and it can resume."""
 
-    exit_code: ClassVar[int] = 130
+    kind: ClassVar[ErrorKind] = "stopped"

@@ -62,6 +62,6 @@ def check_origin(name: str) -> str:
     name = name.strip()
     if not (name.isprintable() and 0 < len(name) <= LONGEST_ORIGIN):
         raise InputError(
-            f"An origin can't be named {name[:40]!r}; give --origin up to {LONGEST_ORIGIN} visible characters."
+            f"An origin can't be named {name[:40]!r}", f"give <origin> up to {LONGEST_ORIGIN} visible characters"
         )
     return name

@@ -1,4 +1,4 @@
-"""The corpora `ses index --corpus NAME` knows: a new reader is one file and one line here."""
+"""The corpora that can be indexed by name: a new reader is one file and one line here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.errors import InputError
+from corpora.errors import NotFoundError
 from corpora.paper import Record
 from corpora.readers import beir, cord19, delimited, jsonl, pubmed, pubmed_sample
 
@@ -14,7 +14,7 @@ Reader = Callable[[Path, Mapping[str, str]], Iterator[Record]]
 """Reads a path lazily, given a mapping of paper attribute to column or key name (empty where the layout is fixed)."""
 
 Locator = Callable[[Path], Path]
-"""Finds the corpus's file without a `--path`, given the data folder; downloads it where it is published."""
+"""Finds the corpus's file where the user gives no path, given the data folder; downloads it where it is published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Corpus:
     """A corpus by name.
 
     Attributes:
-        name: What `--corpus` calls it.
+        name: What users call it.
         summary: One line for the help text.
         read: Its reader; errors in the path or the columns are raised when the first record is asked for.
         locate: How to find it without a path, or None where a path must be given.
@@ -39,7 +39,7 @@ class Corpus:
 
 
 _ALL = (
-    Corpus("cord19", "CORD-19's metadata.csv, the final release unless --path names one", cord19.read, cord19.locate),
+    Corpus("cord19", "CORD-19's metadata.csv, the final release unless a path is given", cord19.read, cord19.locate),
     Corpus("pubmed", "PubMed/MEDLINE XML, a file or a folder of them", pubmed.read),
     Corpus("pubmed-sample", "20,787 recent PubMed papers", pubmed.read, pubmed_sample.locate),
     Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", beir.read, is_form=True),
@@ -63,9 +63,9 @@ def get_corpus(name: str) -> Corpus:
         The corpus.
 
     Raises:
-        InputError: If there is none; the message names those there are.
+        NotFoundError: If there is none; the message names those there are.
     """
     corpus = CORPORA.get(name.strip().lower())
     if corpus is None:
-        raise InputError(f"There is no corpus {name!r}; choose one of: {', '.join(CORPORA)}.")
+        raise NotFoundError(f"There is no corpus {name!r}", f"choose one of: {', '.join(CORPORA)}")
     return corpus

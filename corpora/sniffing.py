@@ -49,15 +49,15 @@ def refuse_other(path: Path, head: bytes, wanted: str, accepted: tuple[str, ...]
         accepted: Keys of `KINDS` that are fine.
 
     Raises:
-        InputError: Saying what was expected, what it looks like and which `--corpus` reads that.
+        InputError: Saying what was expected, what it looks like and which corpus reads that.
     """
     kind = guess_kind(head)
     if kind in accepted:
         return
     if kind in ("", "xml"):
         looks = KINDS.get(kind, "no corpus ses can read")
-        raise InputError(f"{path} should be {wanted}, but it looks like {looks}: name another file.")
-    raise InputError(f"{path} should be {wanted}, but it looks like {KINDS[kind]}: use --corpus {kind}.")
+        raise InputError(f"{path} should be {wanted}, but it looks like {looks}", "name another file")
+    raise InputError(f"{path} should be {wanted}, but it looks like {KINDS[kind]}", f"use <corpus={kind}>")
 
 
 def refuse_folder(path: Path, wanted: str) -> None:
@@ -68,10 +68,10 @@ def refuse_folder(path: Path, wanted: str) -> None:
         wanted: What was expected, to tell the user.
 
     Raises:
-        InputError: Saying which `--corpus` reads the folder, where its content shows.
+        InputError: Saying which corpus reads the folder, where its content shows.
     """
     if path.is_dir():
-        raise InputError(f"{path} is a folder where {wanted} is wanted: {remedy_for_folder(path)}.")
+        raise InputError(f"{path} is a folder where {wanted} is wanted", remedy_for_folder(path))
 
 
 def remedy_for_folder(path: Path) -> str:
@@ -80,4 +80,4 @@ def remedy_for_folder(path: Path) -> str:
     corpus = next((name for name, file in known.items() if find_compressed(path, file)), None)
     if corpus is None and any(path.glob("*.xml*")):
         corpus = "pubmed"
-    return f"use --corpus {corpus}" if corpus else "name the file itself, or the folder it is in"
+    return f"use <corpus={corpus}>" if corpus else "name the file itself, or the folder it is in"

@@ -89,8 +89,8 @@ class ModelCard:
         """Return the name of a format's vector, or raise `InputError` naming the formats there are."""
         if task_format not in self.heads:
             raise InputError(
-                f"The model {self.name} has no {task_format} vectors, only {', '.join(self.formats)}; "
-                f"add what it lacks to the model (docs/encoders.md), or choose another with --model."
+                f"The model {self.name} has no {task_format} vectors, only {', '.join(self.formats)}",
+                "add what it lacks to the model (docs/encoders.md), or choose another with <model>",
             )
         return self.heads[task_format]
 

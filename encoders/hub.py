@@ -40,8 +40,8 @@ def fetch(hub_id: str, patterns: Sequence[str], hint: str = "") -> Path:
         raise _no_id(hub_id) from error
     except Exception as error:
         # Besides OSError, what the hub's HTTP library raises on a broken connection; its versions differ in that.
-        advice = f"run `{hint}`" if hint else "check the name and the network, or give --model a local folder"
-        raise UnavailableError(f"The model {hub_id} can't be fetched from the hub; {advice}.") from error
+        advice = f"run `{hint}`" if hint else "check the name and the network, or give <model> a local folder"
+        raise UnavailableError(f"The model {hub_id} can't be fetched from the hub", advice) from error
 
 
 def _no_id(hub_id: str) -> InputError:

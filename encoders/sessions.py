@@ -63,8 +63,8 @@ def make_sessions(
     made_for = f"{exported.runtime}-{exported.precision}"
     if runtime not in (None, exported.runtime) or precision not in (None, exported.precision):
         raise InputError(
-            f"{model.folder} was exported for {exported.runtime} at {exported.precision}; "
-            "leave out --runtime and --precision, or use the model it was made from."
+            f"{model.folder} was exported for {exported.runtime} at {exported.precision}",
+            "leave out <runtime> and <precision>, or use the model it was made from",
         )
     return made_for, ExportedSessions(model, exported, tokenizer, threads)
 

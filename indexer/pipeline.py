@@ -146,13 +146,13 @@ def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
         index.schema.vector(task_format)
     if job.quantization not in (None, index.schema.quantization):
         raise InputError(
-            f"The index {job.index} keeps its vectors in the form {index.schema.quantization}; "
-            f"leave --quantization out, or index again with --fresh --quantization {job.quantization}."
+            f"The index {job.index} keeps its vectors in the form {index.schema.quantization}",
+            f"leave <quantization> out, or index again with <fresh> and <quantization={job.quantization}>",
         )
     if job.bm25 not in (None, index.schema.bm25):
         raise InputError(
-            f"The index {job.index} scores words by BM25 with {index.schema.bm25}; leave --bm25 out, or index again "
-            f"with --fresh to have {job.bm25}."
+            f"The index {job.index} scores words by BM25 with {index.schema.bm25}",
+            f"leave <bm25> out, or index again with <fresh> to have {job.bm25}",
         )
     return index, True
 
@@ -169,14 +169,15 @@ def _checked(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, publi
     if papers < expected or (papers != expected and not published):
         raise UnavailableError(
             f"The index {index.name} holds {papers:,} papers and was given {expected:,}"
-            + ("" if published else ", so it was not put in place of the one before")
-            + "; run the same command again, with --fresh if this is told twice."
+            + ("" if published else ", so it was not put in place of the one before"),
+            "index the same papers again, with <fresh> if this message comes twice",
         )
     for field in index.schema.vectors:
         if (held := index.count(field.name)) != papers:
             raise UnavailableError(
-                f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.name} vector; "
-                "somebody else has written to it: index again with --fresh."
+                f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.name} vector, "
+                "so somebody else has written to it",
+                "index again with <fresh>",
             )
     return papers
 

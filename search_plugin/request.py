@@ -175,6 +175,6 @@ def check_page(size: int, offset: int, window: int) -> None:
         raise InputError(f"A page of {size} hits from {offset} can't be shown; size begins at 1 and offset at 0.")
     if offset + size > window:
         raise InputError(
-            f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}; "
-            f"ask for a window of at least {offset + size}, or for fewer hits."
+            f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}",
+            f"ask for a <window> of at least {offset + size}, or for fewer hits",
         )

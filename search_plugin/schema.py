@@ -128,4 +128,4 @@ class IndexSchema:
             if field.name == name:
                 return field
         known = ", ".join(field.name for field in self.vectors)
-        raise InputError(f"This index holds no {name} vectors, only: {known}. Index again with --formats {name}.")
+        raise InputError(f"This index holds no {name} vectors, only: {known}", f"index again with <formats={name}>")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, NotFoundError
 from encoders.formats import Format
 from search_plugin.filters.tree import And, Compare, Filter, Not
 from search_plugin.fusion.registry import fusion_of
@@ -78,14 +78,14 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
         The page asked for.
 
     Raises:
-        InputError: If the paper is not in the index.
+        NotFoundError: If the paper is not in the index.
     """
     clock = Clock()
     fields = () if request and request.mode == "lexical" else (SEARCHED,)
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
     if document is None:
-        raise InputError(f"The index {index.name} holds no paper {paper_id!r}; search for it to see its id.")
+        raise NotFoundError(f"The index {index.name} holds no paper {paper_id!r}", "search for it to see its id")
     title = document.paper.title
     request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY])
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
@@ -140,7 +140,8 @@ def check_model(index: Index, name: str, fingerprint: str) -> None:
     if schema.fingerprint != fingerprint:
         raise InputError(
             f"The index {index.name} was made by the model {schema.model} ({schema.fingerprint}), not by {name} "
-            f"({fingerprint}): give --model {schema.model}, or index again with --fresh --model {name}."
+            f"({fingerprint})",
+            f"give <model={schema.model}>, or index again with <fresh> and <model={name}>",
         )
 
 

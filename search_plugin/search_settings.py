@@ -1,4 +1,4 @@
-"""Settings of hybrid search in a file, which `ses eval tune` writes and searches take."""
+"""Settings of hybrid search in a file, which tuning writes and searches take."""
 
 from __future__ import annotations
 
@@ -94,17 +94,17 @@ def read_search_settings(path: Path) -> SearchSettings:
     except OSError as error:
         raise InputError(f"The tuned settings {path} can't be read: {error.strerror}.") from error
     if len(content) > LARGEST_FILE:
-        raise InputError(f"{path} is too large for tuned settings; give a file that `ses eval tune` wrote.")
+        raise InputError(f"{path} is too large for tuned settings; give a file that tuning wrote.")
     try:
         return TypeAdapter(SearchSettings).validate_json(content, strict=True, extra="forbid")
     except InputError as error:
-        raise InputError(f"{path} can't be used: {error}") from error
+        raise InputError(f"{path} can't be used: {error.sentence}", error.hint) from error
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(
             f"{path} holds no tuned settings ({f'{where}: ' if where else ''}{first['msg']}); give a file that "
-            "`ses eval tune` wrote."
+            "tuning wrote."
         ) from error
 
 

@@ -11,6 +11,7 @@ from corpora.errors import SesError, UnavailableError
 from corpora.installed import installed_version
 from encoders.registry import find_model
 from search_plugin.engines.registry import connect
+from ses.messages import EXIT_CODES, message_of, with_flags
 from ses.origins import Origin, origins
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Checkup:
     def exit_code(self) -> int:
         """Return 0, or 3 if the engine or a model is missing."""
         models = (self.model, *self.index_models.values())
-        return UnavailableError.exit_code if self.engine is None or any(model.problem for model in models) else 0
+        return EXIT_CODES["unavailable"] if self.engine is None or any(model.problem for model in models) else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON shows it."""
@@ -95,12 +96,12 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
     try:
         engine = connect(settings.engine_url, settings.connection).diagnose(index)
     except UnavailableError as error:
-        troubles.append(str(error))
+        troubles.append(message_of(error))
     else:
         names = dict.fromkeys(found.model for found in engine.indexes if found.model)
         models = {name: model if name == model.name else _check_model(name) for name in names}
         troubles += [trouble for found in engine.indexes for trouble in _model_troubles(found, models.get(found.model))]
-        troubles += engine.troubles
+        troubles += map(with_flags, engine.troubles)
     return Checkup(
         ses=installed_version("ses") or "not installed as a package",
         python=platform.python_version(),
@@ -118,7 +119,7 @@ def _check_model(name: str) -> ModelCheck:
     try:
         model = find_model(name)
     except SesError as error:
-        return ModelCheck(name, problem=str(error))
+        return ModelCheck(name, problem=message_of(error))
     return ModelCheck(name, str(model.folder), model.card.fingerprint, model.card.dimension)
 
 

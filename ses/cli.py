@@ -20,6 +20,7 @@ from ses.commands.models import models
 from ses.commands.search import search
 from ses.commands.similar import similar
 from ses.commands.train import train
+from ses.messages import EXIT_CODES, message_of
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -42,7 +43,7 @@ def main() -> None:
         code = ses.main(standalone_mode=False)
         sys.stdout.flush()
     except SesError as error:
-        code = _fail(str(error), error.exit_code)
+        code = _fail(message_of(error), EXIT_CODES[error.kind])
     except NoArgsIsHelpError as error:
         click.echo(error.format_message())
         code = 2

@@ -62,8 +62,8 @@ def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise UnavailableError(
-            f"The state of step {progress.step} can't be written to {folder} ({error}); free some space and give the "
-            "same command with --resume: the state before it is valid."
+            f"The state of step {progress.step} can't be written to {folder} ({error})",
+            "free some space, and train again with <resume>: the state before it is valid",
         ) from error
     for step, old in _states(folder).items():
         if step != progress.step and step not in progress.best(learner.recipe.keep):
@@ -137,13 +137,13 @@ def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Training
         return TrainingProgress(recipe_key=key)
     if not asked:
         raise InputError(
-            f"{folder} holds a run of {step} steps; add --resume to go on with it, or name another folder by --output."
+            f"{folder} holds a run of {step} steps", "add <resume> to go on with it, or name another folder by <output>"
         )
     progress = load(folder, step, learner)
     if progress.recipe_key != key:
         raise InputError(
-            f"{folder} holds a run of another recipe, base or data; name another folder by --output, or give the same "
-            "recipe."
+            f"{folder} holds a run of another recipe, base or data",
+            "name another folder by <output>, or give the same recipe",
         )
     return progress
 

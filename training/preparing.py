@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import ConflictError, InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.heads import write_heads
 from encoders.layouts.own_card import read_own
@@ -157,9 +157,9 @@ def held(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        raise InputError(f"Another process trains in {folder}; wait for its end, or name another folder.") from None
+        raise ConflictError(f"Another process trains in {folder}", "wait for its end, or name another folder") from None
     except OSError as error:
-        raise UnavailableError(f"{folder} can't be written ({error}); name another folder by --output.") from error
+        raise UnavailableError(f"{folder} can't be written ({error})", "name another folder by <output>") from error
     try:
         yield
     finally:

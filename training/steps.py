@@ -111,9 +111,7 @@ def run_steps(
             if processes.first and ("validation" in told or late or signalled):
                 checkpoints.save(folder, learner, progress)
             if signalled and number + 1 < total:
-                raise StoppedError(
-                    f"Stopped after {number + 1} of {total} steps; give the same command with --resume to go on."
-                )
+                raise StoppedError(f"Stopped after {number + 1} of {total} steps", "train again with <resume> to go on")
             if late or overdue(recipe, progress):
                 break
     return progress

@@ -33,7 +33,7 @@ class Trained:
     """What a run came to.
 
     Attributes:
-        folder: The model, for `--model`; empty while the run is not finished.
+        folder: The model; empty while the run is not finished.
         steps: Optimizer steps done.
         total: Those the recipe asks for.
         chosen: The step whose weights the model has.

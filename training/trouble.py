@@ -38,14 +38,14 @@ def plainly(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise StoppedError("Stopped; give the same command with --resume to go on.") from None
+        raise StoppedError("Stopped", "train again with <resume> to go on") from None
     except (OSError, UnavailableError) as error:
         cause = error.__cause__ if isinstance(error, UnavailableError) else error
         if not isinstance(cause, OSError) or cause.errno not in _FULL:
             raise
         raise UnavailableError(
-            f"The disk is full, and {folder} can't be written ({cause}); free some space and give the same command "
-            "with --resume: what was saved before is valid."
+            f"The disk is full, and {folder} can't be written ({cause})",
+            "free some space, and train again with <resume>: what was saved before is valid",
         ) from error
     except (MemoryError, RuntimeError) as error:
         if not _says_no_memory(error):

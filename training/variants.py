@@ -85,7 +85,7 @@ def _made(path: Path, folder: Path, name: str, content: Mapping[str, Any]) -> Re
     try:
         return make_recipe(content, path, folder)
     except InputError as error:
-        raise InputError(f"The variant {name}: {error}" if name else str(error)) from error
+        raise InputError(f"The variant {name}: {error.sentence}" if name else error.sentence, error.hint) from error
 
 
 def started(recipe: Recipe, folder: Path) -> Recipe:

@@ -40,7 +40,7 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: A
     """
     corpus_path = find_compressed(path, "corpus.jsonl") if path.is_dir() else path
     if corpus_path is None:
-        raise InputError(f"{path} holds no corpus.jsonl, as a BEIR corpus does: {remedy_for_folder(path)}.")
+        raise InputError(f"{path} holds no corpus.jsonl, as a BEIR corpus does", remedy_for_folder(path))
     with open_binary(corpus_path) as stream:
         refuse_other(corpus_path, stream.peek(), "a BEIR corpus.jsonl", ("jsonl",))
         for item in read_lines(stream):

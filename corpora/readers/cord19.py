@@ -42,7 +42,7 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: A
     """
     table_path = find_compressed(path, "metadata.csv") if path.is_dir() else path
     if table_path is None:
-        raise InputError(f"{path} holds no metadata.csv, as CORD-19 does: {remedy_for_folder(path)}.")
+        raise InputError(f"{path} holds no metadata.csv, as CORD-19 does", remedy_for_folder(path))
     with open_table(table_path, "CORD-19's metadata.csv", ("cord19",)) as table:
         for row in table.rows:
             yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, _COLUMNS)

@@ -48,7 +48,7 @@ def _choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, s
     for attribute in ("id", "title"):
         if attribute not in chosen and not normal.intersection(SINGLE[attribute]):
             raise InputError(
-                f"{path} has no column for the {attribute}: map one with --column {attribute}=COLUMN; "
-                f"those there are: {there}."
+                f"{path} has no column for the {attribute}; those there are: {there}",
+                f"name one of them with <columns>, such as {attribute}=NAME",
             )
     return chosen

@@ -53,7 +53,7 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: A
         return
     files = sorted(file for suffix in COMPRESSED_SUFFIXES for file in path.glob(f"*.xml{suffix}"))
     if not files:
-        raise InputError(f"{path} holds no .xml or .xml.gz file, as PubMed does: {remedy_for_folder(path)}.")
+        raise InputError(f"{path} holds no .xml or .xml.gz file, as PubMed does", remedy_for_folder(path))
     for file in files:
         for record in _read_file(file, parse):
             yield replace(record, reason=f"{file.name}: {record.reason}") if isinstance(record, Rejected) else record

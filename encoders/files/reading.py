@@ -30,8 +30,8 @@ def read_embeddings(path: Path) -> Embeddings:
     """Read an embedding file.
 
     Args:
-        path: A .npy file, whose ids stand beside it as `ses encode` writes them, or JSON lines, plain or compressed:
-            `embedding` beside `doc_id`, `paper_id` or any other name of an id, or `{"<id>": [...]}`.
+        path: A .npy file, whose ids stand beside it as `write_embeddings` writes them, or JSON lines, plain or
+            compressed: `embedding` beside `doc_id`, `paper_id` or any other name of an id, or `{"<id>": [...]}`.
 
     Returns:
         What it holds.

@@ -109,7 +109,7 @@ def read_json_texts(path: Path, columns: Mapping[str, str]) -> Iterator[TextReco
             for line in bounded_lines(stream):
                 yield line if isinstance(line, Rejected) else _of_string(line)
             return
-        refuse_other(path, head, "JSON lines of papers or queries (or, with --text, a text a line)", ("jsonl",))
+        refuse_other(path, head, "JSON lines of papers or queries (or a .txt file, a text a line)", ("jsonl",))
         for item in read_objects(stream):
             yield item if isinstance(item, Rejected) else _of_object(item, columns)
 
@@ -135,7 +135,7 @@ def _of_object(item: JsonObject, columns: Mapping[str, str]) -> TextRecord | Rej
         return Rejected(
             item.line,
             f"The record's format is {str(asked)[:40]!r}; it may be {', '.join(known)} "
-            "(--corpus jsonl leaves that member alone).",
+            "(the corpus jsonl leaves that member alone).",
         )
     keys = {normal_name(key): key for key, value in item.members.items() if text_of(value)}
 

@@ -44,7 +44,7 @@ def layout_of(path: Path) -> FileLayout:
     """Return the layout that a file's suffix stands for, or raise `InputError` where it stands for none."""
     layout = _BY_SUFFIX.get(path.suffix.lower())
     if layout is None:
-        raise InputError(f"{path} could take any layout: end it with .jsonl or .npy, or choose one with --layout.")
+        raise InputError(f"{path} could take any layout", "end it with .jsonl or .npy, or choose one with <layout>")
     return layout
 
 
@@ -85,7 +85,7 @@ def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
         UnavailableError: If the file can't be written.
     """
     if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no file that can be replaced; give another with --output.")
+        raise InputError(f"{path} is no file that can be replaced", "give another with <output>")
     path = path.resolve()  # where a link leads, so that the file is replaced and not the link
     if layout != "npy":
         with _replacing(path) as file:
@@ -194,7 +194,7 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UnavailableError(
-            f"{path} can't be written ({error.strerror}); free some disk or give another file with --output."
+            f"{path} can't be written ({error.strerror})", "free some disk, or give another file with <output>"
         ) from error
 
 

@@ -61,8 +61,8 @@ def read(folder: Path, name: str, find: Find) -> Model:
     own = read_own(folder)
     if own.get("architecture") not in ("adapters", "fusion"):
         raise InputError(
-            f"{name} is an adapter, not a whole model: give --model specter2, or a folder whose {CARD_FILE} names a "
-            "base and adapters (docs/encoders.md)."
+            f"{name} is an adapter, not a whole model",
+            f"give <model=specter2>, or a folder whose {CARD_FILE} names a base and adapters (docs/encoders.md)",
         )
     given = own.get("adapters")
     plain = [key for key, value in given.items() if value == ""] if isinstance(given, dict) else []

@@ -1,4 +1,4 @@
-"""Models that `ses models export` wrote: a card, a tokenizer, graphs for one runtime, and vectors to check them by."""
+"""Models that `encoders.export` wrote: a card, a tokenizer, graphs for one runtime, and vectors to check them by."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ MASKED = -1e9
 def not_in_operators(runtime: str) -> InputError:
     """Return what tells a user that a model has one runtime."""
     return InputError(
-        f"The model is none of those that ses has an architecture for: choose --runtime {runtime}. "
-        "There is no graph of it, and ses can't train it."
+        "The model is none of those that ses has an architecture for: there is no graph of it, and ses can't train it",
+        f"choose <runtime={runtime}>",
     )
 
 

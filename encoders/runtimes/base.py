@@ -51,7 +51,7 @@ class Runtime:
     """A way to run a network.
 
     Attributes:
-        name: What `--runtime` takes.
+        name: What users call it.
         precisions: Those it can run at, the fastest first.
         packages: What it needs, by their names for import.
         prepare: Writes its own files into a folder.

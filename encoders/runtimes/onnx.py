@@ -57,8 +57,9 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
     if device == "cuda" and _CUDA not in session.get_providers():
         # Without a word it would run on the CPU.
         raise UnavailableError(
-            "onnxruntime can't use the GPU: install NVIDIA's driver, and the CUDA and cuDNN that it asks for by "
-            "`pip install 'onnxruntime-gpu[cuda,cudnn]'`, or choose --runtime onnx."
+            "onnxruntime can't use the GPU",
+            "install NVIDIA's driver, and the CUDA and cuDNN that it asks for by "
+            "`pip install 'onnxruntime-gpu[cuda,cudnn]'`, or choose <runtime=onnx>",
         )
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:

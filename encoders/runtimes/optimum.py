@@ -56,8 +56,8 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None: 
     card = source.card
     if card.architecture != "plain":
         raise InputError(
-            f"optimum exports plain networks alone, and {card.name} is of the architecture {card.architecture}; "
-            "leave out --runtime, or choose another."
+            f"optimum exports plain networks alone, and {card.name} is of the architecture {card.architecture}",
+            "leave out <runtime>, or choose another",
         )
     main_export = _exporter()
     build_graph(source.weights, card, source.heads)  # tells weights that don't fit, as every runtime does
@@ -79,7 +79,7 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None: 
             except Exception as error:
                 reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
                 raise UnavailableError(
-                    f"optimum can't export {card.name} ({reason[0]}); leave out --runtime, or choose another."
+                    f"optimum can't export {card.name} ({reason[0]})", "leave out <runtime>, or choose another"
                 ) from error
         for file in written.glob(f"{_GRAPH}*"):  # large ones have their weights in a second file
             file.rename(folder / file.name)

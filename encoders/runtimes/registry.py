@@ -46,7 +46,7 @@ def get_runtime(name: str, precision: Precision | None = None) -> Runtime:
     runtime = RUNTIMES[name]
     if precision not in (None, *runtime.precisions):
         raise InputError(
-            f"The runtime {name} has no precision {precision}; choose --precision {' or '.join(runtime.precisions)}, "
-            "or another --runtime."
+            f"The runtime {name} has no precision {precision}",
+            f"choose <precision> {' or '.join(runtime.precisions)}, or another <runtime>",
         )
     return runtime

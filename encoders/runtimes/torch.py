@@ -123,7 +123,8 @@ def _torch(device: Device) -> Any:
     torch = import_torch()
     if device == "cuda" and not torch.cuda.is_available():
         raise UnavailableError(
-            "torch finds no GPU: install NVIDIA's driver and a torch that is built for CUDA, or choose --runtime torch."
+            "torch finds no GPU",
+            "install NVIDIA's driver and a torch that is built for CUDA, or choose <runtime=torch>",
         )
     return torch
 

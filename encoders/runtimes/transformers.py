@@ -106,7 +106,7 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
 
     card, facts = source.card, source.card.network
     if card.architecture != ARCHITECTURE:
-        raise InputError(f"{card.name} is a {card.family} model, which ses runs itself; leave out --runtime.")
+        raise InputError(f"{card.name} is a {card.family} model, which ses runs itself", "leave out <runtime>")
     kind = ml_dtypes.bfloat16 if precision == "bf16" else np.float32
     weights = {name: np.ascontiguousarray(array, dtype=kind) for name, array in source.weights.items()}
     save_file(weights, folder / _WEIGHTS, metadata={"format": "pt"})
@@ -120,7 +120,7 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
         _check_padding(source, _states(model), _ALIKE[precision])
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
-            f"transformers can't run {card.name} at {precision} ({_first_line(error)}); choose another --precision."
+            f"transformers can't run {card.name} at {precision} ({_first_line(error)})", "choose another <precision>"
         ) from error
 
 

@@ -107,4 +107,4 @@ def _measured(label: str, run: Run, qrels: Qrels, measures: Sequence[str], *, dr
     try:
         return evaluate(run, qrels, measures, drop_same_id=drop_same_id)
     except InputError as error:
-        raise InputError(f"{label}: {error}") from error
+        raise InputError(f"{label}: {error.sentence}", error.hint) from error

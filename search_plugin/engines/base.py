@@ -112,7 +112,7 @@ class Engine(Protocol):
         """Return the published indexes, the one published last first."""
 
     def open(self, name: str) -> Index:
-        """Return the published generation, or raise `InputError` that names the indexes there are."""
+        """Return the published generation, or raise `NotFoundError` that names the indexes there are."""
 
     def build(self, name: str, schema: IndexSchema, source: str) -> Index:
         """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
@@ -121,13 +121,13 @@ class Engine(Protocol):
         """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
 
     def rollback(self, name: str) -> Index:
-        """Make the generation before the published one, again; raises `InputError` if there is none."""
+        """Make the generation before the published one, again; raises `NotFoundError` if there is none."""
 
     def drop(self, name: str) -> None:
         """Delete an index with all its generations."""
 
     def lock(self, name: str) -> AbstractContextManager[None]:
-        """Hold off other writers of the index; raises `UnavailableError` where there is one."""
+        """Hold off other writers of the index; raises `ConflictError` where there is one."""
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
         """Return how the engine and its indexes, or the one of that name, are; asking changes nothing."""

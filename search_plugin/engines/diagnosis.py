@@ -30,7 +30,7 @@ class IndexDiagnosis:
     Attributes:
         name: As the user calls it.
         generation: The version that is searched; None if none was published, or it can't be read.
-        previous: The version kept for `--rollback`.
+        previous: The version kept for a rollback.
         leftovers: Versions that are being built, or were left by interrupted builds.
         papers: In the searched version, as are all that follow.
         vectors: By field.
@@ -114,8 +114,8 @@ def versions_told(name: str, published: int | None, leftovers: Sequence[int], *,
     """Return one line if builds of an index were interrupted, none if they run now (`written`)."""
     if not leftovers or written:
         return []
-    resume = "run the same `ses index` again to finish it" + (
-        ", or any with --fresh to replace it" if published else ""
+    resume = "index the same papers again to finish it" + (
+        ", or any with <fresh> to replace it" if published else ""
     )
     return [f"An interrupted build of the index {name} has left version {', '.join(map(str, leftovers))}; {resume}."]
 
@@ -124,7 +124,7 @@ def missing_vectors(index: str, papers: int, vectors: Sequence[VectorCount]) -> 
     """Return a line for every field in which papers lack their vectors, so that searches by meaning miss them."""
     return [
         f"In the index {index}, {papers - vector.count:,} of {papers:,} papers have no {vector.field} vector; "
-        "index again with --fresh."
+        "index again with <fresh>."
         for vector in vectors
         if vector.count < papers
     ]

@@ -65,7 +65,7 @@ def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> In
     try:
         current, previous, present, path = versions(name)
     except UnavailableError as error:
-        return IndexDiagnosis(name, troubles=(str(error),))
+        return IndexDiagnosis(name, troubles=(error.marked,))
     leftovers = tuple(number for number in present if number not in (current, previous))
     written = bool(leftovers) and _is_written(engine, name)
     index = IndexDiagnosis(
@@ -83,7 +83,7 @@ def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> In
         vectors = tuple(VectorCount(v.name, v.dimension, opened.count(v.name)) for v in opened.schema.vectors)
         return replace(index.read(opened.schema, opened.count(), vectors), disk_bytes=_size(path))
     except UnavailableError as error:
-        return replace(index, troubles=(str(error), *index.troubles))
+        return replace(index, troubles=(error.marked, *index.troubles))
 
 
 def _is_written(engine: Engine, name: str) -> bool:

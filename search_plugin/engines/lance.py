@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Index
 from search_plugin.engines.index_name import check_index_name
-from search_plugin.engines.lance_errors import explained, sentence
+from search_plugin.engines.lance_errors import explained, failure
 from search_plugin.engines.lance_index import LanceIndex, check_bm25
 from search_plugin.engines.lance_rows import create_table
 from search_plugin.schema import IndexSchema
@@ -57,13 +57,13 @@ class LanceEngine:
         return [path.stem for path in files]
 
     def open(self, name: str) -> LanceIndex:
-        """Return the published generation, or raise `InputError` that names the indexes there are."""
+        """Return the published generation, or raise `NotFoundError` that names the indexes there are."""
         current = self._alias(check_index_name(name)).current
         if not current:
             known = ", ".join(self.names())
-            raise InputError(
-                f"There is no index {name!r} in {self._root}; "
-                + (f"those there are: {known}." if known else "make one with `ses index --corpus NAME`.")
+            raise NotFoundError(
+                f"There is no index {name!r} in {self._root}",
+                f"those there are: {known}" if known else "index some papers first",
             )
         return self._generation(name, current)
 
@@ -71,7 +71,7 @@ class LanceEngine:
         """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
         alias = self._alias(check_index_name(name))
         if schema.quantization != "none":
-            raise InputError("The embedded engine keeps vectors whole; leave --quantization out, or use a cluster.")
+            raise InputError("The embedded engine keeps vectors whole", "leave <quantization> out, or use a cluster")
         check_bm25(schema.bm25)
         generations = self._generations(name)
         newest = max([*generations, alias.current, alias.previous, 0])
@@ -93,10 +93,10 @@ class LanceEngine:
         self._drop_all_but(index.name, {index.generation, self._alias(index.name).previous})
 
     def rollback(self, name: str) -> LanceIndex:
-        """Make the generation before the published one, again; raises `InputError` if there is none."""
+        """Make the generation before the published one, again; raises `NotFoundError` if there is none."""
         alias = self._alias(check_index_name(name))
         if alias.previous not in self._generations(name):
-            raise InputError(f"The index {name} has no earlier version to go back to; --fresh makes and keeps one.")
+            raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
         self._point(name, _Alias(alias.previous, alias.current))
         return self.open(name)
 
@@ -132,11 +132,11 @@ class LanceEngine:
         try:
             lock.acquire()
         except Timeout:
-            raise UnavailableError(
-                f"Another `ses index` is writing the index {name}; wait until it is done, or choose another --index."
+            raise ConflictError(
+                f"Another run is writing the index {name}", "wait until it is done, or choose another <index>"
             ) from None
         except OSError as error:
-            raise UnavailableError(sentence(self._root, error)) from error
+            raise failure(self._root, error) from error
         try:
             yield
         finally:
@@ -156,8 +156,8 @@ class LanceEngine:
             schema = TypeAdapter(IndexSchema).validate_python(orjson.loads(facts)["schema"], extra="forbid")
         except (KeyError, TypeError, ValueError) as error:
             raise UnavailableError(
-                f"The index {name} in {self._root} is damaged, or not made by this version of ses; "
-                "index again with --fresh."
+                f"The index {name} in {self._root} is damaged, or not made by this version of ses",
+                "index again with <fresh>",
             ) from error
         return LanceIndex(name, generation, schema, facts, self._root, table)
 

@@ -39,20 +39,24 @@ def explained(root: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        raise UnavailableError(sentence(root, error)) from error
+        raise failure(root, error) from error
 
 
-def sentence(root: Path, error: Exception) -> str:
+def failure(root: Path, error: Exception) -> UnavailableError:
     """Return what to tell the user about an error in a folder of indexes."""
     text = str(error)
     if "No space left" in text or "StorageFull" in text:
-        return (
-            f"The disk of {root} is full; free some space and run the same command again: it goes on where it stopped."
+        return UnavailableError(
+            f"The disk of {root} is full",
+            "free some space and run the same command again: it goes on where it stopped",
         )
     unwritable = isinstance(error, PermissionError | FileExistsError | NotADirectoryError)
     if unwritable or "denied" in text or "Read-only" in text:
-        return f"{root} can't be written; make it a writable folder, or give another with --engine lance:DIR."
+        return UnavailableError(
+            f"{root} can't be written", "make it a writable folder, or give another with <engine=lance:DIR>"
+        )
     reason = " ".join(text.split(", /", 1)[0].split())[:300]  # without the place in LanceDB's own sources
-    return (
-        f"The indexes in {root} can't be used ({reason}); index again with --fresh if that folder was changed by hand."
+    return UnavailableError(
+        f"The indexes in {root} can't be used ({reason})",
+        "index again with <fresh> if that folder was changed by hand",
     )

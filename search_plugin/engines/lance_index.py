@@ -45,8 +45,8 @@ def check_bm25(bm25: Bm25) -> None:
     """Raise `InputError` for constants other than LanceDB's own."""
     if bm25 != Bm25():
         raise InputError(
-            f"The embedded engine scores words by BM25 with {Bm25()}, which can't be changed; leave --bm25 out, or "
-            "use a cluster."
+            f"The embedded engine scores words by BM25 with {Bm25()}, which can't be changed",
+            "leave <bm25> out, or use a cluster",
         )
 
 

@@ -54,8 +54,8 @@ def to_arrow(documents: Sequence[Document], schema: IndexSchema, arrow_schema: A
         stacked = np.stack([document.vectors[vector.name] for document in documents]).astype(np.float32)
         if stacked.shape[1] != vector.dimension:
             raise InputError(
-                f"The model gives vectors of {stacked.shape[1]} numbers and the index holds {vector.dimension}: "
-                "index again with --fresh."
+                f"The model gives vectors of {stacked.shape[1]} numbers and the index holds {vector.dimension}",
+                "index again with <fresh>",
             )
         columns[vector.name] = pa.FixedSizeListArray.from_arrays(pa.array(stacked.ravel()), vector.dimension)
     return pa.table([pa.array(columns[f.name], f.type) for f in arrow_schema], schema=arrow_schema)

@@ -58,5 +58,5 @@ def connect(url: str, connection: Connection | None = None) -> Engine:
     if ":" not in url or scheme not in ENGINES:
         # Before an @ there may be a password.
         shown = url.rpartition("@")[2]
-        raise InputError(f"There is no engine for {shown!r}; give --engine as lance:DIR or http://HOST:PORT.")
+        raise InputError(f"There is no engine for {shown!r}", "give <engine> as lance:DIR or http://HOST:PORT")
     return ENGINES[scheme](url, connection)

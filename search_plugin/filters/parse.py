@@ -63,7 +63,7 @@ def parse_filter(text: str) -> Filter:
 
 
 def parse_filters(texts: Iterable[str]) -> Filter | None:
-    """Read several expressions that must all hold, as from a repeated `--filter`.
+    """Read several expressions that must all hold, as from an option that is repeated.
 
     Args:
         texts: The expressions.

@@ -1,4 +1,4 @@
-"""The fusions `--fusion NAME` knows: a new one is one file and one line here."""
+"""The fusions there are: a new one is one file and one line here."""
 
 from __future__ import annotations
 

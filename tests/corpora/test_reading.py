@@ -54,5 +54,5 @@ def test_the_origin_of_a_folder_is_its_name(tmp_path):
 def test_an_origin_may_be_named_in_visible_characters():
     assert check_origin(" Our library ") == "Our library"
     for name in ("", "  ", "a\nb", "x" * 201):
-        with pytest.raises(InputError, match="give --origin up to 200 visible characters"):
+        with pytest.raises(InputError, match="give origin up to 200 visible characters"):
             check_origin(name)

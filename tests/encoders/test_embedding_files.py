@@ -304,7 +304,7 @@ def test_what_cannot_be_encoded_is_rejected_with_its_line(tmp_path):
         assert part in read[line - 1].reason
     string, other = texts_of(tmp_path / "x.jsonl", '"a string"\n{"id": "a", "title": "T"}')
     assert (string.title, other.line) == ("a string", 2)
-    with pytest.raises(InputError, match="--corpus csv"):
+    with pytest.raises(InputError, match="corpus=csv"):
         texts_of(tmp_path / "x.csv", "id,title\na,b\n")
 
 

@@ -93,7 +93,7 @@ def test_members_are_exported_with_the_whole(plain, coded, tmp_path):
 def test_another_runtime_than_the_exports_is_refused(plain, tmp_path):
     folder = exported(plain, tmp_path / "out")
     for options in ({"runtime": "openvino"}, {"precision": "int8"}):
-        with pytest.raises(InputError, match="was exported for onnx at fp32; leave out --runtime and --precision"):
+        with pytest.raises(InputError, match="was exported for onnx at fp32; leave out runtime and precision"):
             load_encoder(str(folder), cache_dir=tmp_path, **options)
     load_encoder(str(folder), cache_dir=tmp_path, runtime="onnx", precision="fp32").encode(["virus"])
 

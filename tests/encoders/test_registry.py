@@ -99,7 +99,7 @@ def test_a_hub_id_offline(monkeypatch, tmp_path):
         find_model("nobody/nothing")
     assert str(missing.value) == (
         "The model nobody/nothing can't be fetched from the hub; "
-        "check the name and the network, or give --model a local folder."
+        "check the name and the network, or give model a local folder."
     )
 
 

@@ -94,7 +94,7 @@ def test_certificates_that_do_not_fit_are_told_before_any_credential_is_sent(cer
 def test_the_wrong_scheme_is_told_both_ways(certificate):
     with pretend(root("opensearch"), certificate) as server:
         plain = server.url.replace("https:", "http:")
-        refused(UnavailableError, "does not answer .*; start it, or check --engine", plain, PASSWORD)
+        refused(UnavailableError, "does not answer .*; start it, or check engine", plain, PASSWORD)
     with pretend(root("opensearch")) as server:
         refused(UnavailableError, "does not speak TLS; write the URL with http://", server.url.replace(":", "s:", 1))
 
@@ -149,7 +149,7 @@ def test_credentials_do_not_follow_a_redirect():
         (version("10.0.0", "elasticsearch"), r"Elasticsearch 10\.0\.0, and ses works with"),
         (version("1.3.20", "opensearch"), r"OpenSearch 1\.3\.20, and ses works with 2\.x from 2\.19 or 3\.x from 3\.0"),
         (version("2.18.0", "opensearch"), r"OpenSearch 2\.18\.0"),
-        (version("8.16\x1b[2J", "elasticsearch"), "neither OpenSearch nor Elasticsearch; check --engine"),
+        (version("8.16\x1b[2J", "elasticsearch"), "neither OpenSearch nor Elasticsearch; check engine"),
         (Answer({"version": "8.16"}), "neither"),
         (Answer([1]), "neither"),
         (Answer(b"<html>It works!</html>"), "neither"),
@@ -168,7 +168,7 @@ def test_servers_that_ses_cannot_work_with_are_told(answer, said):
 def test_something_on_the_way_that_answers_for_the_server_is_told(kind):
     for body in (b"<html>maintenance</html>", b'{"half'):
         with pretend({**root(kind), "/ses.*.v*": Answer(body)}) as server:
-            refused(UnavailableError, "something other than JSON; check --engine, and any proxy", server.url, PASSWORD)
+            refused(UnavailableError, "something other than JSON; check engine, and any proxy", server.url, PASSWORD)
 
 
 def test_a_proxy_that_drops_the_products_header_is_told():
@@ -213,9 +213,7 @@ def test_hosts_that_do_not_answer_are_passed_over(closed_port):
         with pretend(root(kind)) as server:
             engine = connect(f"{down},{server.url}")
             assert [engine.names() for _ in range(4)] == [[]] * 4
-    refused(
-        UnavailableError, rf"{down} does not answer \(.*[Rr]efused.*\); start it, or check --engine", down, PASSWORD
-    )
+    refused(UnavailableError, rf"{down} does not answer \(.*[Rr]efused.*\); start it, or check engine", down, PASSWORD)
 
 
 def test_a_cluster_without_any_extra_is_told_what_to_install(monkeypatch):

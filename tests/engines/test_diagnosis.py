@@ -90,7 +90,7 @@ def test_asking_changes_nothing(server):
     (seen,) = server.diagnose().indexes
     assert seen.papers == 20  # what was not refreshed is not seen
     assert server.cluster.call("GET", "/ses.*") == before
-    assert "settings for loading" in troubles(server, "run the same `ses index` again")[0]
+    assert "settings for loading" in troubles(server, "index the same papers again")[0]
 
 
 def test_a_whole_cluster_has_no_troubles_but_its_disks(server):

@@ -87,7 +87,7 @@ def test_a_storm_that_outlasts_patience_is_told_and_gone_on_with(server, proxy, 
     with pytest.raises(UnavailableError, match=told) as caught:
         index_corpus(job, patient(proxy, 1.0))
     assert time.monotonic() - begun < 15
-    assert (caught.value.exit_code, proxy.url in str(caught.value)) == (3, True)
+    assert (caught.value.kind, proxy.url in str(caught.value)) == ("unavailable", True)
     assert list(server.names()) == []
     proxy.clear()
     report = index_corpus(job, patient(proxy))

@@ -198,7 +198,7 @@ def test_a_vector_of_another_length_is_refused_both_ways(filled):
     with pytest.raises(InputError, match=r"query's vector has 3 numbers and the index holds vectors of 16"):
         filled.search(Plan("", (VectorClause("prx", np.ones(3, np.float32)),), None, 5))
     document = documents(1)[0]
-    with pytest.raises(InputError, match="gives vectors of 5 numbers and the index holds 16: index again with --fresh"):
+    with pytest.raises(InputError, match="gives vectors of 5 numbers and the index holds 16; index again with fresh"):
         filled.upsert([replace(document, vectors={"prx": np.ones(5, np.float32), "clf": np.ones(8, np.float32)})])
     with pytest.raises(InputError, match="holds no rgn vectors, only: prx, clf"):
         filled.search(Plan("", (VectorClause("rgn", np.ones(3, np.float32)),), None, 5))

@@ -17,7 +17,7 @@ from search_plugin.engines.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.engines.conftest import SCHEMA, documents
 
-HELD = "Another `ses index` is writing the index papers"
+HELD = "Another run is writing the index papers"
 LOCK = f"/{lease.INDEX}/_doc/papers"
 
 

@@ -95,7 +95,7 @@ def test_a_mapping_that_somebody_changes_is_told_and_not_published(server, proxy
         return reply
 
     proxy.rewrite(alter, match="_bulk")
-    with pytest.raises(UnavailableError, match=r"changed by somebody else \(at (properties.extra|dynamic)\).*--fresh"):
+    with pytest.raises(UnavailableError, match=r"changed by somebody else \(at (properties.extra|dynamic)\).*fresh"):
         index_corpus(job, patient(proxy))
     assert list(server.names()) == []
     report = index_corpus(replace(job, fresh=True), patient(proxy))
@@ -113,7 +113,7 @@ def test_an_index_of_another_model_is_refused_naming_both(server, tmp_path):
     second = make_job(tmp_path, corpus)
     with pytest.raises(InputError) as caught:
         index_corpus(second, server)
-    for part in (first.card.fingerprint, second.card.fingerprint, "--fresh"):
+    for part in (first.card.fingerprint, second.card.fingerprint, "fresh"):
         assert part in str(caught.value)
     assert index_corpus(replace(second, fresh=True), server).generation == 2
 
@@ -133,4 +133,4 @@ def test_a_second_run_into_the_same_index_is_refused_while_the_first_goes_on(ser
     proxy.rewrite(run_another, match="_bulk")
     assert index_corpus(job, patient(proxy)).papers == 120
     assert len(refusals) == 1
-    assert "Another `ses index` is writing" in refusals[0]
+    assert "Another run is writing" in refusals[0]

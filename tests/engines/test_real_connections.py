@@ -66,7 +66,7 @@ def test_a_secured_server_lets_in_who_may_and_tells_who_may_not(secured, caplog)
             connect(secured.url, Connection(ca_file=ca, **wrong))
     with pytest.raises(UnavailableError, match="does not trust; set SES_ENGINE_CA"):
         connect(secured.url)
-    with pytest.raises(UnavailableError, match=r"does not answer .*; start it, or check --engine: it may want https:"):
+    with pytest.raises(UnavailableError, match=r"does not answer .*; start it, or check engine: it may want https:"):
         connect(secured.url.replace("https:", "http:"))
 
     key = secured.cluster.call("POST", "/_security/api_key", {"name": "all"})["encoded"]

@@ -62,7 +62,7 @@ class Forgetful:
         ),
         (
             {"vectors": 2},
-            r"Only 28 of the 30 papers in the index papers have a prx vector; .* again with --fresh",
+            r"Only 28 of the 30 papers in the index papers have a prx vector; .* again with fresh",
         ),
     ],
 )
@@ -88,10 +88,10 @@ def test_an_index_that_is_not_whole_does_not_replace_the_one_before(tmp_path, lo
 
 def test_the_form_of_vectors_is_chosen_once(tmp_path):
     corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(5))
-    with pytest.raises(InputError, match="embedded engine keeps vectors whole; leave --quantization out, or use a"):
+    with pytest.raises(InputError, match="embedded engine keeps vectors whole; leave quantization out, or use a"):
         run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
     run_job(tmp_path, make_job(tmp_path, corpus, quantization="none"))
-    with pytest.raises(InputError, match="keeps its vectors in the form none; leave --quantization out, or"):
+    with pytest.raises(InputError, match="keeps its vectors in the form none; leave quantization out, or"):
         run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
     assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=5, papers=5)
 
@@ -104,7 +104,7 @@ def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
         corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(40))
         made = index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int8"), engine)
         assert counts(made) == expect(new=40, papers=40)
-        with pytest.raises(InputError, match=r"in the form int8; leave --quantization out, or .* --quantization int4"):
+        with pytest.raises(InputError, match=r"in the form int8; leave quantization out, or .* quantization=int4"):
             index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int4"), engine)
         write_jsonl(corpus, papers(30))
         pruned = index_corpus(make_job(tmp_path, corpus, "pipeline", prune=True), engine)
@@ -115,7 +115,7 @@ def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
         with pytest.raises(UnavailableError, match="Only 30 of the 31 papers in the index pipeline have a prx vector"):
             index_corpus(make_job(tmp_path, corpus, "pipeline"), engine)
         # It is of no origin, so that pruning leaves it; a fresh version is without it.
-        with pytest.raises(UnavailableError, match=r"somebody else has written to it: index again with --fresh"):
+        with pytest.raises(UnavailableError, match=r"somebody else has written to it; index again with fresh"):
             index_corpus(make_job(tmp_path, corpus, "pipeline", prune=True), engine)
         assert index_corpus(make_job(tmp_path, corpus, "pipeline", fresh=True), engine).papers == 30
     finally:

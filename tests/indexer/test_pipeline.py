@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import ConflictError, InputError, UnavailableError
 from corpora.paper import Accepted, Rejected
 from encoders.encoder import load_encoder
 from encoders.formats import Format
@@ -127,7 +127,7 @@ def test_an_index_of_another_model_is_refused_naming_both(tmp_path):
         run_job(tmp_path, second)
     assert first.card.fingerprint in str(caught.value)
     assert second.card.fingerprint in str(caught.value)
-    assert "--fresh" in str(caught.value)
+    assert "with fresh" in str(caught.value)
     assert run_job(tmp_path, replace(second, fresh=True)).generation == 2
 
 
@@ -162,7 +162,7 @@ def test_a_second_writer_is_refused_and_leaves_the_first_ones_list_alone(tmp_pat
     rejected = tmp_path / "state" / "rejected" / "papers.jsonl"
     rejected.parent.mkdir(parents=True)
     rejected.write_text("of the first")
-    with engine_in(tmp_path).lock("papers"), pytest.raises(UnavailableError, match="Another `ses index` is writing"):
+    with engine_in(tmp_path).lock("papers"), pytest.raises(ConflictError, match="Another run is writing"):
         run_job(tmp_path, make_job(tmp_path, corpus))
     assert rejected.read_text() == "of the first"
 

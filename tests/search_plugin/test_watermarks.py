@@ -81,7 +81,7 @@ def decided(*deciders):
         (decided(["same_shard"]), "add a node"),
         (decided(["same_shard"], ["disk_threshold"]), "free some space"),
         (decided(["same_shard"], ["enable"]), "cluster.routing.allocation.enable"),
-        ({"can_allocate": "no_valid_shard_copy"}, "index again with --fresh"),
+        ({"can_allocate": "no_valid_shard_copy"}, "index again with <fresh>"),
         ({"can_allocate": "throttled"}, "wait a little"),
         (decided(["of_the_future"]) | {"allocate_explanation": "The moon is full."}, "The moon is full; GET"),
         ({}, "does not say why"),

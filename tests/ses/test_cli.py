@@ -163,7 +163,7 @@ def test_a_megabyte_of_query_is_refused(home):
 
 
 def test_nothing_indexed_yet_says_how_to_begin(tmp_path):
-    fails(ses(tmp_path, "search", "virus"), 2, "There is no index", "ses index --corpus NAME")
+    fails(ses(tmp_path, "search", "virus"), 2, "There is no index", "index some papers first")
 
 
 def test_a_wrong_setting_says_where(home):

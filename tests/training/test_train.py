@@ -161,7 +161,7 @@ def test_one_process_a_folder(tmp_path):
 
 def test_another_recipe_in_the_folder_is_refused(tmp_path):
     train(read_recipe(write_recipe(tmp_path, steps=1)), tmp_path / "run")
-    with pytest.raises(InputError, match="holds a run of 1 steps; add --resume"):
+    with pytest.raises(InputError, match="holds a run of 1 steps; add resume"):
         train(read_recipe(write_recipe(tmp_path, steps=1)), tmp_path / "run")
     with pytest.raises(InputError, match="another recipe"):
         train(read_recipe(write_recipe(tmp_path, steps=2)), tmp_path / "run", resume=True)

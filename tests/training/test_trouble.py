@@ -131,7 +131,7 @@ def test_a_disk_that_fills_while_saving_leaves_the_state_before(tmp_path):
         "kept.save = limited\n"
     )
     done = limited(code + TRAIN, path, "--output", tmp_path / "run", "--json")
-    fails(done, 3, "The state of step 4 can't be written to", "free some space and give the same command with --resume")
+    fails(done, 3, "The state of step 4 can't be written to", "free some space, and train again with --resume")
     assert [path.name for path in (tmp_path / "run").glob("state*")] == ["state-00000002"]
     # With as many threads: sums of other parts round otherwise.
     resumed = limited(TRAIN, path, "--output", tmp_path / "run", "--json", "--resume")
@@ -162,7 +162,7 @@ def test_a_small_disk(tmp_path):
         pytest.skip("only root may mount a small disk")
     try:
         recipe = read_recipe(write_recipe(tmp_path, trains="all", epochs=3, validate_every=1, keep=9))
-        with pytest.raises(UnavailableError, match=r"free some space and give the same command with --resume"):
+        with pytest.raises(UnavailableError, match=r"free some space, and train again with resume"):
             train(recipe, place / "run")
         step = checkpoints.last(place / "run")
         assert step is not None
@@ -194,7 +194,7 @@ def test_a_signal_saves_the_step_at_hand_and_names_resume(tmp_path, number):
     assert (run.returncode, out) == (130, "")
     assert "Traceback" not in error
     step = checkpoints.last(tmp_path / "run")
-    assert f"Stopped after {step} of 1200 steps; give the same command with --resume to go on." in error
+    assert f"Stopped after {step} of 1200 steps; train again with --resume to go on." in error
     assert len(read_log(tmp_path / "run")) == step >= 3
     # Without --resume the folder is safe.
     fails(ses(tmp_path, "train", path, "--output", tmp_path / "run"), 2, f"holds a run of {step} steps; add --resume")
@@ -205,7 +205,7 @@ def test_ctrl_c_before_the_first_step_names_resume(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("training.preparing.read_labels", interrupted)
-    with pytest.raises(StoppedError, match="give the same command with --resume"):
+    with pytest.raises(StoppedError, match="train again with resume"):
         train(read_recipe(write_recipe(tmp_path)), tmp_path / "run")
 
 

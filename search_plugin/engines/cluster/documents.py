@@ -110,8 +110,8 @@ def id_of(hit: Mapping[str, Any]) -> str:
 def foreign(name: str) -> UnavailableError:
     """Return the error for a document that another program has written."""
     return UnavailableError(
-        f"The index holds a document{f' {name[:100]}' if name else ''} that ses did not write, or not whole; "
-        "delete it, or index again with --fresh."
+        f"The index holds a document{f' {name[:100]}' if name else ''} that ses did not write, or not whole",
+        "delete it, or index again with <fresh>",
     )
 
 
@@ -125,8 +125,8 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
         vector = np.ascontiguousarray(document.vectors[field.name], dtype=np.float32)
         if vector.shape != (field.dimension,):
             raise InputError(
-                f"The model gives vectors of {vector.size} numbers and the index holds {field.dimension}: "
-                "index again with --fresh."
+                f"The model gives vectors of {vector.size} numbers and the index holds {field.dimension}",
+                "index again with <fresh>",
             )
         kept[field.name] = vector
     return {**kept, "content_hash": document.content_hash}

@@ -45,14 +45,15 @@ class ElasticsearchDialect:
         if field.dimension > MAX_DIMENSION:
             raise InputError(
                 f"Elasticsearch holds vectors of up to {MAX_DIMENSION:,} numbers and the model gives "
-                f"{field.dimension:,}; choose another --model."
+                f"{field.dimension:,}",
+                "choose another <model>",
             )
         if (quantization == "int4" and field.dimension % 2) or (
             quantization == "1bit" and field.dimension < MIN_DIMENSION_1BIT
         ):
             raise InputError(
-                f"Elasticsearch can't keep vectors of {field.dimension} numbers in {quantization}; "
-                "choose --quantization int8 or none."
+                f"Elasticsearch can't keep vectors of {field.dimension} numbers in {quantization}",
+                "choose <quantization=int8> or <quantization=none>",
             )
         return {
             "type": "dense_vector",

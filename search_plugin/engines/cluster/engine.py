@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Index
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
@@ -53,13 +53,13 @@ class ClusterEngine:
         return [g.name for g in sorted(found, key=lambda g: (-g.moment, g.name))]
 
     def open(self, name: str) -> ClusterIndex:
-        """Return the published generation, or raise `InputError` that names the indexes there are."""
+        """Return the published generation, or raise `NotFoundError` that names the indexes there are."""
         published = next((g for g in self._generations(check_index_name(name)) if g.published), None)
         if published is None:
             known = ", ".join(self.names())
-            raise InputError(
-                f"There is no index {name!r} in {self.url}; "
-                + (f"those there are: {known}." if known else "make one with `ses index --corpus NAME`.")
+            raise NotFoundError(
+                f"There is no index {name!r} in {self.url}",
+                f"those there are: {known}" if known else "index some papers first",
             )
         return self._index(published)
 
@@ -98,11 +98,11 @@ class ClusterEngine:
             self._delete(physical_name(index.name, number))
 
     def rollback(self, name: str) -> ClusterIndex:
-        """Make the generation before the published one, again; raises `InputError` if there is none."""
+        """Make the generation before the published one, again; raises `NotFoundError` if there is none."""
         generations = self._generations(check_index_name(name))
         earlier = next((g for g in generations if g.previous), None)
         if earlier is None:
-            raise InputError(f"The index {name} has no earlier version to go back to; --fresh makes and keeps one.")
+            raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
         self._swap(name, earlier, next((g for g in generations if g.published), None))
         return self.open(name)
 
@@ -167,7 +167,7 @@ class ClusterEngine:
             reply = self.cluster.call("PUT", path, body, retry=self.cluster.writing)
         except ClusterError as error:
             # By an earlier attempt whose answer was lost: whoever makes one holds the lock.
-            if error.kind != "resource_already_exists_exception":
+            if error.type_name != "resource_already_exists_exception":
                 raise
         else:
             if not reply.get("shards_acknowledged", True):
@@ -193,7 +193,7 @@ class ClusterEngine:
                 return
             raise
         raise InputError(
-            f"{self.url} has an index or alias {name} that ses did not make; choose another name with --index."
+            f"{self.url} has an index or alias {name} that ses did not make", "choose another name with <index>"
         )
 
     def _check_plugins(self) -> None:

@@ -13,15 +13,16 @@ class ClusterError(UnavailableError):
     """A request that failed.
 
     Args:
-        message: What the user is told.
+        sentence: What is wrong.
         status: Of the HTTP reply; 0 where none came.
-        kind: The cluster's name for the error, such as `resource_already_exists_exception`.
+        type_name: The cluster's name for the error, such as `resource_already_exists_exception`.
+        hint: What to do.
     """
 
-    def __init__(self, message: str, status: int = 0, kind: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, sentence: str, status: int = 0, type_name: str = "", hint: str = "") -> None:
+        super().__init__(sentence, hint)
         self.status = status
-        self.kind = kind
+        self.type_name = type_name
 
 
 class BusyError(ClusterError):
@@ -63,7 +64,8 @@ def unreachable(url: str, reason: str) -> ClusterError:
     hung_up = url.startswith("http:") and "RemoteDisconnected" in reason
     told = short(_CONNECTION_SHOWN.sub("", reason))
     return BusyError(
-        f"{url} does not answer ({told}); start it, or check --engine" + (": it may want https://." if hung_up else ".")
+        f"{url} does not answer ({told})",
+        hint="start it, or check <engine>" + (": it may want https://" if hung_up else ""),
     )
 
 
@@ -95,12 +97,12 @@ def failure(url: str, status: int, reply: Any) -> SesError:
     if gone := _NO_SUCH_INDEX.search(reason) if kind == "index_not_found_exception" else None:
         return ClusterError(f"{url} has no index {gone[1]} any more: somebody deleted it; index again.", status, kind)
     if any(sign in f"{kind} {reason}" for sign in _TOO_MANY):
-        return InputError(f"{url} can't search for so many words or conditions at once; shorten the query or --filter.")
+        return InputError(f"{url} can't search for so many words or conditions at once", "shorten query or <filter>")
     busy = status in _BUSY
     told = f"{url} answered {status} ({short(reason or kind or str(reply))})"
     if busy:
         return BusyError(f"{told}; it is too busy or not whole: wait a little, and run the same command again.", status)
-    return ClusterError(f"{told}; look into its log, or index again with --fresh.", status, kind)
+    return ClusterError(told, status, kind, "look into its log, or index again with <fresh>")
 
 
 def blockade(url: str, kind: str, reason: str) -> ClusterError | None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from corpora.errors import UnavailableError
+from corpora.errors import ConflictError, UnavailableError
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.holder import here, keeper_of, place_of, seen_dead, silent
 from search_plugin.engines.cluster.transport import READING
@@ -64,24 +64,25 @@ class Lease:
         return keeper_of(self._holder)
 
     def check(self) -> None:
-        """Raise `UnavailableError` if another writer has taken the index over."""
+        """Raise `ConflictError` if another writer has taken the index over."""
         # Who slept, or was cut off, may have lost it without having been told yet.
         if self._lost.is_set() or time.time() - self._renewed > SECONDS / 2:
             self.confirm()
 
     def confirm(self) -> None:
-        """Renew at once, and raise `UnavailableError` if another writer has taken the index over."""
+        """Renew at once, and raise `ConflictError` if another writer has taken the index over."""
         if not self._lost.is_set():
             with suppress(_LostError):
                 self._renew(self._cluster.writing)
         if self._lost.is_set():
-            raise UnavailableError(
-                f"Another `ses index` has taken over the index {self._name}, after this one was cut off from "
-                f"{self._cluster.url} for a minute; wait until it is done and run the same command again."
+            raise ConflictError(
+                f"Another run has taken over the index {self._name}, after this one was cut off from "
+                f"{self._cluster.url} for a minute",
+                "wait until it is done, and index the same papers again",
             )
 
     def take(self) -> None:
-        """Take the right, or raise `UnavailableError` if somebody holds it."""
+        """Take the right, or raise `ConflictError` if somebody holds it."""
         _make_index(self._cluster)
         found = self._look()
         condition: dict[str, Any] = {"op_type": "create"}
@@ -158,10 +159,10 @@ class Lease:
         self._version, self._renewed = _version(found), float(found["_source"]["renewed"])
         return True
 
-    def _held(self, holder: Mapping[str, Any]) -> UnavailableError:
-        return UnavailableError(
-            f"Another `ses index` is writing the index {self._name} ({place_of(holder)}); "
-            "wait until it is done, or choose another --index."
+    def _held(self, holder: Mapping[str, Any]) -> ConflictError:
+        return ConflictError(
+            f"Another run is writing the index {self._name} ({place_of(holder)})",
+            "wait until it is done, or choose another <index>",
         )
 
 
@@ -181,7 +182,7 @@ def hold(cluster: Cluster, name: str) -> Iterator[Lease]:
         The lease, renewed in the background until the block ends.
 
     Raises:
-        UnavailableError: If somebody else holds it.
+        ConflictError: If somebody else holds it.
     """
     lease = Lease(cluster, name)
     keeper = threading.Thread(target=lease.keep, name=lease.keeper, daemon=True)
@@ -199,7 +200,7 @@ def _make_index(cluster: Cluster) -> None:
     try:
         cluster.call("PUT", f"/{INDEX}", _MAPPING, retry=cluster.writing)
     except ClusterError as error:
-        if error.kind != "resource_already_exists_exception":
+        if error.type_name != "resource_already_exists_exception":
             raise
 
 

@@ -123,7 +123,7 @@ def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
     except (KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise UnavailableError(f"{told} is damaged, or not made by this version of ses; index again with --fresh.")
+        raise UnavailableError(f"{told} is damaged, or not made by this version of ses", "index again with <fresh>")
     return schema
 
 
@@ -146,14 +146,14 @@ def check_unchanged(
     added = (f"properties.{name}" for name in mappings.get("properties", {}) if name not in properties)
     if changed := next(chain(_differences(expected, mappings, ""), added), ""):
         raise UnavailableError(
-            f"The mapping of {told} was changed by somebody else (at {changed}); "
-            "undo that, or index again with --fresh."
+            f"The mapping of {told} was changed by somebody else (at {changed})",
+            "undo that, or index again with <fresh>",
         )
     scoring = {"similarity": similarity_of(schema.bm25)}
     if changed := next(_differences(scoring, settings, ""), ""):
         raise UnavailableError(
-            f"The setting {changed} of {told} was changed by somebody else, or by a trial of BM25 that was killed; "
-            "set it back, or index again with --fresh."
+            f"The setting {changed} of {told} was changed by somebody else, or by a trial of BM25 that was killed",
+            "set it back, or index again with <fresh>",
         )
 
 

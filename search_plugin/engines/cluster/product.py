@@ -124,7 +124,7 @@ def _product(host: str, body: object) -> Product:
     number = str(version.get("number", "")) if isinstance(version, dict) else ""
     parts = re.fullmatch(r"(\d{1,9})\.(\d{1,9})[\w.+-]{0,50}", number, re.ASCII)
     if not isinstance(version, dict) or not parts:
-        raise UnavailableError(f"{host} is neither OpenSearch nor Elasticsearch; check --engine.")
+        raise UnavailableError(f"{host} is neither OpenSearch nor Elasticsearch", "check <engine>")
     kind: ProductName = "opensearch" if version.get("distribution") == "opensearch" else "elasticsearch"
     product = Product(kind, number, (int(parts[1]), int(parts[2])))
     if not any(product.version[0] == major and product.version[1] >= minor for major, minor in SUPPORTED[kind]):

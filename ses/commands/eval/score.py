@@ -75,7 +75,7 @@ def score(
                 seen=left.seen if left else None,
             )
         except InputError as error:
-            raise InputError(f"{label}: {error}") from error
+            raise InputError(f"{label}: {error.sentence}", error.hint) from error
     report = report_of(scores, heading="run")
     rows = (
         replace(row, counts={**row.counts, "judged_before_dropped": scores[row.label].seen_dropped})

@@ -127,7 +127,7 @@ def test_a_folder_with_the_table_in_any_packing(tmp_path, suffix, pack):
 
 
 def test_another_table_is_refused(tmp_path):
-    with pytest.raises(InputError, match="looks like a table: use --corpus csv"):
+    with pytest.raises(InputError, match="looks like a table; use corpus=csv"):
         read(tmp_path, b"id,title\n1,a\n")
 
 

@@ -38,7 +38,10 @@ def test_columns_map_and_are_checked(tmp_path):
     for wrong, says in [
         ({"id": "nr"}, "has no column nr; those there are: label, key, title"),
         ({"colour": "key"}, "no attribute colour"),
-        ({}, "no column for the id: map one with --column id=COLUMN; those there are: label, key, title"),
+        (
+            {},
+            "no column for the id; those there are: label, key, title; name one of them with columns, such as id=NAME",
+        ),
         ({"id": "key", "title": "label", "year": "when"}, "has no column when"),
     ]:
         with pytest.raises(InputError, match=says):

@@ -135,7 +135,7 @@ def test_other_architectures_are_refused(kind, models, encode, tmp_path):
         encode(models[kind])
     assert str(refused.value) == (
         f"optimum exports plain networks alone, and {models[kind].card.name} is of the architecture {kind}; "
-        "leave out --runtime, or choose another."
+        "leave out runtime, or choose another."
     )
     assert list((tmp_path / "graphs").iterdir()) == []
 
@@ -153,7 +153,7 @@ def test_what_the_exporter_can_not_do_is_told(encode, tmp_path, monkeypatch):
         raise RuntimeError("first line\nno such operator")
 
     monkeypatch.setattr("optimum.exporters.onnx.main_export", fail)
-    with pytest.raises(UnavailableError, match=r"optimum can't export .+ \(no such operator\); leave out --runtime"):
+    with pytest.raises(UnavailableError, match=r"optimum can't export .+ \(no such operator\); leave out runtime"):
         encode()
     assert list((tmp_path / "graphs").iterdir()) == []
 

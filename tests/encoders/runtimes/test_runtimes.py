@@ -130,5 +130,5 @@ def test_a_precision_that_a_runtime_lacks_is_told(name, precision, told):
     with pytest.raises(InputError) as refused:
         get_runtime(name, precision)
     assert str(refused.value) == (
-        f"The runtime {name} has no precision {precision}; choose --precision {told}, or another --runtime."
+        f"The runtime {name} has no precision {precision}; choose precision {told}, or another runtime."
     )

@@ -189,14 +189,14 @@ def test_weights_that_are_not_numbers_are_told(copy, tmp_path):
 
 @pytest.mark.parametrize("runtime", ["onnx", "torch"])
 def test_another_runtime_is_refused(runtime, electra, tmp_path):
-    with pytest.raises(InputError, match="choose --runtime transformers"):
+    with pytest.raises(InputError, match="choose runtime=transformers"):
         encoder_of(electra, tmp_path, runtime=runtime).encode(["virus"])
-    with pytest.raises(InputError, match="choose --runtime transformers"):
+    with pytest.raises(InputError, match="choose runtime=transformers"):
         export_model(find_model(str(electra)), tmp_path / "out", runtime=runtime)
 
 
 def test_it_runs_none_that_ses_runs(tmp_path):
-    with pytest.raises(InputError, match="is a bert model, which ses runs itself; leave out --runtime"):
+    with pytest.raises(InputError, match="is a bert model, which ses runs itself; leave out runtime"):
         encoder_of(make_model(tmp_path / "m"), tmp_path, runtime="transformers").encode(["virus"])
 
 

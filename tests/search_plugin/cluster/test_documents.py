@@ -113,7 +113,7 @@ def test_batches_are_cut_by_bytes_and_keep_the_order():
 
 
 def test_a_vector_of_another_length_is_an_error():
-    with pytest.raises(InputError, match="gives vectors of 3 numbers and the index holds 4: index again with --fresh"):
+    with pytest.raises(InputError, match="gives vectors of 3 numbers and the index holds 4; index again with fresh"):
         rendered([document(Paper("1", "t"), (1, 2, 3))])
 
 

@@ -90,7 +90,7 @@ def test_replies_become_sentences(status, reply, kind, sentence):
     assert str(error).endswith(".")
     assert "\n" not in str(error)
     assert len(str(error)) < 600
-    assert error.exit_code == (2 if kind is InputError else 3)
+    assert error.kind == ("invalid" if kind is InputError else "unavailable")
 
 
 def test_the_innermost_cause_is_told():

@@ -85,10 +85,10 @@ def test_similarity_is_the_models(similarity, space, name):
 
 def test_vectors_a_product_cannot_keep_are_refused():
     ELASTICSEARCH.vector(replace(PRX, dimension=4096), "none")
-    with pytest.raises(InputError, match=r"up to 4,096 numbers and the model gives 4,097; choose another --model"):
+    with pytest.raises(InputError, match=r"up to 4,096 numbers and the model gives 4,097; choose another model"):
         ELASTICSEARCH.vector(replace(PRX, dimension=4097), "none")
     for dimension, quantization in ((129, "int4"), (63, "1bit")):
-        with pytest.raises(InputError, match=f"{dimension} numbers in {quantization}; choose --quantization int8"):
+        with pytest.raises(InputError, match=f"{dimension} numbers in {quantization}; choose quantization=int8"):
             ELASTICSEARCH.vector(replace(PRX, dimension=dimension), quantization)
     ELASTICSEARCH.vector(replace(PRX, dimension=64), "1bit")
     OPENSEARCH.vector(replace(PRX, dimension=4097), "none")

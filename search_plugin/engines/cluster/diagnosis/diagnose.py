@@ -152,7 +152,7 @@ def _cluster_troubles(facts: ClusterFacts, indexes: Sequence[IndexDiagnosis], di
         try:
             dialect.check(frozenset(facts.plugins))
         except UnavailableError as error:
-            yield str(error)
+            yield error.marked
     if not facts.licence_active:
         yield f"The licence {facts.licence} of the cluster is not valid any more; renew it."
     if facts.status == "red" and not any(dig(index.details, "shards").get("unassigned") for index in indexes):
@@ -167,7 +167,7 @@ def _memory_troubles(facts: ClusterFacts, native: int) -> Iterator[str]:
         yield (
             f"The vectors take about {human_bytes(facts.vectors_bytes)} of memory and the nodes have "
             f"{human_bytes(facts.memory_bytes)} beside their heaps, so searches wait for the disk. Index again with "
-            "--fresh and a smaller --quantization, or add memory."
+            "<fresh> and a smaller <quantization>, or add memory."
         )
     if facts.native_full or (facts.native_limit is not None and native > facts.native_limit):
         yield (

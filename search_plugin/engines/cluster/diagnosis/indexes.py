@@ -43,7 +43,7 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
     try:
         check_open(published.settings, physical_name(name, published.number), _told(questions, name))
     except UnavailableError as error:
-        return replace(index, troubles=(*index.troubles, str(error)))
+        return replace(index, troubles=(*index.troubles, error.marked))
     return _check_open(questions, dialect, index, published)
 
 
@@ -94,7 +94,7 @@ def _schema(generation: Generation, dialect: Dialect, told: str) -> tuple[IndexS
         schema = schema_of(generation.mappings, told[0].upper() + told[1:])
         check_unchanged(generation.mappings, generation.settings, schema, dialect, told)
     except UnavailableError as error:
-        return schema, str(error)
+        return schema, error.marked
     return schema, ""
 
 
@@ -118,7 +118,7 @@ def _setting_troubles(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
     if str(settings.get("index.refresh_interval")) == LOADING["refresh_interval"]:
         yield (
             f"The index {name} still has the settings for loading, so changes are not seen and no copies are made; "
-            "run the same `ses index` again, which restores its own."
+            "index the same papers again, which restores its own."
         )
     for block in _blocks(settings):
         yield (

@@ -39,9 +39,9 @@ class Questions:
         except ClusterError as error:
             if not error.status:  # nobody answers any more
                 raise
-            return None, str(error)
+            return None, error.marked
         except InputError as error:
-            return None, str(error)
+            return None, error.marked
 
 
 def dig(reply: Any, *path: str) -> Mapping[str, Any]:

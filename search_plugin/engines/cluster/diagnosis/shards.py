@@ -36,7 +36,7 @@ _STATES = {
     "awaiting_info": _WAIT,
     "no_attempt": _WAIT,
     "allocation_delayed": "a node left a moment ago and may come back; wait a little, or start it again",
-    "no_valid_shard_copy": "every node that had a copy is gone; start them again, or index again with --fresh",
+    "no_valid_shard_copy": "every node that had a copy is gone; start them again, or index again with <fresh>",
 }
 _DECIDERS = {
     "disk_threshold": "the disks of the nodes are too full; free some space there",

@@ -1,0 +1,60 @@
+"""Errors know no transport: settings are named, and only `ses` writes them as flags."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from corpora.errors import ConflictError, InputError, NotFoundError, SesError, StoppedError, UnavailableError, written
+
+ROOT = Path(__file__).parents[2]
+LOWER = ("corpora", "encoders", "indexer", "search_plugin", "training")
+FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+COMMAND = re.compile(r"`ses [a-z]")
+
+
+def strings(package, *, docstrings=True):
+    """Yield the place and the value of each string in a package's sources; parts of an f-string each for itself."""
+    for path in sorted((ROOT / package).rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        left_out = () if docstrings else [node.value for node in nodes if isinstance(node, ast.Expr)]
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in left_out:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
+
+
+@pytest.mark.parametrize("package", LOWER)
+def test_the_lower_packages_name_no_flag_and_no_command(package):
+    # The flags of pip are no flags of ours.
+    named = [f"{where}: {text}" for where, text in strings(package) if "pip install" not in text
+             and (FLAG.search(text) or COMMAND.search(text))]  # fmt: skip
+    assert named == []
+
+
+def test_a_message_is_the_sentence_and_the_hint_with_settings_as_arguments():
+    error = InputError("The index a has int8 vectors", "leave <quantization> out, or set <fresh> and <model=my/model>")
+    assert str(error) == "The index a has int8 vectors; leave quantization out, or set fresh and model=my/model."
+    assert (
+        error.marked == "The index a has int8 vectors; leave <quantization> out, or set <fresh> and <model=my/model>."
+    )
+    assert str(InputError("It is empty; type some words.")) == "It is empty; type some words."
+
+
+def test_what_a_user_typed_is_not_taken_for_a_setting():
+    error = InputError("There is no field '<fresh>'", "choose <model>")
+    assert error.message(lambda name, value: name.upper()) == "There is no field '<fresh>'; choose MODEL."
+
+
+def test_a_setting_is_a_name_with_or_without_a_value():
+    seen = []
+    assert written("<a> <b=c d> <b=> <1> < x> <a b>", lambda *pair: seen.append(pair) or "-") == "- - - <1> < x> <a b>"
+    assert seen == [("a", None), ("b", "c d"), ("b", "")]
+
+
+def test_kinds():
+    kinds = {error: error.kind for error in (InputError, NotFoundError, UnavailableError, ConflictError, StoppedError)}
+    assert list(kinds.values()) == ["invalid", "not found", "unavailable", "conflict", "stopped"]
+    assert issubclass(NotFoundError, InputError)
+    assert issubclass(ConflictError, UnavailableError)
+    assert SesError.kind == "invalid"
