@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ class Facets:
     counts: Mapping[str, tuple[tuple[str | int, int], ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit:
     """One paper found.
 
@@ -48,8 +48,27 @@ class Hit:
     snippets: tuple[Snippet, ...]
     collapsed: int = 0
 
+    @property
+    def id(self) -> str:
+        """The paper's id."""
+        return self.paper.id
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def title(self) -> str:
+        """The paper's title."""
+        return self.paper.title
+
+    def __repr__(self) -> str:
+        facts = ", ".join(str(fact) for fact in (self.paper.year, self.paper.venue, self.id) if fact)
+        return f"{self.rank:3}. {self.title} ({facts}) {self.score:.4f}"
+
+    def _repr_html_(self) -> str:
+        from search_plugin.notebook import hits_html
+
+        return hits_html([self])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Page:
     """One page of hits.
 
@@ -86,3 +105,21 @@ class Page:
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain values, ready for JSON."""
         return asdict(self)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, position: int) -> Hit:
+        return self.hits[position]
+
+    def __repr__(self) -> str:
+        head = f"{len(self)} of {self.candidates:,} candidates for {self.query!r} in {self.index}"
+        return "\n".join([head, *map(repr, self.hits)])
+
+    def _repr_html_(self) -> str:
+        from search_plugin.notebook import page_html
+
+        return page_html(self)

@@ -1,1 +1,64 @@
-"""The command line: thin, it only wires the other packages."""
+"""Scientific search with task-format embeddings: the Python API, with the same nouns as the command line.
+
+Nothing is imported until it is asked for, so that `import ses` costs next to nothing (docs/python.md).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corpora.errors import ConflictError, InputError, NotFoundError, SesError, StoppedError, UnavailableError
+    from corpora.paper import Paper
+    from indexer.report import IndexReport
+    from search_plugin.page import Hit, Page
+    from ses.library import Library, open  # noqa: A004 - as in `ses.open()`
+    from ses.loaded_model import LoadedModel, load_model
+    from ses.opened import OpenIndex
+    from ses.training import train
+
+__all__ = [
+    "ConflictError",
+    "Hit",
+    "IndexReport",
+    "InputError",
+    "Library",
+    "LoadedModel",
+    "NotFoundError",
+    "OpenIndex",
+    "Page",
+    "Paper",
+    "SesError",
+    "StoppedError",
+    "UnavailableError",
+    "load_model",
+    "open",
+    "train",
+]
+
+_HOMES = {
+    **dict.fromkeys(
+        ("ConflictError", "InputError", "NotFoundError", "SesError", "StoppedError", "UnavailableError"),
+        "corpora.errors",
+    ),
+    **dict.fromkeys(("Hit", "Page"), "search_plugin.page"),
+    "IndexReport": "indexer.report",
+    "Library": "ses.library",
+    "LoadedModel": "ses.loaded_model",
+    "OpenIndex": "ses.opened",
+    "Paper": "corpora.paper",
+    "load_model": "ses.loaded_model",
+    "open": "ses.library",
+    "train": "ses.training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ses' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -26,9 +26,9 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
     """
     import orjson
 
+    from ses.arguments import settings_of
     from ses.checkup import check_up
     from ses.settings import load_settings
-    from ses.wiring import settings_of
 
     flags = settings_of(options)
     checkup = check_up(load_settings(**flags), flags, index)

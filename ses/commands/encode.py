@@ -78,8 +78,8 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     import orjson
 
     from encoders.registry import DEFAULT_MODEL, find_model
+    from ses.arguments import parse_formats, settings_of
     from ses.settings import load_settings
-    from ses.wiring import parse_formats, settings_of
 
     formats = parse_formats(*options["formats"])
     output = None if options["output"] in (None, Path("-")) else options["output"]
@@ -120,8 +120,8 @@ def _encode(
     from encoders.files.encoding import encode_texts
     from encoders.files.writing import JsonLines, open_writer
     from indexer.dead_letter import DeadLetter
+    from ses.loaded_model import make_encoder
     from ses.progress import progress_on_stderr
-    from ses.wiring import make_encoder
 
     # What can be wrong with the input and the output is found before a model is loaded.
     first = list(islice(records, 1))
@@ -160,20 +160,22 @@ def _records(
 ) -> Iterator[TextRecord | Rejected]:
     from corpora.registry import get_corpus
     from encoders.files.texts import papers_as_texts, read_json_texts, read_plain_texts
-    from ses.wiring import located, parse_columns
+    from ses.arguments import parse_columns
+    from ses.papers import check_columns, located
 
     source: Path | None = options["input"]
     if options["corpus"]:
         if source or options["plain"]:
             raise InputError("Give either the input or --corpus; the file of a corpus is named with --path.")
         corpus = get_corpus(options["corpus"])
-        columns = parse_columns(corpus, options["columns"])
-        source = options["path"] or located(corpus, settings)
+        columns = parse_columns(options["columns"])
+        check_columns(corpus, columns)
+        source = options["path"] or located(corpus, settings.data_dir)
         records = papers_as_texts(corpus.read(source, columns))
     elif options["path"]:
         raise InputError("--path is the place of a --corpus; name the input itself without it.")
     else:
-        columns = parse_columns(get_corpus("jsonl"), options["columns"])
+        columns = parse_columns(options["columns"])
         if source is None and sys.stdin.isatty():
             raise InputError("Name the file to encode, or pipe JSON lines in; `ses encode --help` shows how.")
         source = _STANDARD_INPUT if source in (None, Path("-")) else source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -10,15 +9,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import rich_click as click
 
 from corpora.errors import InputError
-from corpora.registry import CORPORA
-from encoders.formats import Format
+from corpora.registry import CORPORA, get_corpus
 from search_plugin.schema import Quantization
 from ses.options import engine_options, model_options
 
 if TYPE_CHECKING:
     from indexer.report import IndexReport
-    from search_plugin.engines.base import Engine, Index
-    from ses.settings import Settings
 
 
 @click.command()
@@ -71,70 +67,39 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     same command is given again. A record that says a paper is deleted deletes it. Records that can't be indexed are
     listed in a file, with line and reason, and the exit code is 1.
     """
-    from search_plugin.engines.registry import connect
-    from ses.settings import load_settings
-    from ses.wiring import settings_of
+    import ses
+    from ses.arguments import parse_bm25, parse_columns, settings_of
+    from ses.progress import progress_on_stderr
 
-    settings = load_settings(**settings_of(options))
-    engine = connect(settings.engine_url, settings.connection)
+    library = ses.open(**settings_of(options))
+    corpus = options["corpus"]
+    name = options["name"] or (get_corpus(corpus).name if corpus and not rollback else corpus)
     if rollback:
-        restored = _roll_back(engine, options["name"] or options["corpus"])
+        if not name:
+            raise InputError("Say which index to roll back, with --index NAME.")
+        restored = library.rollback(name).index
         told = {"index": restored.name, "generation": restored.generation}
         _say(told, f"Searching version {restored.generation} of {restored.name} again.", as_json=as_json)
         return
-    report = _index(engine, settings, options)
+    if not corpus:
+        raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
+    with progress_on_stderr() as progress:
+        report = library.index(
+            name,
+            options["path"],
+            corpus=corpus,
+            columns=parse_columns(options["columns"]),
+            formats=[options["formats"]],
+            limit=options["limit"],
+            fresh=options["fresh"],
+            prune=options["prune"],
+            origin=options["origin"],
+            quantization=options["quantization"],
+            bm25=parse_bm25(options["bm25"]) if options["bm25"] else None,
+            progress=progress,
+        )
     _say(report.to_dict(), _summary(report), as_json=as_json)
     context.exit(1 if report.rejected else 0)
-
-
-def _roll_back(engine: Engine, name: str | None) -> Index:
-    if not name:
-        raise InputError("Say which index to roll back, with --index NAME.")
-    with engine.lock(name):
-        return engine.rollback(name)
-
-
-def _index(engine: Engine, settings: Settings, options: Mapping[str, Any]) -> IndexReport:
-    from corpora.reading import check_origin, first_accepted, origin_of, source_of
-    from corpora.registry import get_corpus
-    from encoders.registry import DEFAULT_MODEL, find_model
-    from indexer.pipeline import IndexJob, index_corpus
-    from search_plugin.engines.index_name import check_index_name
-    from ses.progress import progress_on_stderr
-    from ses.wiring import located, make_encoder, parse_bm25, parse_columns, parse_formats, tuned_settings
-
-    if not options["corpus"]:
-        raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
-    corpus, limit = get_corpus(options["corpus"]), options["limit"]
-    if options["prune"] and limit:
-        raise InputError("With --limit, --prune would delete all papers after the first few; give one of them.")
-    columns = parse_columns(corpus, options["columns"])
-    path = options["path"] or located(corpus, settings)
-    name = check_index_name(options["name"] or corpus.name)
-    origin = origin_of(corpus, path.resolve()) if options["origin"] is None else check_origin(options["origin"])
-    # An index is kept up to date by the model that made it.
-    kept = name in engine.names() and not options["fresh"]
-    model = find_model(settings.model or (engine.open(name).schema.model if kept else DEFAULT_MODEL))
-    # Searches look among the prx vectors, so they are always there.
-    formats = tuple(dict.fromkeys([Format.PRX, *parse_formats(options["formats"])]))
-    tuned = tuned_settings(settings)
-    bm25 = parse_bm25(options["bm25"]) if options["bm25"] else tuned.bm25 if tuned else None
-    job = IndexJob(
-        records=lambda: first_accepted(corpus.read(path, columns), limit),
-        source=source_of(corpus.name, path.resolve(), limit),
-        index=name,
-        card=model.card,
-        encoder=functools.partial(make_encoder, settings, model),
-        state_dir=settings.data_dir,
-        formats=formats,
-        fresh=options["fresh"],
-        prune=options["prune"],
-        origin=origin,
-        quantization=options["quantization"],
-        bm25=bm25,
-    )
-    with progress_on_stderr() as progress:
-        return index_corpus(job, engine, progress)
 
 
 def _summary(report: IndexReport) -> str:

@@ -87,7 +87,7 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
     """
     from encoders.export import export_model
     from encoders.registry import find_model
-    from ses.wiring import parse_formats
+    from ses.arguments import parse_formats
 
     wanted = parse_formats(formats) if formats else ()
     export_model(find_model(name), folder, runtime=runtime, precision=precision, formats=wanted)

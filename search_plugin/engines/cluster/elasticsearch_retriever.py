@@ -99,5 +99,5 @@ def _is_missing(error: ClusterError, kind: str) -> bool:
     """Return whether a search failed because the cluster has no such retriever, or not for its licence."""
     if error.status == 403:
         return "license is non-compliant" in str(error)
-    unread = error.kind.endswith(("parsing_exception", "parse_exception"))
+    unread = error.type_name.endswith(("parsing_exception", "parse_exception"))
     return error.status == 400 and unread and f"[{kind}]" in str(error)

@@ -137,7 +137,7 @@ def _topics(options: Mapping[str, Any], settings: Settings) -> Collection:
     from eval.trec.judgments import read_qrels
     from eval.trec.residual import parse_rounds, residual
     from eval.trec.topics import join, read_topics
-    from ses.wiring import located
+    from ses.papers import located
 
     qrels = read_qrels(options["qrels"])
     seen: dict[str, frozenset[str]] = {}
@@ -146,7 +146,7 @@ def _topics(options: Mapping[str, Any], settings: Settings) -> Collection:
         qrels, seen = left.qrels, {query: frozenset(documents) for query, documents in left.seen.items()}
     texts = read_topics(options["topics"], options["topic_fields"] or DEFAULT_FIELDS)
     corpus = get_corpus(options["corpus"])
-    paths = tuple(options["paths"]) or (located(corpus, settings),)
+    paths = tuple(options["paths"]) or (located(corpus, settings.data_dir),)
     told = {"topics": str(options["topics"]), "rounds": options["rounds"] or "all"}
     return Collection(
         f"{corpus.name}-{paths[0].resolve().name}",
@@ -166,8 +166,8 @@ def indexed(collection: Collection, settings: Settings) -> tuple[Index, TextEnco
     from encoders.registry import DEFAULT_MODEL, find_model
     from indexer.pipeline import IndexJob, index_corpus
     from search_plugin.engines.registry import connect
+    from ses.loaded_model import make_encoder
     from ses.progress import progress_on_stderr
-    from ses.wiring import make_encoder
 
     engine = connect(settings.engine_url, settings.connection)
     model = find_model(settings.model or DEFAULT_MODEL)

@@ -59,8 +59,8 @@ def find_factors(
     from encoders.layouts.factors import factor_models, instructions_for
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.reports.registry import check_report
+    from ses.arguments import settings_of
     from ses.settings import load_settings
-    from ses.wiring import settings_of
 
     if options.get("report_file"):
         check_report(options["report_file"])

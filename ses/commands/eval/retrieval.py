@@ -86,13 +86,14 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     from eval.reports.results import results_document
     from eval.statistics.pairs import compare_values
     from eval.trec.runs import write_run
+    from search_plugin.search_settings import read_search_settings
+    from ses.arguments import settings_of
     from ses.settings import load_settings
-    from ses.wiring import settings_of, tuned_settings
 
     settings = load_settings(**settings_of(options))
     # What can be wrong with the question is found before hours may go into the answer.
     collection = open_collection(options, settings)
-    tuned = tuned_settings(settings) if options["tuned"] else None
+    tuned = read_search_settings(settings.tuned) if options["tuned"] and settings.tuned else None
     protocol = _protocol(options, collection, tuned)
     if file:
         check_report(file)
@@ -171,7 +172,7 @@ def _measured(
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.embedder import by_encoder
     from eval.retrieval.protocol import absent_from, evaluate_exact, evaluate_queries
-    from ses.wiring import make_encoder
+    from ses.loaded_model import make_encoder
 
     outcome: dict[str, Retrieval] = {}
     counts: dict[str, int] = {}
@@ -194,7 +195,7 @@ def _measured(
 def _seconds(collection: Collection, index: Index, protocol: Protocol, settings: Settings) -> dict[str, float]:
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.retrieval.timing import seconds_a_query
-    from ses.wiring import make_encoder
+    from ses.loaded_model import make_encoder
 
     # The queries' vectors are in the cache by now.
     uncached = settings.model_copy(update={"embedding_cache": False})

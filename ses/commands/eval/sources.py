@@ -95,8 +95,8 @@ def vector_source(options: Mapping[str, Any]) -> Source:
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.embedder import by_file, by_format
     from eval.reports.registry import check_report
+    from ses.arguments import settings_of
     from ses.settings import load_settings
-    from ses.wiring import settings_of
 
     if options.get("report_file"):
         check_report(options["report_file"])
@@ -125,8 +125,9 @@ def model_source(model: Model, options: Mapping[str, Any]) -> Source:
     """
     from encoders.encoder import Encoder
     from eval.embedder import by_encoder
+    from ses.arguments import settings_of
+    from ses.loaded_model import make_encoder
     from ses.settings import load_settings
-    from ses.wiring import make_encoder, settings_of
 
     settings = load_settings(**settings_of(options))
     encoder = functools.cache(functools.partial(make_encoder, settings, model))

@@ -104,7 +104,7 @@ def _systems(settings: Settings, models: Sequence[str], data: Path) -> tuple[lis
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.embedder import by_encoder
     from eval.suites.base import WORDS, Bench
-    from ses.wiring import make_encoder
+    from ses.loaded_model import make_encoder
 
     systems, cards = [], []
     for model in models or (settings.model or DEFAULT_MODEL,):

@@ -58,8 +58,8 @@ def tune(
     from eval.retrieval.trials import Trials, check_measure
     from eval.retrieval.tuning import Folds, fit
     from search_plugin.search_settings import search_settings_json
+    from ses.arguments import settings_of
     from ses.settings import load_settings
-    from ses.wiring import settings_of
 
     settings = load_settings(**settings_of(options))
     check_measure(measure)

@@ -1,0 +1,86 @@
+"""Values of options as the command line writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from encoders.formats import Format
+    from search_plugin.schema import Bm25
+
+_SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned")
+
+
+def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of a command's options that are settings."""
+    return {name: options[name] for name in _SETTINGS if name in options}
+
+
+def parse_weights(texts: Iterable[str]) -> dict[str, float]:
+    """Read the weights of legs.
+
+    Args:
+        texts: Each as `LEG=NUMBER`.
+
+    Returns:
+        Weights by leg.
+
+    Raises:
+        InputError: If one is written otherwise.
+    """
+    weights = {}
+    for text in texts:
+        leg, _, number = text.partition("=")
+        try:
+            weights[leg.strip()] = float(number)
+        except ValueError:
+            raise InputError(
+                f"The weight {text!r} can't be read; write it as LEG=NUMBER, such as lexical=0.7."
+            ) from None
+    return weights
+
+
+def parse_bm25(text: str) -> Bm25:
+    """Read BM25's constants, `K1,B`; `InputError` if they are written otherwise or out of bounds."""
+    from search_plugin.schema import Bm25
+
+    try:
+        k1, b = map(float, text.split(","))
+    except ValueError:
+        raise InputError(f"BM25's constants {text!r} can't be read; write them as K1,B, such as 0.9,0.4.") from None
+    return Bm25(k1, b)
+
+
+def parse_columns(texts: Sequence[str]) -> dict[str, str]:
+    """Read where a corpus keeps what.
+
+    Args:
+        texts: Each as `ATTRIBUTE=COLUMN`.
+
+    Returns:
+        Columns by attribute.
+
+    Raises:
+        InputError: If one is written otherwise.
+    """
+    pairs = [text.partition("=") for text in texts]
+    for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
+        if not (attribute and equals and column):
+            raise InputError(f"The mapping {text!r} can't be read; write it as ATTRIBUTE=COLUMN, such as title=Titel.")
+    return {attribute.strip(): column.strip() for attribute, _, column in pairs}
+
+
+def parse_formats(*texts: str) -> tuple[Format, ...]:
+    """Read task formats, with commas between; `InputError` if one is none."""
+    from encoders.formats import Format
+
+    names = [part.strip().lower() for text in texts for part in text.split(",") if part.strip()]
+    known = [task_format.value for task_format in Format]
+    if not names or any(name not in known for name in names):
+        raise InputError(
+            f"The formats {','.join(texts)!r} can't be read; give some of {', '.join(known)}, with commas between."
+        )
+    return tuple(dict.fromkeys(map(Format, names)))

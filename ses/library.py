@@ -1,0 +1,217 @@
+"""The indexes of an engine: made, brought up to date, opened, rolled back and dropped."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, NotFoundError
+from ses.opened import OpenIndex
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from encoders.encoder import TextEncoder
+    from encoders.model import Model
+    from indexer.report import IndexReport, Progress
+    from search_plugin.engines.base import Engine, Index
+    from search_plugin.schema import Bm25, Quantization
+    from search_plugin.search_settings import SearchSettings
+    from ses.papers import PaperSource
+    from ses.settings import Settings
+
+
+def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
+    """Open the library of an engine.
+
+    Args:
+        engine: URL of a cluster, `lance:DIR`, or a folder; if None, that of the settings, else one in the data folder.
+        **settings: Such as `model`, `runtime`, `data_dir` or `engine_api_key`, before `SES_*` and `ses.toml`.
+
+    Returns:
+        The library.
+
+    Raises:
+        InputError: If a setting is wrong.
+        UnavailableError: If the engine does not answer, or its folder can't be used.
+    """
+    from ses.settings import load_settings
+
+    url = f"lance:{engine}" if isinstance(engine, Path) else engine
+    return Library(load_settings(engine=url, **settings))
+
+
+class Library:
+    """The indexes of an engine, by name; made by `open`.
+
+    Args:
+        settings: Where the engine is, and what encodes.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from search_plugin.engines.registry import connect
+        from search_plugin.search_settings import read_search_settings
+
+        self._settings = settings
+        self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
+        self._engine: Engine = connect(settings.engine_url, settings.connection)
+        self._encoders: dict[str, TextEncoder] = {}
+
+    def indexes(self) -> list[str]:
+        """Return the names of the indexes, the one written last first."""
+        return list(self._engine.names())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.indexes())
+
+    def __len__(self) -> int:
+        return len(self._engine.names())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._engine.names()
+
+    def __getitem__(self, name: str) -> OpenIndex:
+        """Open an index, or raise `NotFoundError` naming those there are."""
+        opened = self._engine.open(name)
+        if self._tuned and self._tuned.bm25 != opened.schema.bm25:
+            logging.getLogger("ses").warning(
+                "The tuned settings were fitted with BM25's %s, and the index %s has %s; index again with fresh and "
+                "tuned.",
+                *(self._tuned.bm25, opened.name, opened.schema.bm25),
+            )
+        return OpenIndex(opened, self._load, self._tuned)
+
+    def latest(self) -> OpenIndex:
+        """Open the index that was written last, or raise `NotFoundError` if there is none."""
+        names = self._engine.names()
+        if not names:
+            raise NotFoundError(f"There is no index in {self._engine.url} yet", "index some papers first")
+        return self[names[0]]
+
+    def index(
+        self,
+        name: str,
+        papers: str | Path | Iterable[Paper | Mapping[str, Any]] | None = None,
+        *,
+        corpus: str = "",
+        columns: Mapping[str, str] | None = None,
+        formats: Sequence[str] = ("prx",),
+        limit: int | None = None,
+        fresh: bool = False,
+        prune: bool = False,
+        origin: str | None = None,
+        quantization: Quantization | None = None,
+        bm25: Bm25 | None = None,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Index papers, or bring their index up to date; unchanged papers are skipped, an interrupted run resumes.
+
+        Args:
+            name: Of the index.
+            papers: File or folder of a corpus, or the papers; if None, the corpus is found or fetched where it can be.
+            corpus: How to read the file; the index's name if empty.
+            columns: Columns or keys by attribute of a paper, for CSV and JSON.
+            formats: Task formats to store vectors for; `prx` always is.
+            limit: Index the first papers only.
+            fresh: Build a new version beside the one there is, and swap at the end.
+            prune: Delete papers that the source no longer holds; those of other sources stay.
+            origin: Name of the source within the index.
+            quantization: How a cluster keeps vectors in memory, in a new index.
+            bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
+            progress: Is told how far it is.
+
+        Returns:
+            What was done. Records that could not be indexed are listed in the file that it names.
+
+        Raises:
+            InputError: If the papers can't be read, or the index was made by another model.
+            UnavailableError: If the engine, the model or the disk fails.
+            ConflictError: If another run is writing the index.
+        """
+        from encoders.formats import Format
+        from indexer.pipeline import IndexJob, index_corpus
+        from search_plugin.engines.index_name import check_index_name
+        from ses.arguments import parse_formats
+
+        if prune and limit:
+            raise InputError(
+                "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
+            )
+        check_index_name(name)
+        source = self._source(name, papers, corpus, columns or {}, limit, origin)
+        model = self._model_for(name, fresh=fresh)
+        job = IndexJob(
+            records=source.records,
+            source=source.mark,
+            index=name,
+            card=model.card,
+            encoder=functools.partial(self._encoder, model),
+            state_dir=self._settings.data_dir,
+            # Searches look among the prx vectors, so they are always there.
+            formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
+            fresh=fresh,
+            prune=prune,
+            origin=source.origin,
+            quantization=quantization,
+            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
+        )
+        return index_corpus(job, self._engine, progress)
+
+    def rollback(self, name: str) -> OpenIndex:
+        """Search the version before the last fresh one again, or raise `NotFoundError` if there is none."""
+        with self._engine.lock(name):
+            self._engine.rollback(name)
+        return self[name]
+
+    def drop(self, name: str) -> None:
+        """Delete an index with all its versions, or raise `NotFoundError` if there is none of that name."""
+        with self._engine.lock(name):
+            self._engine.open(name)
+            self._engine.drop(name)
+
+    def __repr__(self) -> str:
+        return f"<library {self._engine.url}: {', '.join(self.indexes()) or 'no indexes yet'}>"
+
+    def _source(
+        self,
+        name: str,
+        papers: str | Path | Iterable[Paper | Mapping[str, Any]] | None,
+        corpus: str,
+        columns: Mapping[str, str],
+        limit: int | None,
+        origin: str | None,
+    ) -> PaperSource:
+        from corpora.registry import get_corpus
+        from ses.papers import check_columns, located, of_corpus, of_program
+
+        if papers is not None and not isinstance(papers, str | Path):
+            return of_program(papers, name, limit=limit, origin=origin)
+        known = get_corpus(corpus or name)
+        check_columns(known, columns)
+        path = located(known, self._settings.data_dir) if papers is None else Path(papers)
+        return of_corpus(known, path, columns, limit=limit, origin=origin)
+
+    def _model_for(self, name: str, *, fresh: bool) -> Model:
+        """Return the model to write an index with: an index that is there is kept up to date by its own."""
+        from encoders.registry import DEFAULT_MODEL, find_model
+
+        kept = name in self and not fresh
+        return find_model(self._settings.model or (self._engine.open(name).schema.model if kept else DEFAULT_MODEL))
+
+    def _load(self, index: Index) -> TextEncoder:
+        from encoders.registry import find_model
+        from search_plugin.search import check_model
+
+        model = find_model(self._settings.model or index.schema.model)
+        check_model(index, model.card.name, model.card.fingerprint)
+        return self._encoder(model)
+
+    def _encoder(self, model: Model) -> TextEncoder:
+        from ses.loaded_model import make_encoder
+
+        key = model.card.fingerprint
+        if key not in self._encoders:
+            self._encoders[key] = make_encoder(self._settings, model)
+        return self._encoders[key]

@@ -1,0 +1,100 @@
+"""Models that encode texts, as a Python program uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+    from encoders.card import ModelCard
+    from encoders.encoder import TextEncoder
+    from encoders.model import Model
+    from ses.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LoadedModel:
+    """A model ready to encode; made by `load_model`, safe to share between threads.
+
+    Attributes:
+        encoder: Does the work.
+    """
+
+    encoder: TextEncoder
+
+    @property
+    def card(self) -> ModelCard:
+        """What the model declares."""
+        return self.encoder.card
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The task formats that it has vectors for."""
+        return tuple(name.value for name in self.card.formats)
+
+    def encode(self, texts: Sequence[str], format: str = "prx") -> np.ndarray:  # noqa: A002 - the option's name
+        """Encode texts.
+
+        Args:
+            texts: Plain texts, such as queries.
+            format: What the vectors are for: `prx`, `qry`, `clf` or `rgn`.
+
+        Returns:
+            float32 (texts, dimension), row by row.
+
+        Raises:
+            InputError: If the model has no such vectors.
+        """
+        from ses.arguments import parse_formats
+
+        (task_format,) = parse_formats(format)
+        return self.encoder.encode([texts] if isinstance(texts, str) else list(texts), task_format)
+
+    def encode_papers(self, papers: Iterable[Paper], format: str = "prx") -> np.ndarray:  # noqa: A002
+        """Encode papers by title and abstract; parameters, return value and errors as of `encode`."""
+        return self.encode([self.card.text(paper.title, paper.abstract) for paper in papers], format)
+
+    def __repr__(self) -> str:
+        return f"<model {self.card.name}: {self.card.dimension} numbers, formats {', '.join(self.formats)}>"
+
+
+def load_model(name: str = "", **settings: Any) -> LoadedModel:
+    """Load a model, fetched from the hub if need be.
+
+    Args:
+        name: A known name, a folder or a hub id; if empty, that of the settings, else the default model.
+        **settings: Such as `runtime`, `precision`, `long_text` or `threads`, before `SES_*` and `ses.toml`.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: If a setting is wrong, or the folder holds no model.
+        UnavailableError: If the model can't be fetched, or the runtime isn't installed.
+    """
+    from encoders.registry import DEFAULT_MODEL, find_model
+    from ses.settings import load_settings
+
+    in_force = load_settings(model=name or None, **settings)
+    return LoadedModel(make_encoder(in_force, find_model(in_force.model or DEFAULT_MODEL)))
+
+
+def make_encoder(settings: Settings, model: Model) -> TextEncoder:
+    """Load a model as the settings say; errors as of `load_model`."""
+    from encoders.cache import EmbeddingCache
+    from encoders.encoder import load_encoder
+
+    cache = EmbeddingCache(settings.cache_dir / "embeddings.sqlite") if settings.embedding_cache else None
+    return load_encoder(
+        model,
+        cache_dir=settings.cache_dir,
+        runtime=settings.runtime,
+        precision=settings.precision,
+        threads=settings.threads,
+        cache=cache,
+        long_text=settings.long_text,
+    )

@@ -1,0 +1,89 @@
+"""An index that is open: searched and looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
+
+from corpora.errors import NotFoundError
+from ses.requests import PageOptions, make_request
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from encoders.encoder import TextEncoder
+    from search_plugin.engines.base import Index
+    from search_plugin.page import Page
+    from search_plugin.search_settings import SearchSettings
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OpenIndex:
+    """The published version of an index; made by `library[name]`.
+
+    Attributes:
+        index: The engine's own.
+        load: Loads the model that queries of an index are encoded with.
+        tuned: Fitted settings, for what a search does not say.
+    """
+
+    index: Index
+    load: Callable[[Index], TextEncoder]
+    tuned: SearchSettings | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the index."""
+        return self.index.name
+
+    def search(self, query: str, **options: Unpack[PageOptions]) -> Page:
+        """Search by words and by meaning at once.
+
+        Args:
+            query: Plain words.
+            **options: See `ses.requests.PageOptions`.
+
+        Returns:
+            One page of hits.
+
+        Raises:
+            InputError: If something can't be asked so, or the model is not the index's.
+            UnavailableError: If the engine does not answer, or the model is missing.
+        """
+        from search_plugin.search import search
+
+        request = make_request(query, options, self.tuned)
+        return search(self.index, request, None if request.mode == "lexical" else self.load(self.index))
+
+    def similar(self, paper_id: str, **options: Unpack[PageOptions]) -> Page:
+        """Find papers like one in the index, by its vector; no model is needed.
+
+        Args:
+            paper_id: The paper; it is not among the hits.
+            **options: As of `search`; the mode is `vector` if none is given.
+
+        Returns:
+            One page of hits.
+
+        Raises:
+            NotFoundError: If the paper is not in the index.
+        """
+        from search_plugin.search import similar
+
+        return similar(self.index, paper_id, make_request(paper_id, options, self.tuned, mode="vector"))
+
+    def show(self, paper_id: str) -> Paper:
+        """Return a paper by its id, or raise `NotFoundError`."""
+        paper = self.index.papers([paper_id]).get(paper_id)
+        if paper is None:
+            raise NotFoundError(f"The index {self.name} holds no paper {paper_id!r}", "search for it to see its id")
+        return paper
+
+    def __contains__(self, paper_id: str) -> bool:
+        return paper_id in self.index.papers([paper_id])
+
+    def __len__(self) -> int:
+        return self.index.count()
+
+    def __repr__(self) -> str:
+        return f"<index {self.name}, version {self.index.generation}: {len(self):,} papers, {self.index.schema.model}>"

@@ -1,0 +1,124 @@
+"""Papers to index: of a corpus, or of a Python program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from corpora.assembling import assemble
+from corpora.errors import InputError
+from corpora.paper import Accepted, Paper, Record
+from corpora.reading import check_origin, first_accepted, origin_of, source_of
+from corpora.registry import CORPORA, Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSource:
+    """What is indexed.
+
+    Attributes:
+        records: Reads all of it from its beginning.
+        mark: Changes when its content does; an interrupted build resumes only with the same.
+        origin: Its name within the index.
+    """
+
+    records: Callable[[], Iterator[Record]]
+    mark: str
+    origin: str
+
+
+def of_corpus(
+    corpus: Corpus, path: Path, columns: Mapping[str, str], *, limit: int | None = None, origin: str | None = None
+) -> PaperSource:
+    """Return the papers of a corpus.
+
+    Args:
+        corpus: How to read it.
+        path: Its file or folder.
+        columns: Columns or keys by attribute of a paper.
+        limit: Stop after so many papers.
+        origin: Name within the index; the corpus's own if None.
+
+    Returns:
+        The source. The corpus is opened when it is first read.
+
+    Raises:
+        InputError: If the corpus takes no columns, or the origin can't be a name.
+    """
+    check_columns(corpus, columns)
+    whole = path.resolve()
+    name = origin_of(corpus, whole) if origin is None else check_origin(origin)
+    return PaperSource(
+        lambda: first_accepted(corpus.read(path, columns), limit), source_of(corpus.name, whole, limit), name
+    )
+
+
+def of_program(
+    papers: Iterable[Paper | Mapping[str, Any]], index: str, *, limit: int | None = None, origin: str | None = None
+) -> PaperSource:
+    """Return papers that a program made; they are cleaned and checked as those of any corpus.
+
+    Args:
+        papers: Papers, or mappings with the usual names. They are read twice, so an iterator is kept as a list.
+        index: Name of the index, and of the origin if that is None.
+        limit: Stop after so many papers.
+        origin: Name within the index.
+
+    Returns:
+        The source.
+
+    Raises:
+        InputError: If something is neither a paper nor a mapping, or the origin can't be a name.
+    """
+    import hashlib
+
+    again = list(papers) if isinstance(papers, Iterator) else papers
+    records = partial(_records, again, limit)
+    digest = hashlib.blake2b(digest_size=8)
+    for record in records():
+        digest.update((record.paper.content_hash() if isinstance(record, Accepted) else repr(record)).encode())
+    return PaperSource(records, f"python {digest.hexdigest()}", index if origin is None else check_origin(origin))
+
+
+def _records(papers: Iterable[Paper | Mapping[str, Any]], limit: int | None) -> Iterator[Record]:
+    return first_accepted((_record(number, paper) for number, paper in enumerate(papers, start=1)), limit)
+
+
+def _record(number: int, paper: object) -> Record:
+    if isinstance(paper, Paper):
+        return assemble(number, asdict(paper), {})
+    if isinstance(paper, Mapping):
+        return assemble(number, paper, {})
+    raise InputError(
+        f"Paper {number} is of the type {type(paper).__name__}; give papers as ses.Paper(id, title, ...), or as "
+        "dictionaries with id and title."
+    )
+
+
+def check_columns(corpus: Corpus, columns: Mapping[str, str]) -> None:
+    """Raise `InputError` where columns are given for a corpus whose layout is fixed."""
+    if columns and not corpus.takes_columns:
+        takers = ", ".join(name for name, other in CORPORA.items() if other.takes_columns)
+        raise InputError(f"The layout of {corpus.name} is fixed", f"<columns> works with {takers}")
+
+
+def located(corpus: Corpus, data_dir: Path) -> Path:
+    """Return where a corpus is that the user gave no path of, fetched if need be.
+
+    Args:
+        corpus: Which one.
+        data_dir: The data folder.
+
+    Returns:
+        Its file or folder.
+
+    Raises:
+        InputError: If it has no place of its own.
+        UnavailableError: If it can't be fetched.
+    """
+    if corpus.locate is None:
+        raise InputError(f"The corpus {corpus.name} has no place of its own", "say where the papers are, with <path>")
+    return corpus.locate(data_dir / "corpora")

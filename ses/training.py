@@ -1,0 +1,53 @@
+"""Training, as a Python program starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from training.train import Trained
+
+
+def train(
+    recipe: str | Path,
+    folder: str | Path,
+    *,
+    data: str | Path | None = None,
+    variant: str | None = None,
+    minutes: float | None = None,
+    resume: bool = False,
+    say: Callable[[Mapping[str, Any]], None] = lambda _: None,
+) -> Trained:
+    """Train a model as a recipe says (docs/training.md).
+
+    Args:
+        recipe: A TOML file of one recipe, or of variants.
+        folder: Of the run: states, log and model; a variant has a folder of its own in it.
+        data: Folder that the paths in the recipe are relative to; the recipe's own if None.
+        variant: Which to train, of a recipe with several.
+        minutes: Stop after this time.
+        resume: Go on with the run in the folder.
+        say: Is told of each step.
+
+    Returns:
+        The result; its `folder` is the model's, for `load_model`.
+
+    Raises:
+        InputError: If recipe or data can't be used, or a variant must be chosen.
+        UnavailableError: If the memory or the disk is full, or torch is not installed.
+    """
+    from training.processes import joined
+    from training.train import train as run
+    from training.variants import read_variants, started
+
+    place = Path(folder)
+    variants = read_variants(Path(recipe), (variant,) if variant else (), Path(data) if data else None)
+    if len(variants) > 1:
+        raise InputError(f"The recipe {recipe} has the variants {', '.join(variants)}", "choose one with <variant>")
+    ((name, one),) = variants.items()
+    with joined() as processes:
+        return run(started(one, place), place / name, minutes=minutes, resume=resume, say=say, processes=processes)
