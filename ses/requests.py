@@ -43,7 +43,9 @@ class PageOptions(TypedDict, total=False):
     title_boost: float
 
 
-def make_request(query: str, options: PageOptions, tuned: SearchSettings | None = None, mode: Mode = "hybrid") -> SearchRequest:
+def make_request(
+    query: str, options: PageOptions, tuned: SearchSettings | None = None, mode: Mode = "hybrid"
+) -> SearchRequest:
     """Return the request for a page.
 
     Args:
