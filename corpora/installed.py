@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
 
 def installed_version(package: str) -> str | None:
     """Return a package's version, None if it is not installed."""
+    # A slow import, which those that only name runtimes need not pay for.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from corpora.deferred import deferred
 from corpora.errors import NotFoundError
 from corpora.paper import Record
-from corpora.readers import beir, cord19, delimited, jsonl, pubmed, pubmed_sample
 
 Reader = Callable[[Path, Mapping[str, str]], Iterator[Record]]
 """Reads a path lazily, given a mapping of paper attribute to column or key name (empty where the layout is fixed)."""
@@ -38,15 +39,29 @@ class Corpus:
     is_form: bool = False
 
 
+def _of(reader: str, function: str) -> Any:
+    """Return a function of a reader's module, which is imported when it is used."""
+    return deferred(f"corpora.readers.{reader}", function)
+
+
 _ALL = (
-    Corpus("cord19", "CORD-19's metadata.csv, the final release unless a path is given", cord19.read, cord19.locate),
-    Corpus("pubmed", "PubMed/MEDLINE XML, a file or a folder of them", pubmed.read),
-    Corpus("pubmed-sample", "20,787 recent PubMed papers", pubmed.read, pubmed_sample.locate),
-    Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", beir.read, is_form=True),
     Corpus(
-        "jsonl", "JSON papers of Semantic Scholar, SciRepEval or your own", jsonl.read, takes_columns=True, is_form=True
+        "cord19",
+        "CORD-19's metadata.csv, the final release unless a path is given",
+        _of("cord19", "read"),
+        _of("cord19", "locate"),
     ),
-    Corpus("csv", "Any CSV or TSV table with a header", delimited.read, takes_columns=True, is_form=True),
+    Corpus("pubmed", "PubMed/MEDLINE XML, a file or a folder of them", _of("pubmed", "read")),
+    Corpus("pubmed-sample", "20,787 recent PubMed papers", _of("pubmed", "read"), _of("pubmed_sample", "locate")),
+    Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", _of("beir", "read"), is_form=True),
+    Corpus(
+        "jsonl",
+        "JSON papers of Semantic Scholar, SciRepEval or your own",
+        _of("jsonl", "read"),
+        takes_columns=True,
+        is_form=True,
+    ),
+    Corpus("csv", "Any CSV or TSV table with a header", _of("delimited", "read"), takes_columns=True, is_form=True),
 )
 
 CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in _ALL}

@@ -6,7 +6,8 @@ Nothing is imported until it is asked for, so that `import ses` costs next to no
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # type checkers take it for that of typing, whose import would take longer than all the rest
 
 if TYPE_CHECKING:
     from corpora.errors import ConflictError, InputError, NotFoundError, SesError, StoppedError, UnavailableError
@@ -54,7 +55,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'ses' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -12,28 +12,36 @@ import rich_click as click
 from click.exceptions import NoArgsIsHelpError
 
 from corpora.errors import SesError
-from ses.commands.doctor import doctor
-from ses.commands.encode import encode
-from ses.commands.eval import eval_
-from ses.commands.index import index
-from ses.commands.models import models
-from ses.commands.search import search
-from ses.commands.similar import similar
-from ses.commands.train import train
+from ses.lazy import LazyGroup
 from ses.messages import EXIT_CODES, message_of
 
+COMMANDS = {
+    "index": ("ses.commands.index:index", "Index a corpus, or bring its index up to date."),
+    "search": ("ses.commands.search:search", "Search an index by words and by meaning at once."),
+    "similar": ("ses.commands.similar:similar", "Find papers like one in the index, by its vector."),
+    "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
+    "train": ("ses.commands.train:train", "Train a model as a recipe says."),
+    "eval": ("ses.commands.eval:eval_", "Measure how well search works, and how well vectors serve."),
+    "models": (
+        "ses.commands.models:models",
+        "List models, tell what one is, fetch one, or write one out.",
+    ),
+    "doctor": ("ses.commands.doctor:doctor", "Tell what is installed, set and found."),
+}
+"""The commands: where each is, and the beginning of its help. None is imported for another's sake."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="ses")
 def ses() -> None:
     """Scientific search with task-format embeddings: papers in, hybrid search out.
 
     Exit codes: 0 done, 1 done with rejected records, 2 wrong usage or input, 3 engine or model unavailable.
     """
-
-
-for command in (index, search, similar, encode, train, eval_, models, doctor):
-    ses.add_command(command)
 
 
 def main() -> None:

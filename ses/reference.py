@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from ses.cli import ses
+from ses.lazy import LazyGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ def commands(group: click.Group = ses, parent: click.Context | None = None) -> I
     context = click.Context(group, parent=parent, info_name=group.name, show_default=True, **group.context_settings)
     yield context
     for name in group.list_commands(context):
-        command = group.commands[name]
+        command = group.load(name) if isinstance(group, LazyGroup) else group.commands[name]
         if isinstance(command, click.Group):
             yield from commands(command, context)
         elif not command.hidden:

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from functools import partial
 
+from corpora.deferred import deferred
 from corpora.errors import InputError
-from encoders.runtimes import auto, onnx, openvino, optimum, torch, transformers
-from encoders.runtimes.base import Precision, Runtime
+from encoders.runtimes import auto
+from encoders.runtimes.base import Device, Precision, Runtime
+
+
+def _runtime(
+    name: str, precisions: tuple[Precision, ...], packages: tuple[str, ...], module: str, device: Device = "cpu"
+) -> Runtime:
+    """Return the runtime of a module, which is imported when it is used."""
+    prepare, load = (deferred(f"encoders.runtimes.{module}", function) for function in ("prepare", "load"))
+    if device == "cuda":
+        prepare, load = partial(prepare, device=device), partial(load, device=device)
+    return Runtime(name, precisions, packages, prepare, load, device=device)
+
 
 _SINGLE = (
-    Runtime("onnx", ("int8", "fp32"), ("onnxruntime",), onnx.prepare, onnx.load),
-    Runtime("openvino", ("int8", "bf16", "fp32"), ("openvino",), openvino.prepare, openvino.load),
-    Runtime("torch", ("fp32", "bf16"), ("torch",), torch.prepare, torch.load),
-    Runtime(
-        "onnx-cuda",
-        ("fp32",),
-        ("onnxruntime",),
-        partial(onnx.prepare, device="cuda"),
-        partial(onnx.load, device="cuda"),
-        device="cuda",
-    ),
-    Runtime(
-        "torch-cuda",
-        ("bf16", "fp32"),
-        ("torch",),
-        partial(torch.prepare, device="cuda"),
-        partial(torch.load, device="cuda"),
-        device="cuda",
-    ),
+    _runtime("onnx", ("int8", "fp32"), ("onnxruntime",), "onnx"),
+    _runtime("openvino", ("int8", "bf16", "fp32"), ("openvino",), "openvino"),
+    _runtime("torch", ("fp32", "bf16"), ("torch",), "torch"),
+    _runtime("onnx-cuda", ("fp32",), ("onnxruntime",), "onnx", "cuda"),
+    _runtime("torch-cuda", ("bf16", "fp32"), ("torch",), "torch", "cuda"),
 )
 
 # Not for auto: it is the same network, run by onnxruntime as ours is, and as fast.
-_EXPORTER = Runtime("optimum", ("fp32",), ("optimum", "optimum.exporters.onnx"), optimum.prepare, optimum.load)
+_EXPORTER = _runtime("optimum", ("fp32",), ("optimum", "optimum.exporters.onnx"), "optimum")
 
 # Not for auto either: what it runs, no other can.
-_FOREIGN = Runtime("transformers", ("fp32", "bf16"), ("torch", "transformers"), transformers.prepare, transformers.load)
+_FOREIGN = _runtime("transformers", ("fp32", "bf16"), ("torch", "transformers"), "transformers")
 
 RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, _FOREIGN, auto.fastest_of(_SINGLE))}
 

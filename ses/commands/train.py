@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from ses.steps import telling
-from ses.trained import as_dict, show, show_prepared, show_variants
-
 if TYPE_CHECKING:
     from training.train import Trained
 
@@ -56,6 +53,8 @@ def train(
     """
     import orjson
 
+    from ses.steps import telling
+    from ses.trained import as_dict, show, show_prepared, show_variants
     from training.preparing import prepare as run_prepare
     from training.processes import joined
     from training.train import train as run

@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import rich_click as click
 
-from ses.commands.eval.authors import authors
-from ses.commands.eval.compare import compare
-from ses.commands.eval.miread import miread
-from ses.commands.eval.retrieval import retrieval
-from ses.commands.eval.reviewers import gold_standard, reviewers
-from ses.commands.eval.scidocs import scidocs
-from ses.commands.eval.scimult import scimult
-from ses.commands.eval.score import score
-from ses.commands.eval.screening import screening
-from ses.commands.eval.suite import suite
-from ses.commands.eval.task import task
-from ses.commands.eval.tune import tune
+from ses.lazy import LazyGroup
+
+_HERE = "ses.commands.eval"
+
+COMMANDS = {
+    "authors": (f"{_HERE}.authors:authors", "Part papers of one author's name by who wrote them."),
+    "compare": (f"{_HERE}.compare:compare", "Compare TREC run files."),
+    "gold-standard": (f"{_HERE}.reviewers:gold_standard", "Compare with what reviewers said of their own expertise."),
+    "miread": (f"{_HERE}.miread:miread", "Measure vectors as MIReAD's paper does."),
+    "retrieval": (f"{_HERE}.retrieval:retrieval", "Index a collection and run its judged queries."),
+    "reviewers": (f"{_HERE}.reviewers:reviewers", "Match papers with reviewers."),
+    "scidocs": (f"{_HERE}.scidocs:scidocs", "Measure vectors by SciDocs."),
+    "scimult": (f"{_HERE}.scimult:scimult", "Measure vectors by SciMult's evaluations."),
+    "score": (f"{_HERE}.score:score", "Measure TREC run files by trec_eval's code."),
+    "screening": (f"{_HERE}.screening:screening", "Screen for systematic reviews."),
+    "suite": (f"{_HERE}.suite:suite", "Run a suite of protocols."),
+    "task": (f"{_HERE}.task:task", "Run tasks of SciRepEval's task FILE."),
+    "tune": (f"{_HERE}.tune:tune", "Fit hybrid search on judged queries."),
+}
+"""The protocols: where each is, and what its help begins with."""
 
 
-@click.group("eval")
+@click.group("eval", cls=LazyGroup, lazy=COMMANDS)
 def eval_() -> None:
     """Measure how well search works, and how well vectors serve."""
-
-
-for command in (
-    authors,
-    compare,
-    gold_standard,
-    miread,
-    retrieval,
-    reviewers,
-    scidocs,
-    scimult,
-    score,
-    screening,
-    suite,
-    task,
-    tune,
-):
-    eval_.add_command(command)
