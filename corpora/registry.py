@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.deferred import deferred
 from corpora.errors import NotFoundError
-from corpora.paper import Record
 
-Reader = Callable[[Path, Mapping[str, str]], Iterator[Record]]
+if TYPE_CHECKING:
+    from corpora.paper import Record
+
+Reader = Callable[[Path, Mapping[str, str]], Iterator["Record"]]
 """Reads a path lazily, given a mapping of paper attribute to column or key name (empty where the layout is fixed)."""
 
 Locator = Callable[[Path], Path]

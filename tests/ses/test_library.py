@@ -1,0 +1,210 @@
+"""The Python API on the embedded engine."""
+
+import pytest
+
+import ses
+from corpora.paper import Paper
+from search_plugin.highlights import Snippet
+from search_plugin.page import Facets, Hit, Page
+from ses.messages import EXIT_CODES
+from ses.requests import make_request
+from tests.tiny import make_model, papers, write_jsonl
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("library")
+    return {
+        "model": str(make_model(folder / "model")),
+        "data_dir": folder / "data",
+        "cache_dir": folder / "cache",
+    }
+
+
+@pytest.fixture(scope="module")
+def library(settings, tmp_path_factory):
+    opened = ses.open(tmp_path_factory.mktemp("indexes"), **settings)
+    opened.index("papers", papers(40))
+    return opened
+
+
+def test_a_page_is_what_the_command_would_show(library, tmp_path):
+    page = library["papers"].search("virus lung", filter="year>=2000", facets="journal", size=3)
+    assert [hit.rank for hit in page] == [1, 2, 3]
+    assert len(page) == 3
+    assert page[0].id == page.hits[0].paper.id
+    assert page[0].title == page.hits[0].paper.title
+    assert all(hit.paper.year >= 2000 for hit in page)
+    assert set(page.facets.counts) == {"journal"}
+    assert repr(page).splitlines()[0] == f"3 of {page.candidates} candidates for 'virus lung' in papers"
+    assert repr(page[0]).startswith(f"  1. {page[0].title} (")
+    narrowed = library["papers"].search("virus lung", filter=["year>=2000", "not journal=Nature"], size=40)
+    assert {hit.paper.venue for hit in narrowed} == {"", "The Lancet", "J. of X and Y"}
+    assert all(hit.paper.year >= 2000 for hit in narrowed)
+
+
+def test_iterators_and_mappings_are_papers_too(library):
+    some = papers(5)
+    report = library.index("again", iter(some))
+    assert (report.new, report.origin) == (5, "again")
+    assert library.index("again", some).unchanged == 5
+    given = [{"id": "m", "title": "A virus", "journal": "Nature"}, {"id": "n"}, Paper("", "no id")]
+    report = library.index("mapped", given)
+    assert (report.new, report.rejected) == (1, 2)
+    assert library["mapped"].show("m").venue == "Nature"
+    with pytest.raises(ses.InputError, match=r"Paper 2 is of the type int; give papers as ses\.Paper"):
+        library.index("wrong", [some[0], 3])
+    assert "wrong" not in library
+
+
+def test_what_another_program_gives_is_another_build(library, settings):
+    # An interrupted build resumes only with the same papers.
+    from ses.papers import of_program
+
+    same, other = papers(5), papers(6)
+    assert of_program(same, "x").mark == of_program(list(same), "x").mark
+    assert of_program(same, "x").mark != of_program(other, "x").mark
+
+
+def test_pruning_and_origins(library):
+    some = papers(6)
+    library.index("pruned", some, origin="mine")
+    report = library.index("pruned", some[:4], origin="mine", prune=True)
+    assert (report.deleted, report.papers, report.origin) == (2, 4, "mine")
+    with pytest.raises(ses.InputError, match="give limit or prune"):
+        library.index("pruned", some, prune=True, limit=2)
+    assert len(library["pruned"]) == 4
+
+
+def test_a_file_needs_a_reader(library, tmp_path):
+    write_jsonl(tmp_path / "some.jsonl", papers(7))
+    assert library.index("file", str(tmp_path / "some.jsonl"), corpus="jsonl", limit=3).new == 3
+    assert "jsonl" not in library
+    library.index("jsonl", tmp_path / "some.jsonl")
+    assert len(library["jsonl"]) == 7
+    with pytest.raises(ses.NotFoundError, match="There is no corpus 'unheard'; choose one of: cord19"):
+        library.index("unheard", tmp_path / "some.jsonl")
+    with pytest.raises(ses.InputError, match="layout of beir is fixed; columns works with jsonl, csv"):
+        library.index("beir", tmp_path, columns={"id": "a"})
+    with pytest.raises(ses.InputError, match="has no place of its own; say where the papers are, with path"):
+        library.index("jsonl")
+
+
+def test_opens_shows_and_likens(library):
+    index = library["papers"]
+    assert "p00003" in index
+    assert "zz" not in index
+    assert index.show("p00003").id == "p00003"
+    assert repr(index).startswith("<index papers, version 1: 40 papers, ")
+    page = index.similar("p00003", size=5)
+    assert (page.mode, len(page)) == ("vector", 5)
+    assert "p00003" not in [hit.id for hit in page]
+    for absent in (index.show, index.similar):
+        with pytest.raises(ses.NotFoundError, match="holds no paper 'zz'"):
+            absent("zz")
+    with pytest.raises(ses.NotFoundError, match=r"no index 'zz' in .*; those there are: "):
+        library["zz"]
+
+
+def test_versions(library):
+    library.index("swap", papers(5))
+    with pytest.raises(ses.NotFoundError, match="no earlier version to go back to; fresh makes and keeps one"):
+        library.rollback("swap")
+    assert library.index("swap", papers(3), fresh=True).generation == 2
+    assert (library.latest().name, len(library["swap"])) == ("swap", 3)
+    assert len(library.rollback("swap")) == 5
+    library.drop("swap")
+    assert "swap" not in library.indexes()
+    with pytest.raises(ses.NotFoundError):
+        library.drop("swap")
+
+
+def test_an_index_that_is_written_is_a_conflict(library):
+    with library._engine.lock("papers"), pytest.raises(ses.ConflictError, match="Another run is writing") as caught:
+        library.index("papers", papers(2))
+    assert EXIT_CODES[caught.value.kind] == 3
+
+
+def test_an_empty_library_says_so(tmp_path, settings):
+    empty = ses.open(tmp_path / "none", **settings)
+    assert (len(empty), list(empty), repr(empty).endswith("none: no indexes yet>")) == (0, [], True)
+    with pytest.raises(ses.NotFoundError, match=r"There is no index in .* yet; index some papers first"):
+        empty.latest()
+
+
+def test_a_model_of_another_index_is_refused(library, settings, tmp_path):
+    other = ses.open(library._engine.url, **{**settings, "model": str(make_model(tmp_path / "other", seed=1))})
+    with pytest.raises(ses.InputError, match=r"give model=.*, or index again with fresh and model=") as caught:
+        other["papers"].search("virus")
+    assert caught.value.kind == "invalid"
+    assert other["papers"].search("virus", mode="lexical").hits
+
+
+def test_a_model_is_loaded_once(library):
+    index = library["papers"]
+    assert index.load(index.index) is index.load(index.index)
+
+
+def test_encodes(settings):
+    model = ses.load_model(settings["model"], cache_dir=settings["cache_dir"])
+    assert model.encode("virus").shape == (1, 64)
+    assert model.encode(["virus", "lung"], format="qry").dtype == "float32"
+    (paper,) = papers(1)
+    expected = model.encode([model.card.text(paper.title, paper.abstract)])
+    assert (model.encode_papers([paper]) == expected).all()
+    assert "64 numbers, formats clf, rgn, prx, qry" in repr(model)
+    with pytest.raises(ses.InputError, match="The formats 'abc' can't be read"):
+        model.encode(["virus"], format="abc")
+
+
+def test_tuned_settings_fill_in_what_is_not_given():
+    from search_plugin.search_settings import SearchSettings
+
+    tuned = SearchSettings(fusion="rrf", rank_constant=20, weights={"lexical": 0.3}, title_boost=2.0)
+    request = make_request("virus", {}, tuned)
+    assert (request.fusion, request.weights, request.title_boost) == ("rrf@20", {"lexical": 0.3}, 2.0)
+    request = make_request("virus", {"fusion": "zscore", "weights": {"prx": 0.4}}, tuned)
+    assert (request.fusion, request.weights, request.title_boost) == ("zscore", {"prx": 0.4}, 2.0)
+    assert make_request("virus", {}, tuned, mode="vector").weights == {}
+    assert make_request("virus", {"mode": "lexical"}).mode == "lexical"
+    with pytest.raises(TypeError, match="sise"):
+        make_request("virus", {"sise": 3})
+
+
+def test_a_setting_that_is_none_is_told():
+    with pytest.raises(ses.InputError, match="The setting colour can't be so"):
+        ses.open(colour="red")
+
+
+def test_the_names_of_the_package():
+    assert set(ses.__all__) <= set(dir(ses))
+    assert all(getattr(ses, name) for name in ses.__all__)
+    with pytest.raises(AttributeError, match="module 'ses' has no attribute 'serch'"):
+        _ = ses.serch
+
+
+def page_of(paper, query="<i>", snippets=()):
+    hit = Hit(rank=1, paper=paper, score=0.5, legs={}, snippets=snippets)
+    facets = Facets(1, "papers & such", {"journal": (("<u>", 1),)})
+    return Page(
+        index="a", query=query, mode="hybrid", fusion="rrf", executor="client", hits=(hit,), candidates=1, window=100,
+        found={}, facets=facets, milliseconds={},
+    )  # fmt: skip
+
+
+def test_html_escapes_everything_and_links_to_the_web_alone():
+    paper = Paper("p", "<script>alert(1)</script>", venue="A & <b>", url="https://a.org/'x?a=1&b", retracted=True)
+    html = page_of(paper)._repr_html_()
+    for part in ("&lt;script&gt;alert(1)", "A &amp; &lt;b&gt;", "“&lt;i&gt;”", "&lt;u&gt; (1)", "papers &amp; such"):
+        assert part in html
+    assert "<a href='https://a.org/&#x27;x?a=1&amp;b'>" in html
+    assert "[retracted]" in html
+    assert "<script" not in html
+    assert "href" not in page_of(Paper("p", "a", url="javascript:alert(1)"))._repr_html_()
+
+
+def test_html_marks_the_matches():
+    snippets = (Snippet("title", "a <b> virus", ((6, 11),)), Snippet("abstract", "virus & lung", ((0, 5), (8, 12))))
+    html = page_of(Paper("p", "a <b> virus"), snippets=snippets)[0]._repr_html_()
+    assert "a &lt;b&gt; <mark>virus</mark>" in html
+    assert "<small><mark>virus</mark> &amp; <mark>lung</mark></small>" in html
