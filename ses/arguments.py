@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
@@ -17,30 +17,6 @@ _SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned")
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of a command's options that are settings."""
     return {name: options[name] for name in _SETTINGS if name in options}
-
-
-def parse_weights(texts: Iterable[str]) -> dict[str, float]:
-    """Read the weights of legs.
-
-    Args:
-        texts: Each as `LEG=NUMBER`.
-
-    Returns:
-        Weights by leg.
-
-    Raises:
-        InputError: If one is written otherwise.
-    """
-    weights = {}
-    for text in texts:
-        leg, _, number = text.partition("=")
-        try:
-            weights[leg.strip()] = float(number)
-        except ValueError:
-            raise InputError(
-                f"The weight {text!r} can't be read; write it as LEG=NUMBER, such as lexical=0.7."
-            ) from None
-    return weights
 
 
 def parse_bm25(text: str) -> Bm25:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 from corpora.errors import NotFoundError
-from ses.requests import PageOptions, make_request
+from ses.requests import PageOptions
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -50,9 +50,10 @@ class OpenIndex:
             InputError: If something can't be asked so, or the model is not the index's.
             UnavailableError: If the engine does not answer, or the model is missing.
         """
+        from search_plugin.request import make_request
         from search_plugin.search import search
 
-        request = make_request(query, options, self.tuned)
+        request = make_request(query, tuned=self.tuned, **options)
         return search(self.index, request, None if request.mode == "lexical" else self.load(self.index))
 
     def similar(self, paper_id: str, **options: Unpack[PageOptions]) -> Page:
@@ -68,9 +69,11 @@ class OpenIndex:
         Raises:
             NotFoundError: If the paper is not in the index.
         """
+        from search_plugin.request import make_request
         from search_plugin.search import similar
 
-        return similar(self.index, paper_id, make_request(paper_id, options, self.tuned, mode="vector"))
+        asked = {"mode": "vector", **options}
+        return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, **asked))
 
     def show(self, paper_id: str) -> Paper:
         """Return a paper by its id, or raise `NotFoundError`."""

@@ -7,7 +7,6 @@ from corpora.paper import Paper
 from search_plugin.highlights import Snippet
 from search_plugin.page import Facets, Hit, Page
 from ses.messages import EXIT_CODES
-from ses.requests import make_request
 from tests.tiny import make_model, papers, write_jsonl
 
 
@@ -157,18 +156,9 @@ def test_encodes(settings):
         model.encode(["virus"], format="abc")
 
 
-def test_tuned_settings_fill_in_what_is_not_given():
-    from search_plugin.search_settings import SearchSettings
-
-    tuned = SearchSettings(fusion="rrf", rank_constant=20, weights={"lexical": 0.3}, title_boost=2.0)
-    request = make_request("virus", {}, tuned)
-    assert (request.fusion, request.weights, request.title_boost) == ("rrf@20", {"lexical": 0.3}, 2.0)
-    request = make_request("virus", {"fusion": "zscore", "weights": {"prx": 0.4}}, tuned)
-    assert (request.fusion, request.weights, request.title_boost) == ("zscore", {"prx": 0.4}, 2.0)
-    assert make_request("virus", {}, tuned, mode="vector").weights == {}
-    assert make_request("virus", {"mode": "lexical"}).mode == "lexical"
-    with pytest.raises(TypeError, match="sise"):
-        make_request("virus", {"sise": 3})
+def test_a_wrong_option_is_told(library):
+    with pytest.raises(ses.InputError, match="A search takes no 'sise'"):
+        library["papers"].search("virus", sise=3)
 
 
 def test_a_setting_that_is_none_is_told():
@@ -187,7 +177,7 @@ def page_of(paper, query="<i>", snippets=()):
     hit = Hit(rank=1, paper=paper, score=0.5, legs={}, snippets=snippets)
     facets = Facets(1, "papers & such", {"journal": (("<u>", 1),)})
     return Page(
-        index="a", query=query, mode="hybrid", fusion="rrf", executor="client", hits=(hit,), candidates=1, window=100,
+        index="a", query=query, mode="hybrid", fusion="rrf", joined_by="ses", hits=(hit,), candidates=1, window=100,
         found={}, facets=facets, milliseconds={},
     )  # fmt: skip
 
