@@ -93,7 +93,7 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
             labels.append(found)
             splits.append(text_of(values.get(split)))
     if not papers:
-        raise InputError(f"{path} holds no paper with a title and a label under {label!r}; name another with --label.")
+        raise InputError(f"{path} holds no paper with a title and a label under {label!r}", "name another <label>")
     read = Labelled(tuple(papers.values()), tuple(labels), (False,) * len(labels), dict(counts))
     if any(splits):
         kept = [row for row, name in enumerate(splits) if name in _SPLITS]

@@ -2,7 +2,7 @@
 
 Written against mteb 2.26: the class is what its `SearchProtocol` asks for. Lexical and hybrid search can so be measured
 on MTEB's tasks, through the same index, legs and fusion as any search. MTEB asks for 1,000 documents a query, and the
-legs are as deep, where `ses eval retrieval` takes 100: what min-max makes of them differs a little. A document without
+legs are as deep, where `eval.retrieval` takes 100: what min-max makes of them differs a little. A document without
 title gets its first sentence for one, as in a BEIR folder, which `MtebEncoder` does not do.
 """
 

@@ -85,8 +85,8 @@ def _read(task: Task, load: str) -> Embeddings:
     path = Path(load)
     if not path.is_file():
         raise InputError(
-            f"The task {task.name} loads its vectors from {load}, and there is no such file: run the task that saves "
-            'it first, give vectors with --embeddings, or take "embeddings" out of its line.'
+            f"The task {task.name} loads its vectors from {load}, and there is no such file",
+            'run the task that saves it first, give vectors with <embeddings>, or take "embeddings" out of its line',
         )
     return read_embeddings(path)
 

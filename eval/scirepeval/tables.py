@@ -117,15 +117,15 @@ def _hub_rows(table: HubTable, split: str) -> Iterator[Row]:
         datasets = import_module("datasets")  # in no extra: its data are as well had as files
     except ImportError as error:
         raise UnavailableError(
-            f"{table.name} is on the Hugging Face hub: install datasets (pip install datasets), or give a folder with "
-            f"--data that holds {_folder_of(table)}."
+            f"{table.name} is on the Hugging Face hub",
+            f"install datasets (pip install datasets), or give a folder with <data> that holds {_folder_of(table)}",
         ) from error
     try:
         rows: Any = datasets.load_dataset(table.name, table.config, split=split)
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise UnavailableError(
             f"{table.name} ({table.config}, {split}) can't be had from the Hugging Face hub "
-            f"({' '.join(str(error).split())[:200]}): try again online, or give a folder with --data that holds "
-            f"{_folder_of(table)}."
+            f"({' '.join(str(error).split())[:200]})",
+            f"try again online, or give a folder with <data> that holds {_folder_of(table)}",
         ) from error
     return iter(rows)

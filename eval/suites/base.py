@@ -118,7 +118,7 @@ def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) 
 def _key(entry: Entry, data: Path, system: str) -> str:
     for name in entry.files:
         if not (data / name).exists():
-            raise InputError(f"The suite needs {data / name}, which is not there; give its folder with --data.")
+            raise InputError(f"The suite needs {data / name}, which is not there", "give its folder with <data>")
     facts = (VERSION, entry.name, [(name, data_hash(data / name)) for name in entry.files], system)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:24]
 

@@ -148,7 +148,7 @@ def test_reading_leaves_out_and_counts(tmp_path):
     packed = tmp_path / "x.jsonl.xz"
     packed.write_bytes(lzma.compress(path.read_bytes()))
     assert read_labelled(packed) == data
-    with pytest.raises(InputError, match="under 'venue'; name another with --label"):
+    with pytest.raises(InputError, match="under 'venue'; name another label"):
         read_labelled(path, label="venue")
     write_lines(tmp_path / "y.jsonl", [{"title": "x", "label": "a"}])
     with pytest.raises(InputError, match="line 1: there is no id"):
@@ -181,7 +181,7 @@ def test_the_command(tmp_path):
     assert told["probe"]["counts"]["papers_tested"] == 16
     assert told["pairs"]["measures"]["AP"]["mean"] > 0.6
     assert told["clusters"]["measures"]["purity k=10"]["mean"] > 0.8
-    fails(ses(tmp_path, *given, "--label", "venue"), 2, "name another with --label")
+    fails(ses(tmp_path, *given, "--label", "venue"), 2, "name another --label")
 
 
 def test_ohsumed_is_learnt(data_dir):

@@ -175,5 +175,5 @@ def test_tables_are_found_in_every_layout(tmp_path):
 
 def test_the_hub_needs_datasets(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UnavailableError, match=r"install datasets .* or give a folder with --data"):
+    with pytest.raises(UnavailableError, match=r"install datasets .* or give a folder with data"):
         read_table(HubTable("allenai/scirepeval", "fos"), "evaluation", (), None)
