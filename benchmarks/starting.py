@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 
-RUNS = 9
+RUNS = 5
 BARE = ("-c", "import click")
 STARTED = {
     "ses --help": ("-m", "ses", "--help"),
@@ -36,7 +36,7 @@ def main() -> None:
         pairs = [(seconds(arguments), seconds(BARE)) for _ in range(RUNS)]
         ratios = sorted(own / bare for own, bare in pairs)
         own = 1000 * statistics.median(pair[0] for pair in pairs)
-        print(f"{name:<24} {own:6.0f}   {statistics.median(ratios):.1f}  {ratios[0]:.1f}  {ratios[-1]:.1f}")
+        print(f"{name:<24} {own:6.0f}   {statistics.median(ratios):.1f}  {ratios[0]:.1f}  {ratios[-1]:.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,9 @@ class SesError(Exception):
     Args:
         sentence: What is wrong. Where there is a hint, it ends without a full stop.
         hint: What to do, without a full stop; settings in angle brackets.
+
+    Attributes:
+        kind: What sort of error it is, for fronts that have codes of their own.
     """
 
     kind: ClassVar[ErrorKind] = "invalid"
