@@ -1,4 +1,4 @@
-"""The rerankers `--rerank NAME` knows: a new one is one file and one line here."""
+"""The rerankers there are: a new one is one file and one line here."""
 
 from __future__ import annotations
 
