@@ -13,7 +13,7 @@ from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from encoders.model import Model
     from indexer.report import IndexReport, Progress
     from search_plugin.engines.base import Engine, Index

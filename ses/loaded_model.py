@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from corpora.paper import Paper
     from encoders.card import ModelCard
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from encoders.model import Model
     from ses.settings import Settings
 

@@ -11,7 +11,7 @@ from ses.requests import PageOptions
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Index
     from search_plugin.page import Page
     from search_plugin.search_settings import SearchSettings

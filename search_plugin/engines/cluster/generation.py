@@ -59,5 +59,5 @@ def read_generations(reply: Mapping[str, Any]) -> list[Generation]:
 
 
 def previous_alias(name: str) -> str:
-    """Return the alias of the generation that `--rollback` brings back."""
+    """Return the alias of the generation that a rollback brings back."""
     return f"ses.{name}.previous"
