@@ -21,7 +21,7 @@ class KnownModel:
     """A model ses knows by a short name and whose weights it checks.
 
     Attributes:
-        hub_id: Where it is published.
+        hub_id: Where it is published; empty if it comes with ses alone.
         sha256: Of its safetensors file; not checked where it is empty.
         licence: SPDX name; empty where it is not known.
         package: Python package that carries it in a folder `model`, for machines without the hub.
@@ -37,7 +37,11 @@ class KnownModel:
     adapters: Mapping[Format, str] = field(default_factory=dict)
 
 
+SHIPPED = Path(__file__).with_name("shipped")
+"""Models that come with ses, each a folder; what they are put on is found as ever."""
+
 KNOWN_MODELS = {
+    "ses-minilm": KnownModel(hub_id="", sha256="", licence="Apache-2.0"),
     "all-MiniLM-L6-v2": KnownModel(
         hub_id="sentence-transformers/all-MiniLM-L6-v2",
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -87,7 +91,7 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
     """Find a model that is a part of those in some folders, of which one was fetched, or none."""
     known = KNOWN_MODELS.get(name)
     if known:
-        folder = _packaged(known) or _fetch(known.hub_id, hint=known.install)
+        folder = _shipped(name) or _packaged(known) or _fetch(known.hub_id, hint=known.install)
     elif local := _local(name):
         if fetched and not local.is_relative_to(fetched.resolve()):
             raise InputError(f"{fetched} was fetched from the hub and names {name!r} on this machine; don't trust it.")
@@ -126,6 +130,11 @@ def _local(name: str) -> Path | None:
         )
     except (OSError, RuntimeError, ValueError):  # a name too long, an unknown ~user, a null byte
         return None
+
+
+def _shipped(name: str) -> Path | None:
+    folder = SHIPPED / name
+    return folder if folder.is_dir() else None
 
 
 def _packaged(known: KnownModel) -> Path | None:

@@ -30,6 +30,7 @@ from training.trouble import plainly
 if TYPE_CHECKING:
     from encoders.heads import Head
     from encoders.model import Model, Weights
+    from encoders.runtimes.base import Precision
     from encoders.text_encoder import TextEncoder
 
 _START = "start"
@@ -85,8 +86,8 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
         InputError: If data, base or recipe can't be used.
     """
 
-    def encoder(name: str = "") -> TextEncoder:
-        return load_encoder(name or base, cache_dir=folder / "graphs", precision="fp32")
+    def encoder(name: str = "", precision: Precision = "fp32") -> TextEncoder:
+        return load_encoder(name or base, cache_dir=folder / "graphs", precision=precision)
 
     most = base.card.max_tokens
     if recipe.max_tokens > most and "max_tokens" in recipe.model_fields_set:

@@ -75,7 +75,7 @@ class TrainingTask(Strict):
             given = {"type": builder.type} | given
         if given.get("objective"):
             return given
-        by_type = {"classification": "cross-entropy", "regression": "mse", "ranked": "kl"}
+        by_type = {"classification": "cross-entropy", "regression": "mse", "ranked": "kl", "vectors": "vectors"}
         multi = given.get("type") == "classification" and given.get("multi_label")
         return given | {"objective": "bce" if multi else by_type.get(str(given.get("type")), "triplet")}
 

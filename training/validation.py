@@ -56,6 +56,8 @@ def _measured(learner: Learner, number: int, packed: Packed) -> float:
         return _first(parts, learner.card.similarity)
     if measure == "kendall":
         return _kendall(parts)
+    if measure == "cosine":
+        return _cosine(parts)
     return _macro_f1(parts, several=task.multi_label)
 
 
@@ -103,6 +105,15 @@ def _first(parts: Sequence[Inputs], similarity: str) -> float:
         right += int((scores.argmax(axis=1) == best).sum())
         total += len(best)
     return right / total
+
+
+def _cosine(parts: Sequence[Inputs]) -> float:
+    """Return the mean cosine of the vectors to those that are given."""
+    import numpy as np
+
+    return float(
+        np.concatenate([_similar(_array(part.vectors[0]), np.array(part.targets), "cosine") for part in parts]).mean()
+    )
 
 
 def _similar(first: np.ndarray, second: np.ndarray, similarity: str) -> np.ndarray:

@@ -29,7 +29,7 @@ class Example:
 
     Attributes:
         texts: The text itself; or the query, its positive and negatives, or its candidates.
-        targets: One class, some labels, one value, a score a candidate, or nothing.
+        targets: One class, some labels, one value, a score a candidate, a vector, or nothing.
         line: Where its record begins.
     """
 
@@ -95,7 +95,14 @@ def read_examples(
     Yields:
         Every example in the order of the file, and every record that gives none.
     """
-    make = {"classification": _labelled, "regression": _labelled, "triplet": _triplet, "ir": _judged, "ranked": _ranked}
+    make = {
+        "classification": _labelled,
+        "regression": _labelled,
+        "triplet": _triplet,
+        "ir": _judged,
+        "ranked": _ranked,
+        "vectors": _with_vector,
+    }
     numbers = {label: number for number, label in enumerate(labels)}
     for line, record in read_records(path):
         if isinstance(record, str):
@@ -148,6 +155,18 @@ def _labelled(
     if unknown := [label for label in given if label not in numbers]:
         raise _UnusableError(f"the label {unknown[0]!r} is none of the task's labels")
     yield Example((text,), tuple(sorted({numbers[label] for label in given})))
+
+
+def _with_vector(
+    task: TrainingTask,
+    record: Mapping[str, Any],
+    separator: str,
+    numbers: Mapping[str, int],  # noqa: ARG001
+) -> Iterator[Example]:
+    given = record.get(task.label)
+    if not isinstance(given, list) or not given:
+        raise _UnusableError(f"{task.label} is not a list of numbers")
+    yield Example((_text(task, record, separator),), tuple(_number(one, f"a part of {task.label}") for one in given))
 
 
 def _triplet(

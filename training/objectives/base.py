@@ -8,8 +8,9 @@ from typing import Literal
 
 from encoders.ops.base import Tensor
 
-ValidationMeasure = Literal["macro-f1", "kendall", "first"]
-"""How validation judges: macro F1, Kendall's tau-b, or the share of queries whose positive is nearest."""
+ValidationMeasure = Literal["macro-f1", "kendall", "first", "cosine"]
+"""How validation judges: macro F1, Kendall's tau-b, the share of queries whose positive is nearest, or the mean
+cosine to the vectors that are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,8 @@ class Inputs:
         vectors: For each column of the examples (the text itself; or query, positive, negatives) its vectors, float32
             (examples, dimension).
         outputs: What the task's head made of the first column, float32 (examples, labels); None without a head.
-        targets: The numbers each example must give: one class, some labels, one value, a score for each candidate, or
-            none.
+        targets: The numbers each example must give: one class, some labels, one value, a score for each candidate, a
+            vector, or none.
     """
 
     vectors: Sequence[Tensor]

@@ -13,6 +13,7 @@ from training.objectives.mse import MSE
 from training.objectives.ranking import RANKING
 from training.objectives.supervised_contrastive import SUPERVISED_CONTRASTIVE
 from training.objectives.triplet import TRIPLET
+from training.objectives.vectors import VECTORS
 
 OBJECTIVES: Mapping[str, Objective] = {
     "triplet": TRIPLET,
@@ -24,4 +25,5 @@ OBJECTIVES: Mapping[str, Objective] = {
     "ranking": RANKING,
     "kl": KL,
     "margin-mse": MARGIN_MSE,
+    "vectors": VECTORS,
 }

@@ -64,3 +64,25 @@ def test_as_many_papers_as_asked_are_drawn_whatever_their_order():
     assert given.left_out == {"not drawn": 30}
     assert sorted(values(build("numbers", source(papers[::-1]), most=10))) == kept
     assert kept != list(range(10))
+
+
+def test_words_tell_a_share_of_the_number():
+    draw = np.random.default_rng(0)
+    counts = draw.integers(0, 2, 200)
+    papers = [
+        paper(n, title=f"{'lung' if one else 'star'} study", label=10 * int(one) + draw.normal())
+        for n, one in enumerate(counts)
+    ]
+    plain, told = (np.array(values(build("numbers", papers, words=share))) for share in (0.0, 1.0))
+    # What the words tell is the mean of their kind, without the rest.
+    for kind in (0, 1):
+        assert told[counts == kind].mean() == pytest.approx(plain[counts == kind].mean(), abs=1.0)
+        assert told[counts == kind].std() < plain[counts == kind].std() / 2
+    half = values(build("numbers", papers, words=0.5))
+    np.testing.assert_allclose(half, (plain + told) / 2)
+
+
+def test_words_are_judged_by_other_papers_only():
+    papers = [paper(n, title="same words", abstract="", label=float(n == 0)) for n in range(50)]
+    told = np.array(values(build("numbers", papers, words=1.0)))
+    assert told[0] == told.min()

@@ -81,6 +81,10 @@ def margin_mse(columns, outputs, targets):
     return np.mean([(scores[:, 0] - scores[:, i] - wanted[:, 0] + wanted[:, i]) ** 2 for i in (1, 2)])
 
 
+def vectors(columns, outputs, targets):
+    return ((unit(columns[0]) - unit(np.array(targets))) ** 2).sum(axis=1).mean()
+
+
 CASES = {
     "triplet": (triplet, 4, [()] * 6),
     "contrastive": (contrastive, 3, [()] * 6),
@@ -91,6 +95,7 @@ CASES = {
     "ranking": (ranking, 1, [(one,) for one in VALUES]),
     "kl": (kl, 4, [(1.0, 0.2, -0.5)] * 3 + [(0.0, 2.0, 1.0)] * 3),
     "margin-mse": (margin_mse, 4, [(1.0, 0.2, -0.5)] * 3 + [(0.0, 2.0, 1.0)] * 3),
+    "vectors": (vectors, 1, [(1.0, 0.2, -0.5, 0.3, 2.0)] * 3 + [(0.0, 2.0, 1.0, -1.0, 0.1)] * 3),
 }
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.files.labelled import ID_KEYS
 from eval.suites.frozen import own_id
+from training.data.chance import drawn
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
 
-TaskType = Literal["classification", "regression", "ir", "triplet", "ranked"]
-"""SciRepEval's four, and `ranked`: a query and candidates with a teacher's scores."""
+TaskType = Literal["classification", "regression", "ir", "triplet", "ranked", "vectors"]
+"""SciRepEval's four; `ranked`: a query and candidates with a teacher's scores; `vectors`: a text and its vector."""
 
 PaperRecord = Mapping[str, Any]
 """A record of a file of papers, as it is there."""
@@ -86,3 +87,15 @@ def id_of(paper: PaperRecord) -> str:
 
 MODEL = "model:"
 """What stands before a model's name in an option of a builder."""
+
+
+def some_of(source: BuilderSource, most: int) -> BuilderSource:
+    """Return a source of so many of the papers, drawn by their ids; of all of them for 0."""
+    chances = sorted(drawn(source.seed, id_of(paper)) for paper in source.papers())
+    if not 0 < most < len(chances):
+        return source
+    last = chances[most - 1]
+    source.left_out["not drawn"] += len(chances) - most
+    return replace(
+        source, papers=lambda: (paper for paper in source.papers() if drawn(source.seed, id_of(paper)) <= last)
+    )

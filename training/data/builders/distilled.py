@@ -40,7 +40,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     for query, scores in judged(pool, teachers):
         answer = query.answers[0]
         rows = sorted({answer}.union(*(best(of_teacher, int(options["depth"])) for of_teacher in scores)))
-        legs = {str(number): _leg(of_teacher, rows) for number, of_teacher in enumerate(scores)}
+        legs = {str(number): leg_of(of_teacher, rows) for number, of_teacher in enumerate(scores)}
         fused = {int(one.id): one.score for one in fuse(legs, weights)}
         chosen = _chosen(query, [row for row in fused if row not in query.answers], count - 1, options, source.seed)
         if len(chosen) < count - 1:
@@ -50,7 +50,8 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         yield Made(query.key, {"query": query.asked, "candidates": candidates})
 
 
-def _leg(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:
+def leg_of(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:
+    """Return some papers of a teacher, best first."""
     return ranked(Scored(str(row), float(scores[row])) for row in rows)
 
 

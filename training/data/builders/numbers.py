@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from corpora.errors import InputError
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of
+from training.data.by_words import expected_by_words
 from training.data.chance import drawn
 from training.data.fields import number_of
 
@@ -21,7 +22,9 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         source: The papers.
         options: `field` holds the number, which may be written as digits; `unknown` is the value that says there is
             none. `log` takes log(1 + number), as SciRepEval does for citations. `scale` is `none`, `standard` (mean 0
-            and deviation 1 over the papers) or `range` (from 0 to 1). `most` papers are drawn, 0 for all.
+            and deviation 1 over the papers) or `range` (from 0 to 1). `most` papers are drawn, 0 for all. `words` is
+            the share of a label, from 0 to 1, that is what the words of the paper tell of its number; the rest is the
+            number itself.
 
     Yields:
         Papers with a number in `label`.
@@ -45,6 +48,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         raise InputError(f"No paper has a number under {options['field']!r}; name another field.")
     first, width = _scale(options["scale"], values)
     last = sorted(chances)[: int(options["most"])][-1] if options["most"] else math.inf
+    told = _told_by_words(source, value_of) if options["words"] else {}
     for paper in source.papers():
         value = value_of(paper)
         if value is None:
@@ -52,9 +56,25 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         elif drawn(source.seed, id_of(paper)) > last:
             source.left_out["not drawn"] += 1
         elif text := source.text_of(paper):
-            yield Made(id_of(paper), {**text, "label": (value - first) / width})
+            key = id_of(paper)
+            mixed = value + options["words"] * (told.get(key, value) - value)
+            yield Made(key, {**text, "label": (mixed - first) / width})
         else:
             source.left_out["no text"] += 1
+
+
+def _told_by_words(source: BuilderSource, value_of: Callable[[PaperRecord], float | None]) -> dict[str, float]:
+    """Return what words tell of the number of each paper that has one, by id."""
+    import numpy as np
+
+    known = {
+        id_of(paper): (" ".join(str(part) for part in source.text_of(paper).values()), value)
+        for paper in source.papers()
+        if (value := value_of(paper)) is not None
+    }
+    texts, values = zip(*known.values(), strict=True)
+    expected = expected_by_words(list(known), texts, np.array(values), source.seed)
+    return dict(zip(known, expected.tolist(), strict=True))
 
 
 def _scale(scale: str, values: array[float]) -> tuple[float, float]:
@@ -70,4 +90,6 @@ def _scale(scale: str, values: array[float]) -> tuple[float, float]:
     return float(first), float(width) or 1.0
 
 
-BUILDER = Builder("regression", {"field": "label", "log": False, "unknown": -1.0, "scale": "none", "most": 0}, build)
+BUILDER = Builder(
+    "regression", {"field": "label", "log": False, "unknown": -1.0, "scale": "none", "most": 0, "words": 0.0}, build
+)

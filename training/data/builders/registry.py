@@ -9,6 +9,7 @@ from training.data.builders import (
     coupling,
     distilled,
     dpr,
+    hybrid_queries,
     label_pairs,
     labels,
     mined,
@@ -16,6 +17,7 @@ from training.data.builders import (
     numbers,
     pseudo_queries,
     topic_pairs,
+    whitened,
 )
 from training.data.builders.base import Builder
 
@@ -24,6 +26,7 @@ BUILDERS: Mapping[str, Builder] = {
     "coupling": coupling.BUILDER,
     "distilled": distilled.BUILDER,
     "dpr": dpr.BUILDER,
+    "hybrid-queries": hybrid_queries.BUILDER,
     "label-pairs": label_pairs.BUILDER,
     "labels": labels.BUILDER,
     "mined": mined.BUILDER,
@@ -31,4 +34,5 @@ BUILDERS: Mapping[str, Builder] = {
     "numbers": numbers.BUILDER,
     "pseudo-queries": pseudo_queries.BUILDER,
     "topic-pairs": topic_pairs.BUILDER,
+    "whitened": whitened.BUILDER,
 }

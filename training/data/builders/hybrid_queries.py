@@ -1,0 +1,102 @@
+"""Queries with the vector that each would need to rank papers as the hybrid search does; the papers keep theirs.
+
+From a query's own vector some steps go down the gradient of the Kullback-Leibler divergence between the chances that a
+teacher and the vectors give to its candidates. Of scores q.d / t it is the difference between the papers' mean under the
+student's chances and their mean under the teacher's, over t. So it is feedback from papers (Rocchio 1971) by a teacher's
+scores; what is learned here is to do without the papers at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from encoders.formats import Format
+from search_plugin.fusion.registry import get_fusion
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, some_of
+from training.data.builders.distilled import leg_of
+from training.data.builders.whitened import DIGITS
+from training.data.pool import best, by_vectors, by_words, judged, read_pool
+from training.data.queries import OPTIONS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
+    """Find the vector of each query.
+
+    Args:
+        source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
+        options: Those of `pseudo-queries`; `most` papers are drawn, 0 for all. The teacher is the mean of BM25's and the
+            base's scores, each scaled to 0 to 1 over the best `depth` papers of both. Its chances are the softmax over
+            `teacher_temperature`, of which a share `answer` goes to the paper that the query was made of; the vectors'
+            are those of the cosine over `temperature`. `steps` of length `rate` are taken.
+
+    Yields:
+        A query as a title, and its vector in `label`.
+    """
+    import numpy as np
+
+    fuse, pool = get_fusion("minmax"), read_pool(some_of(source, int(options["most"])), options)
+    encoder = source.model(precision="int8")
+    base = by_vectors(encoder, pool)
+    papers, depth = base.vectors, int(options["depth"])
+    assert papers is not None  # noqa: S101 - a judge by vectors has them
+    for query, (words, cosines) in judged(pool, [by_words(pool), base]):
+        if not isinstance(query.asked, str):
+            source.left_out["its query is a paper"] += 1
+            continue
+        rows = sorted({*query.answers, *best(words, depth), *best(cosines, depth)})
+        fused = {int(one.id): one.score for one in fuse({"0": leg_of(words, rows), "1": leg_of(cosines, rows)}, {})}
+        answers = np.isin(rows, query.answers) / len(query.answers)
+        teacher = _chances(np.array([fused[row] for row in rows]), options["teacher_temperature"])
+        teacher = options["answer"] * answers + (1 - options["answer"]) * teacher
+        own = encoder.encode([encoder.card.text(query.asked, None)], Format.QRY)[0]
+        made = moved(own, papers[rows], teacher, options)
+        yield Made(query.key, {"title": query.asked, "label": [round(float(one), DIGITS) for one in made]})
+
+
+def moved(query: np.ndarray, papers: np.ndarray, teacher: np.ndarray, options: BuilderOptions) -> np.ndarray:
+    """Return a query's vector after some steps down the divergence.
+
+    Args:
+        query: Its own vector (dimension,).
+        papers: Those of its candidates (candidates, dimension).
+        teacher: Their chances (candidates,).
+        options: As of `build`.
+
+    Returns:
+        float64 (dimension,), of unit length.
+    """
+    import numpy as np
+
+    vector, papers = (one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (query.astype(np.float64), papers))
+    for _ in range(int(options["steps"])):
+        vector = vector + options["rate"] * (teacher - _chances(papers @ vector, options["temperature"])) @ papers
+        vector /= np.linalg.norm(vector)
+    return vector
+
+
+def _chances(scores: np.ndarray, temperature: float) -> np.ndarray:
+    import numpy as np
+
+    raised = np.exp((scores - scores.max()) / temperature)
+    found: np.ndarray = raised / raised.sum()
+    return found
+
+
+BUILDER = Builder(
+    "vectors",
+    {
+        **OPTIONS,
+        "most": 0,
+        "depth": 60,
+        "teacher_temperature": 0.07,
+        "temperature": 0.05,
+        "answer": 0.3,
+        "steps": 5,
+        "rate": 0.2,
+    },
+    build,
+)

@@ -1,0 +1,75 @@
+"""Papers with the base's own vectors, whitened: a spread in all directions that linear models learn faster from.
+
+Whitening (Su et al. 2021, arXiv:2103.15316) takes out the mean and divides by the deviation along each principal axis.
+Here the axes are turned back (ZCA), and the division is to a power, so that little changes where 0.5 is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from eval.embedder import Text, by_encoder
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, some_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+DIGITS = 5
+"""Of a number in a record."""
+
+
+def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
+    """Encode papers, and whiten their vectors.
+
+    Args:
+        source: The papers.
+        options: `most` papers are drawn, 0 for all; `strength` is the power of whitening, from 0 (vectors as they are,
+            less their mean) to 1 (the same variance in all directions).
+
+    Yields:
+        A paper with its vector in `label`.
+
+    Raises:
+        InputError: If the strength is not from 0 to 1, or there are too few papers to tell the directions.
+    """
+    if not 0 <= options["strength"] <= 1:
+        raise InputError(f"The builder whitened has the strength {options['strength']}; choose a number from 0 to 1.")
+    papers = [(id_of(paper), source.text_of(paper)) for paper in some_of(source, int(options["most"])).papers()]
+    papers = [(key, text) for key, text in papers if text]
+    encoder = source.model(precision="int8")
+    if len(papers) <= encoder.card.dimension:
+        raise InputError(
+            f"The builder whitened has {len(papers)} papers, and whitening {encoder.card.dimension} directions takes "
+            "more than as many; give more papers."
+        )
+    asked = [Text(key, str(text.get("title") or ""), str(text.get("abstract") or "")) for key, text in papers]
+    made = whitened(by_encoder(encoder)(asked, Format.PRX).matrix, options["strength"])
+    for (key, text), vector in zip(papers, made, strict=True):
+        yield Made(key, {**text, "label": [round(float(one), DIGITS) for one in vector]})
+
+
+def whitened(vectors: np.ndarray, strength: float) -> np.ndarray:
+    """Return vectors without their mean, each principal axis divided by its deviation to a power, of unit length.
+
+    Args:
+        vectors: (papers, dimension), more than dimensions.
+        strength: The power, from 0 to 1.
+
+    Returns:
+        float64 (papers, dimension).
+    """
+    import numpy as np
+
+    centred = vectors.astype(np.float64) - vectors.mean(axis=0)
+    variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))
+    # A direction in which nothing varies stays empty instead of becoming noise.
+    scales = variances.clip(variances.max() * 1e-6) ** (-strength / 2)
+    turned = centred @ (axes * scales) @ axes.T
+    found: np.ndarray = turned / np.linalg.norm(turned, axis=1, keepdims=True).clip(1e-12)
+    return found
+
+
+BUILDER = Builder("vectors", {"most": 0, "strength": 0.5}, build)

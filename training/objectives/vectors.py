@@ -1,0 +1,23 @@
+"""Vectors that are given for each text, such as those of a teacher: squared error of vectors of unit length.
+
+As Reimers & Gurevych (2020, arXiv:2004.09813, section 2) distil a sentence encoder. Of unit vectors it is 2 - 2 cosine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from training.objectives.base import Inputs, Objective, Tensor
+
+
+def loss(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001 - it has none
+    """Return the mean over the texts."""
+    import torch
+
+    vectors = torch.nn.functional.normalize(inputs.vectors[0], dim=1)
+    wanted = torch.tensor([list(target) for target in inputs.targets], device=vectors.device)
+    return (vectors - torch.nn.functional.normalize(wanted, dim=1)).square().sum(dim=1).mean()
+
+
+VECTORS = Objective(("vectors",), loss, "cosine")
+"""Measured by the mean cosine to what is given."""

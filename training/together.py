@@ -1,0 +1,60 @@
+"""Puts formats that were trained apart into one model: `python -m training.together OUTPUT MODEL...`.
+
+Each model is a folder of adapters on the same base. Formats that none of them brings keep the base's own vectors.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.heads import read_heads, write_heads
+from encoders.layouts.own_card import CARD_FILE, read_own
+from encoders.layouts.write_files import write_json, writing
+
+
+def put_together(models: Sequence[Path], output: Path) -> None:
+    """Write a model with the adapters and the heads of several.
+
+    Args:
+        models: Folders as training writes them.
+        output: A folder that is not there yet.
+
+    Raises:
+        InputError: If a folder is no such model, two bring the same format, or their bases differ.
+        UnavailableError: If the folder can't be written.
+    """
+    cards = {folder: read_own(folder) for folder in models}
+    if output.exists():
+        raise InputError(f"{output} is there already; name another folder.")
+    for folder, card in cards.items():
+        if card.get("architecture") != "adapters":
+            raise InputError(f"{folder} is no model of adapters; give folders that `ses train` wrote for adapters.")
+    if len(bases := sorted({str(card["base"]) for card in cards.values()})) != 1:
+        raise InputError(f"The models have the bases {', '.join(bases) or '(none)'}; give models of one base.")
+    found: dict[str, Path] = {}
+    for folder, card in cards.items():
+        for key in (key for key, place in card["adapters"].items() if place):
+            if key in found:
+                raise InputError(f"{found[key].parent} and {folder} both bring {key}; give one model for each format.")
+            found[key] = folder / card["adapters"][key]
+    adapters = {one.value: f"adapters/{one}" if one.value in found else "" for one in Format}
+    with writing(output):
+        for key, place in found.items():
+            shutil.copytree(place, output / adapters[key])
+        write_json(output / CARD_FILE, {"architecture": "adapters", "base": bases[0], "adapters": adapters})
+    if heads := [head for folder in models for head in read_heads(folder).values()]:
+        write_heads(output, heads)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("Give the folder to write, and the models to put together.")
+    try:
+        put_together([Path(name) for name in sys.argv[2:]], Path(sys.argv[1]))
+    except InputError as error:
+        sys.exit(str(error))
