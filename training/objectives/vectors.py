@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.objectives.base import Inputs, Objective, Tensor
+from encoders.ops.base import Tensor
+from training.objectives.base import Inputs, Objective
 
 
 def loss(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001 - it has none

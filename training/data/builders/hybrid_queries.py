@@ -1,9 +1,9 @@
 """Queries with the vector that each would need to rank papers as the hybrid search does; the papers keep theirs.
 
 From a query's own vector some steps go down the gradient of the Kullback-Leibler divergence between the chances that a
-teacher and the vectors give to its candidates. Of scores q.d / t it is the difference between the papers' mean under the
-student's chances and their mean under the teacher's, over t. So it is feedback from papers (Rocchio 1971) by a teacher's
-scores; what is learned here is to do without the papers at hand.
+teacher and the vectors give to its candidates. Of scores q.d / t it is the difference between the papers' mean under
+the student's chances and their mean under the teacher's, over t. So it is feedback from papers (Rocchio 1971) by a
+teacher's scores; what is learned here is to do without the papers at hand.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
     Args:
         source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
-        options: Those of `pseudo-queries`; `most` papers are drawn, 0 for all. The teacher is the mean of BM25's and the
-            base's scores, each scaled to 0 to 1 over the best `depth` papers of both. Its chances are the softmax over
+        options: Those of `pseudo-queries`; `most` papers are drawn, 0 for all. The teacher is the mean of BM25's and
+            the base's scores, each scaled to 0 to 1 over the best `depth` papers of both. Its chances are the softmax over
             `teacher_temperature`, of which a share `answer` goes to the paper that the query was made of; the vectors'
             are those of the cosine over `temperature`. `steps` of length `rate` are taken.
 
