@@ -29,9 +29,9 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     Args:
         source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
         options: Those of `pseudo-queries`; `most` papers are drawn, 0 for all. The teacher is the mean of BM25's and
-            the base's scores, each scaled to 0 to 1 over the best `depth` papers of both. Its chances are the softmax over
-            `teacher_temperature`, of which a share `answer` goes to the paper that the query was made of; the vectors'
-            are those of the cosine over `temperature`. `steps` of length `rate` are taken.
+            the base's scores, each scaled to 0 to 1 over the best `depth` papers of both. Its chances are the softmax
+            over `teacher_temperature`, of which a share `answer` goes to the paper that the query was made of; the
+            vectors' are those of the cosine over `temperature`. `steps` of length `rate` are taken.
 
     Yields:
         A query as a title, and its vector in `label`.
