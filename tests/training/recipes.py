@@ -45,6 +45,7 @@ def task_files(folder, count=24):
         for a, b in pairs
     ]
     write(folder / "judged.jsonl", ranked)
+    write(folder / "vectors.jsonl", [one | {"label": [draw.gauss(0, 1) for _ in range(64)]} for one in labelled])
     return folder
 
 
@@ -56,6 +57,7 @@ TASKS = {
     "ranking": {"type": "regression", "train": "papers.jsonl", "label": "value", "format": "rgn"},
     "triplet": {"type": "triplet", "train": "triplets.jsonl", "format": "prx"},
     "contrastive": {"type": "ir", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
+    "vectors": {"type": "vectors", "train": "vectors.jsonl", "format": "clf"},
     "kl": {"type": "ranked", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
     "margin-mse": {"type": "ranked", "train": "judged.jsonl", "format": "prx", "query_format": "qry"},
 }

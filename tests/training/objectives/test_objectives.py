@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from corpora.errors import InputError
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
 
@@ -168,3 +169,8 @@ def test_scimults_own_code_gives_the_same(options, told):
 
     columns = [torch.tensor(column) for column in columns_of(3)]
     assert OBJECTIVES["contrastive"].loss(Inputs(columns, None, [()] * 6), options).item() == pytest.approx(told)
+
+
+def test_vectors_of_another_length_are_told():
+    with pytest.raises(InputError, match="gives a vector of 3 numbers, and the model's have 5"):
+        computed("vectors", columns_of(1), OUTPUTS, [(1.0, 2.0, 3.0)] * 6)

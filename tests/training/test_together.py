@@ -1,0 +1,62 @@
+"""Formats trained apart, put together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.heads import read_heads
+from tests.training.recipes import write_recipe
+from tests.training.trainables.stepped import encoded
+from training.recipe import read_recipe
+from training.together import put_together
+from training.train import train
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """Two trained models on one base, each with one format trained and a head."""
+    found = []
+    for number, (kept, plain) in enumerate([("clf", ["prx"]), ("prx", ["clf"])]):
+        recipe = write_recipe(tmp_path, ("cross-entropy", "contrastive"), trains="adapters", plain=plain, seed=number)
+        folder = train(read_recipe(recipe), tmp_path / f"run{number}").folder
+        card = json.loads((folder / "ses_card.json").read_text())
+        card["adapters"] = {kept: card["adapters"][kept]}
+        (folder / "ses_card.json").write_text(json.dumps(card))
+        found.append(folder)
+    return found
+
+
+def test_each_format_is_as_it_was_and_the_others_are_the_bases(apart, tmp_path):
+    whole = tmp_path / "whole"
+    put_together(apart, whole)
+    for folder, task_format in zip(apart, (Format.CLF, Format.PRX), strict=True):
+        np.testing.assert_allclose(
+            encoded(whole, tmp_path, task_format), encoded(folder, tmp_path, task_format), atol=1e-6
+        )
+    base = encoded(tmp_path / "base", tmp_path, Format.PRX)
+    for task_format in (Format.QRY, Format.RGN):
+        np.testing.assert_allclose(encoded(whole, tmp_path, task_format), base, atol=1e-5)
+    assert np.abs(encoded(whole, tmp_path, Format.CLF) - base).max() > 1e-3
+    assert list(read_heads(whole)) == [name for folder in apart for name in read_heads(folder)]
+
+
+def test_mistakes(apart, tmp_path):
+    with pytest.raises(InputError, match="both bring clf; give one model for each format"):
+        put_together([apart[0], shutil.copytree(apart[0], tmp_path / "again")], tmp_path / "whole")
+    with pytest.raises(InputError, match="is there already"):
+        put_together(apart, tmp_path)
+    with pytest.raises(InputError, match="is no model of adapters"):
+        put_together([tmp_path / "base"], tmp_path / "whole")
+    card = json.loads((apart[1] / "ses_card.json").read_text())
+    (apart[1] / "ses_card.json").write_text(json.dumps({**card, "base": "other"}))
+    with pytest.raises(InputError, match="have the bases"):
+        put_together(apart, tmp_path / "whole")
+    assert not (tmp_path / "whole").exists()
