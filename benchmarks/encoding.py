@@ -24,11 +24,12 @@ from corpora.registry import get_corpus
 from encoders.batching import batches
 from encoders.encoder import Encoder, load_encoder
 from encoders.model import Model
-from encoders.registry import DEFAULT_MODEL, find_model
+from encoders.registry import find_model
 from encoders.runtimes.base import is_installed
 from encoders.runtimes.cuda import has_device
 from encoders.runtimes.registry import RUNTIMES
 
+MODEL = "all-MiniLM-L6-v2"
 ROUNDS = 5
 TOKENS = 200
 QUERIES = 40
@@ -40,7 +41,7 @@ FOREIGN = "transformers"  # runs only what no other runtime can
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 128
-    model = find_model(DEFAULT_MODEL)
+    model = find_model(MODEL)
     model = replace(model, card=replace(model.card, max_tokens=TOKENS))
     texts, titles = _texts(model, count)
     with tempfile.TemporaryDirectory() as cache:
@@ -97,7 +98,7 @@ def _show_sizes(encoders: Mapping[str, Encoder], texts: list[str]) -> None:
             if name in encoders:
                 contenders[name, size] = functools.partial(_run, encoders[name], texts, size)
         if find_spec("sentence_transformers"):
-            contenders[PEER, size] = functools.partial(_peer(find_model(DEFAULT_MODEL), size), texts)
+            contenders[PEER, size] = functools.partial(_peer(find_model(MODEL), size), texts)
     for run in contenders.values():
         run()
     taken = interleaved(contenders, ROUNDS)

@@ -19,8 +19,9 @@ from benchmarks.common import interleaved, texts_of_length
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.model import Model
-from encoders.registry import DEFAULT_MODEL, find_model
+from encoders.registry import find_model
 
+MODEL = "all-MiniLM-L6-v2"
 ROUNDS = 7
 TOKENS = 200
 REDUCTION = 16
@@ -28,7 +29,7 @@ REDUCTION = 16
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 64
-    plain = find_model(DEFAULT_MODEL)
+    plain = find_model(MODEL)
     texts = texts_of_length(count, TOKENS)
     layers = plain.card.network.layers
     with tempfile.TemporaryDirectory() as cache:

@@ -43,7 +43,7 @@ Search = Callable[[np.ndarray], list[int]]
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory() as folder:
-        encoder = load_encoder(cache_dir=Path(folder))
+        encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path(folder))
         with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
             rows = [json.loads(line) for line in islice(file, count)]
         vectors = encoder.encode([encoder.card.text(row["title"], row["abstract"] or "") for row in rows])

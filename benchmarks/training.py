@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import data_dir
-from encoders.registry import DEFAULT_MODEL, find_model
+from encoders.registry import find_model
 from training.batches import examples_of, texts_of
 from training.checkpoints import TrainingProgress
 from training.data.examples import read_labels
@@ -32,6 +32,7 @@ from training.states import keep_states
 from training.steps import TrainingData, run_steps
 from training.trainables.registry import TRAINABLES
 
+MODEL = "all-MiniLM-L6-v2"
 TOKENS, BATCH = 256, 8
 TRIPLETS, PAPERS = 32, 128
 STEPS = 4
@@ -113,7 +114,7 @@ def _show(title: str, taken: Mapping[str, float], base: str) -> None:
 
 def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Learner, TrainingData]:
     """Return a learner of a recipe with these keys, and the data of its one task."""
-    values = {"base": DEFAULT_MODEL, "learning_rate": 1e-5, "batch_size": BATCH, "max_tokens": TOKENS, "steps": STEPS}
+    values = {"base": MODEL, "learning_rate": 1e-5, "batch_size": BATCH, "max_tokens": TOKENS, "steps": STEPS}
     values = {key: value for key, value in (values | given).items() if value is not None}
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
     told = {"name": task, "train": f"{task}.jsonl"} | TASKS[task]
@@ -162,7 +163,7 @@ class _Bare:
             for examples in _examples(learner, data)
         ]
         self.bf16 = learner.recipe.precision == "bf16"
-        self.network = AutoModel.from_pretrained(str(find_model(DEFAULT_MODEL).folder)).train()
+        self.network = AutoModel.from_pretrained(str(find_model(MODEL).folder)).train()
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-5, weight_decay=0.0)
 
     def run(self, told: Callable[[], None]) -> None:
@@ -206,7 +207,7 @@ def _peer(learner: Learner, data: TrainingData, folder: Path) -> Contender:
     lines = (folder / "triplets.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(lines[example]) for batch in _examples(learner, data) for example in batch]
     texts = [{key: f"{paper['title']} [SEP] {paper['abstract']}" for key, paper in one.items()} for one in records]
-    model = SentenceTransformer(str(find_model(DEFAULT_MODEL).folder), device="cpu")
+    model = SentenceTransformer(str(find_model(MODEL).folder), device="cpu")
     model.max_seq_length = TOKENS
     loss = MultipleNegativesRankingLoss(model, scale=1 / TEMPERATURE)
     given = SentenceTransformerTrainingArguments(

@@ -35,4 +35,4 @@ def sentences():
 def minilm(shared_cache):
     """Loads all-MiniLM-L6-v2 for a runtime and precision."""
     given = {"cache_dir": shared_cache, "threads": 2}
-    return lambda runtime, precision: load_encoder(runtime=runtime, precision=precision, **given)
+    return lambda runtime, precision: load_encoder("all-MiniLM-L6-v2", runtime=runtime, precision=precision, **given)

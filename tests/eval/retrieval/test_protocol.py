@@ -51,7 +51,7 @@ def test_cranfield_reaches_its_known_figure(data_dir, tmp_path, shared_cache):
     from indexer.pipeline import IndexJob, index_corpus
 
     folder = BeirFolder(data_dir / "eval" / "cranfield")
-    encoder = load_encoder(cache_dir=shared_cache)
+    encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=shared_cache)
     job = IndexJob(
         records=lambda: get_corpus("beir").read(folder.path, {}),
         source="cranfield",
