@@ -68,7 +68,7 @@ KNOWN_MODELS = {
     ),
 }
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_MODEL = "ses-minilm"
 
 
 def find_model(name: str) -> Model:

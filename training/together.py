@@ -39,9 +39,10 @@ def put_together(models: Sequence[Path], output: Path) -> None:
     found: dict[str, Path] = {}
     for folder, card in cards.items():
         for key in (key for key, place in card["adapters"].items() if place):
+            place = folder / card["adapters"][key]
             if key in found:
-                raise InputError(f"{found[key].parent} and {folder} both bring {key}; give one model for each format.")
-            found[key] = folder / card["adapters"][key]
+                raise InputError(f"{found[key]} and {place} both bring {key}; give one model for each format.")
+            found[key] = place
     adapters = {one.value: f"adapters/{one}" if one.value in found else "" for one in Format}
     with writing(output):
         for key, place in found.items():

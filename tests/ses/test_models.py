@@ -20,10 +20,11 @@ def told(folder, *arguments):
 
 def test_list_names_the_default_and_where_models_come_from(tmp_path):
     rows = {row["name"]: row for row in told(tmp_path, "list")["models"]}
-    assert rows["all-MiniLM-L6-v2"]["default"]
+    assert [name for name, row in rows.items() if row["default"]] == ["ses-minilm"]
     assert rows["specter2"]["hub_id"] == "allenai/specter2_base"
     done = ses(tmp_path, "models", "list")
-    assert "all-MiniLM-L6-v2: sentence-transformers/all-MiniLM-L6-v2 (default)" in done.stdout
+    assert "ses-minilm: comes with ses (default)" in done.stdout
+    assert "all-MiniLM-L6-v2: sentence-transformers/all-MiniLM-L6-v2\n" in done.stdout
 
 
 @pytest.mark.parametrize(
