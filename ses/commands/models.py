@@ -32,7 +32,9 @@ def list_(*, as_json: bool) -> None:
         {"name": name, "hub_id": known.hub_id, "licence": known.licence, "default": name == DEFAULT_MODEL}
         for name, known in KNOWN_MODELS.items()
     ]
-    lines = [f"{row['name']}: {row['hub_id'] or 'comes with ses'}{' (default)' if row['default'] else ''}" for row in rows]
+    lines = [
+        f"{row['name']}: {row['hub_id'] or 'comes with ses'}{' (default)' if row['default'] else ''}" for row in rows
+    ]
     _say({"models": rows}, lines, as_json=as_json)
 
 
