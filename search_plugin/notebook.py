@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from search_plugin.highlights import Snippet
-    from search_plugin.page import Facets, Hit, Page
+
+# Hits, pages and facets are of `search_plugin.page`, which imports this module, and so not named here.
 
 
-def page_html(page: Page) -> str:
+def page_html(page: Any) -> str:
     """Return a page as HTML: what was searched, the hits, and the facets where there are some."""
     head = f"{len(page):,} of {page.candidates:,} candidates for “{escape(page.query)}” in {escape(page.index)}"
     facets = _facets(page.facets) if page.facets else ""
     return f"<p>{head}</p>{hits_html(page.hits)}{facets}"
 
 
-def hits_html(hits: Iterable[Hit]) -> str:
+def hits_html(hits: Iterable[Any]) -> str:
     """Return hits as a table: rank, title with its link, year, venue and the text around the query's words, score."""
     rows = "".join(
         f"<tr><td>{hit.rank}</td><td style='text-align: left'>{_title(hit)}{_abstract(hit)}</td>"
@@ -29,7 +30,7 @@ def hits_html(hits: Iterable[Hit]) -> str:
     return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _title(hit: Hit) -> str:
+def _title(hit: Any) -> str:
     shown = next((_marked(snippet) for snippet in hit.snippets if snippet.field == "title"), escape(hit.title))
     url = hit.paper.url
     # A corpus may hold links of any scheme, also such as run a script.
@@ -37,7 +38,7 @@ def _title(hit: Hit) -> str:
     return f"<b>[retracted]</b> {linked}" if hit.paper.retracted else linked
 
 
-def _abstract(hit: Hit) -> str:
+def _abstract(hit: Any) -> str:
     return "".join(f"<br><small>{_marked(snippet)}</small>" for snippet in hit.snippets if snippet.field == "abstract")
 
 
@@ -49,7 +50,7 @@ def _marked(snippet: Snippet) -> str:
     return "".join([*parts, escape(snippet.text[done:])])
 
 
-def _facets(facets: Facets) -> str:
+def _facets(facets: Any) -> str:
     items = "".join(
         f"<li>{escape(field)}: "
         + (", ".join(f"{escape(str(value))} ({count:,})" for value, count in counts) or "no values")

@@ -13,8 +13,8 @@ from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from encoders.text_encoder import TextEncoder
     from encoders.model import Model
+    from encoders.text_encoder import TextEncoder
     from indexer.report import IndexReport, Progress
     from search_plugin.engines.base import Engine, Index
     from search_plugin.schema import Bm25, Quantization

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from corpora.paper import Paper
     from encoders.card import ModelCard
-    from encoders.text_encoder import TextEncoder
     from encoders.model import Model
+    from encoders.text_encoder import TextEncoder
     from ses.settings import Settings
 
 
