@@ -1,6 +1,8 @@
 """What a page of a cluster costs over the same requests sent bare by the product's client library.
 
-Usage: `python -m benchmarks.pages PAPERS URL ...`. Clients are processes of their own: threads of one process would
+Needs SES_TEST_DATA and servers that hold nothing else. Run: python -m benchmarks.pages PAPERS URL ...
+
+Clients are processes of their own: threads of one process would
 share Python's lock, and that is not what is measured. Each client sends the same requests twice, in turn: through
 `search`, and as the bodies that `search` sent for the same query, recorded before, through the library's own call and
 with its own serializer. Neither encodes queries.
