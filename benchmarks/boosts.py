@@ -19,7 +19,7 @@ from indexer.pipeline import IndexJob, index_corpus
 from search_plugin.engines.registry import connect
 
 if TYPE_CHECKING:
-    from encoders.encoder import TextEncoder
+    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Index
 
 BOOSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)
