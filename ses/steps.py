@@ -89,7 +89,8 @@ def _prepared(entry: Mapping[str, Any]) -> str:
         counts = {f"{part} records": count for part, count in entry["records"].items()} | entry["papers"]
         return f"{entry['built']}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items())
     kept = entry["states"]
-    return f"states of {kept['texts']:,} texts after {kept['layers']} layers: {kept['bytes'] / 1e6:,.0f} MB"
+    size = f"{kept['bytes'] / 1e6:,.0f} MB, {kept['new']:,} texts to compute"
+    return f"states of {kept['texts']:,} texts after {kept['layers']} layers: {size}"
 
 
 def _told(entry: Mapping[str, Any], seconds: float) -> str:

@@ -1,8 +1,8 @@
 """What the layers below the first trained one make of each text: computed once and kept on disk, in float16.
 
-A folder of kept states holds `states.bin`, the states of all tokens of all texts, and `manifest.json`, which says what
-they are. Its name is a hash of the weights that made them and of the tokens, so runs with the same base and the same
-texts share it, whatever else they train. Equal texts, of one task or of several, are kept once.
+A folder of kept states holds `states.bin`, the states of the tokens of one text after another, and `texts.bin`, which
+names each text by a hash of its tokens, with their number. The folder's name is a hash of the weights that made them, so
+all runs with the same base share it, and only texts that no run had before are computed. Equal texts are kept once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,25 +29,14 @@ if TYPE_CHECKING:
 
     from encoders.card import ModelCard
 
-_FORM = 1
+_FORM = 2
 """Raised when states of before can't be used any more."""
 
 _TOKENS_AT_ONCE = {"cpu": 2_048, "cuda": 131_072}
 _BYTES = 2
-_FILE, _PART = "states.bin", "states.part"
+_FILE, _TEXTS = "states.bin", "texts.bin"
+_ENTRY = [("text", "V16"), ("tokens", "<i8")]
 _LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """Where a text's tokens are: the first pack that has it, and its row there."""
-
-    packed: Packed
-    row: int
-
-    @property
-    def ids(self) -> np.ndarray:
-        return self.packed.tokens[self.packed.starts[self.row] : self.packed.starts[self.row + 1]]
 
 
 def frozen_layers(card: ModelCard, trained: Mapping[str, int]) -> int:
@@ -67,7 +57,7 @@ def frozen_layers(card: ModelCard, trained: Mapping[str, int]) -> int:
 def keep_states(
     learner: Learner, packs: Sequence[Packed | None], folder: Path, say: Callable[[Mapping[str, Any]], None]
 ) -> list[Packed | None]:
-    """Compute the states of all texts, or open them if that was done before; an interrupted computation resumes.
+    """Compute the states of the texts that the folder lacks; an interrupted computation resumes.
 
     Args:
         learner: Its network makes them, without dropout.
@@ -90,44 +80,45 @@ def keep_states(
             "keep_states needs frozen layers below the first trained one, and the recipe trains from the first layer "
             "on: train the last layers only (layers in [options]), or remove keep_states."
         )
-    texts, numbers = _texts([one for one in packs if one])
-    lengths = np.array([len(text.ids) for text in texts.values()], dtype=np.int64)
-    starts, width = np.concatenate([[0], lengths.cumsum()]), learner.card.network.width
-    place = folder / _key(learner, layers, texts)
+    present = [one for one in packs if one]
+    names = [_names(packed) for packed in present]
+    # The longest first: batches are of about the same length, and too little memory shows at once.
+    texts = dict(sorted(_texts(present, names).items(), key=lambda one: (-len(one[1]), one[0])))
+    place, width = folder / _key(learner, layers), learner.card.network.width
     with _told(folder):
         from filelock import FileLock
 
         place.mkdir(parents=True, exist_ok=True)
         with FileLock(place / ".lock"):
-            size = int(starts[-1]) * width * _BYTES
-            facts = {"texts": len(texts), "tokens": int(starts[-1]), "layers": layers, "width": width, "bytes": size}
-            say({"states": facts})
-            if not (place / _FILE).is_file():
-                (place / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
-                _write(learner, layers, list(texts.values()), starts, place)
-    states = np.memmap(place / _FILE, dtype=np.float16, mode="r").reshape(-1, width)
-    rows = iter(numbers)
-    return [one and replace(one, kept=KeptStates(layers, states, starts[next(rows)])) for one in packs]
+            starts, end = _kept(place, width)
+            missing = {name: ids for name, ids in texts.items() if name not in starts}
+            tokens = sum(map(len, texts.values()))
+            facts = {"texts": len(texts), "new": len(missing), "tokens": tokens, "layers": layers}
+            say({"states": {**facts, "bytes": tokens * width * _BYTES}})
+            if missing:
+                _write(learner, layers, missing, end, place, len(starts))
+                starts, end = _kept(place, width)
+    states = np.memmap(place / _FILE, dtype=np.float16, mode="r", shape=(end, width))
+    kept = (KeptStates(layers, states, np.array([starts[name] for name in of_pack], np.int64)) for of_pack in names)
+    return [one and replace(one, kept=next(kept)) for one in packs]
 
 
-def _texts(packs: Sequence[Packed]) -> tuple[dict[bytes, _Text], list[np.ndarray]]:
-    """Return the different texts by hash, the longest first, and the number of each row of each pack among them."""
-    import numpy as np
-
-    found: dict[bytes, _Text] = {}
-    rows: list[list[bytes]] = []
-    for packed in packs:
-        mine = [_Text(packed, row) for row in range(len(packed.starts) - 1)]
-        rows.append([hashlib.blake2b(text.ids.tobytes(), digest_size=16).digest() for text in mine])
-        for digest, text in zip(rows[-1], mine, strict=True):
-            found.setdefault(digest, text)
-    order = sorted(found, key=lambda digest: (-len(found[digest].ids), digest))
-    number = {digest: place for place, digest in enumerate(order)}
-    numbers = [np.array([number[digest] for digest in of_pack], dtype=np.int64) for of_pack in rows]
-    return {digest: found[digest] for digest in order}, numbers
+def _names(packed: Packed) -> list[bytes]:
+    """Return a hash of each text of a pack."""
+    return [hashlib.blake2b(ids.tobytes(), digest_size=16).digest() for ids in _rows(packed)]
 
 
-def _key(learner: Learner, layers: int, texts: Mapping[bytes, _Text]) -> str:
+def _texts(packs: Sequence[Packed], names: Sequence[Sequence[bytes]]) -> dict[bytes, np.ndarray]:
+    """Return the token ids of each text, by its hash."""
+    rows = chain.from_iterable(map(_rows, packs))
+    return dict(zip(chain.from_iterable(names), rows, strict=True))
+
+
+def _rows(packed: Packed) -> Iterator[np.ndarray]:
+    return (packed.tokens[start:end] for start, end in pairwise(packed.starts))
+
+
+def _key(learner: Learner, layers: int) -> str:
     network = learner.card.network
     facts = [_FORM, learner.recipe.precision, layers, network.attention_heads, network.epsilon, network.first_position]
     found = hashlib.sha256(json.dumps(facts).encode())
@@ -136,47 +127,71 @@ def _key(learner: Learner, layers: int, texts: Mapping[bytes, _Text]) -> str:
         if name.startswith("embeddings.") or (number and int(number.group(1)) < layers):
             found.update(name.encode())
             found.update(tensor.detach().cpu().numpy().tobytes())
-    for digest in texts:
-        found.update(digest)
     return found.hexdigest()[:24]
 
 
-def _write(learner: Learner, layers: int, texts: Sequence[_Text], starts: np.ndarray, place: Path) -> None:
-    """Append the states of batch after batch to the file; those of whole batches in it already are kept."""
+def _kept(place: Path, width: int) -> tuple[dict[bytes, int], int]:
+    """Return the first token of each text in the file of states, by the text's hash, and the number of all tokens."""
+    import numpy as np
+
+    kind, file = np.dtype(_ENTRY), place / _TEXTS
+    written = file.read_bytes() if file.is_file() else b""
+    entries = np.frombuffer(written[: len(written) // kind.itemsize * kind.itemsize], kind)
+    ends = entries["tokens"].cumsum()
+    end, states = int(ends[-1]) if len(ends) else 0, place / _FILE
+    if not states.is_file() or states.stat().st_size < end * width * _BYTES:
+        return {}, 0  # somebody removed the states
+    starts = (ends - entries["tokens"]).tolist()
+    return dict(zip((name.tobytes() for name in entries["text"]), starts, strict=True)), end
+
+
+def _write(
+    learner: Learner, layers: int, texts: Mapping[bytes, np.ndarray], end: int, place: Path, entries: int
+) -> None:
+    """Append the states of texts, batch after batch; a batch counts once `texts.bin` names its texts.
+
+    Args:
+        learner: Its network makes them.
+        layers: How many of its layers do.
+        texts: Token ids by hash, the longest first.
+        end: Tokens that the folder holds states of.
+        place: The folder.
+        entries: Texts that it names.
+    """
+    import numpy as np
     import torch
 
-    row = learner.card.network.width * _BYTES
-    part = place / _PART
-    done = part.stat().st_size if part.is_file() else 0
-    left = int(starts[-1]) * row - done
-    if shutil.disk_usage(place).free < left:
+    row, kind = learner.card.network.width * _BYTES, np.dtype(_ENTRY)
+    size = sum(map(len, texts.values())) * row
+    if shutil.disk_usage(place).free < size:
         raise UnavailableError(
-            f"The states take {left / 1e9:.1f} GB in {place.parent}, and it has less room: free some space, name "
+            f"The states take {size / 1e9:.1f} GB in {place.parent}, and it has less room: free some space, name "
             "another folder as keep_states, or lower max_tokens."
         )
+    for name in (_FILE, _TEXTS):
+        (place / name).touch()
     learner.module.eval()
     try:
-        with part.open("r+b" if done else "wb") as file, torch.inference_mode():
-            for first, end in _batches(starts, _TOKENS_AT_ONCE[learner.device]):
-                if int(starts[end]) * row <= done:
-                    continue
-                file.seek(int(starts[first]) * row)
-                file.write(_computed(learner, layers, [text.ids for text in texts[first:end]]).tobytes())
-            file.truncate()
-            file.flush()
-            os.fsync(file.fileno())
+        with (place / _FILE).open("r+b") as states, (place / _TEXTS).open("r+b") as index, torch.inference_mode():
+            # What was killed half done is written anew.
+            states.seek(end * row)
+            index.seek(entries * kind.itemsize)
+            index.truncate()
+            for batch in _batches(texts, _TOKENS_AT_ONCE[learner.device]):
+                states.write(_computed(learner, layers, [texts[name] for name in batch]).tobytes())
+                states.flush()
+                os.fsync(states.fileno())
+                index.write(np.array([(name, len(texts[name])) for name in batch], kind).tobytes())
+                index.flush()
     finally:
         learner.module.train()
-    part.rename(place / _FILE)
 
 
-def _batches(starts: np.ndarray, at_once: int) -> Iterator[tuple[int, int]]:
-    """Yield the first text of each batch and the first after it; they depend on the lengths alone."""
-    first = 0
-    while first < len(starts) - 1:
-        end = min(first + max(1, at_once // max(1, int(starts[first + 1] - starts[first]))), len(starts) - 1)
-        yield first, end
-        first = end
+def _batches(texts: Mapping[bytes, np.ndarray], at_once: int) -> Iterator[list[bytes]]:
+    """Yield the names of the texts of each batch; what is in them depends on the lengths alone."""
+    names = iter(texts)
+    for name in names:
+        yield [name, *islice(names, max(1, at_once // max(1, len(texts[name]))) - 1)]
 
 
 def _computed(learner: Learner, layers: int, texts: Sequence[np.ndarray]) -> np.ndarray:

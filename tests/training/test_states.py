@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import numpy as np
@@ -29,6 +28,19 @@ def run(folder, name, **values):
     return train(read_recipe(recipe), folder / name)
 
 
+def index(folder):
+    """Return what a folder of states names: each text's hash and tokens."""
+    return np.fromfile(folder / "texts.bin", dtype=[("text", "V16"), ("tokens", "<i8")]).tolist()
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Gather the token ids of the texts whose states are computed."""
+    found, compute = [], states._computed
+    monkeypatch.setattr(states, "_computed", lambda *given: found.extend(given[-1]) or compute(*given))
+    return found
+
+
 @pytest.mark.parametrize("layers", [0, 1, 2])
 def test_a_network_goes_on_from_its_own_states(tmp_path, layers):
     import torch
@@ -48,10 +60,10 @@ def test_runs_on_kept_states_have_the_same_losses(tmp_path, trains):
     np.testing.assert_allclose(losses(tmp_path / "kept"), losses(tmp_path / "plain"), rtol=3e-3)
     assert kept.measures == pytest.approx(plain.measures, abs=0.1)
     (folder,) = (tmp_path / "states").iterdir()
-    facts = json.loads((folder / "manifest.json").read_text())
-    assert (folder / "states.bin").stat().st_size == facts["bytes"] == facts["tokens"] * 64 * 2
+    texts = index(folder)
+    assert (folder / "states.bin").stat().st_size == sum(tokens for _, tokens in texts) * 64 * 2
     # 24 papers, 72 of the triplets, 24 queries with three candidates each; those of kl are those of contrastive.
-    assert facts["texts"] <= 24 + 72 + 24 * 4
+    assert len({name for name, _ in texts}) == len(texts) <= 24 + 72 + 24 * 4
 
 
 def test_the_states_are_read_and_not_computed_again(tmp_path):
@@ -65,8 +77,8 @@ def test_the_states_are_read_and_not_computed_again(tmp_path):
     assert len(list((tmp_path / "states").iterdir())) == 1
 
 
-@pytest.mark.parametrize("values", [{"options": {"layers": 1}}, {"max_tokens": 12}, {"precision": "bf16"}, {"seed": 3}])
-def test_states_of_another_base_or_other_texts_are_kept_apart(tmp_path, values):
+@pytest.mark.parametrize("values", [{"options": {"layers": 1}}, {"precision": "bf16"}, {"seed": 3}])
+def test_states_of_another_base_are_kept_apart(tmp_path, values):
     task_files = {"options": {"layers": 2}, "base": str(make_model(tmp_path / "three", layers=3)), "steps": 1}
     run(tmp_path, "first", keep_states="states", **task_files)
     if "seed" in values:
@@ -75,19 +87,49 @@ def test_states_of_another_base_or_other_texts_are_kept_apart(tmp_path, values):
     assert len(list((tmp_path / "states").iterdir())) == 2
 
 
-def test_an_interrupted_computation_resumes(tmp_path, monkeypatch):
+def test_only_texts_that_are_new_are_computed(tmp_path, computed):
+    run(tmp_path, "first", keep_states="states")
+    (folder,) = (tmp_path / "states").iterdir()
+    before, states_before = index(folder), (folder / "states.bin").read_bytes()
+    computed.clear()
+    # Cut texts are other texts, save those that are short anyway.
+    run(tmp_path, "second", keep_states="states", max_tokens=12)
+    after = index(folder)
+    assert after[: len(before)] == before
+    assert (folder / "states.bin").read_bytes().startswith(states_before)
+    assert [len(ids) for ids in computed] == [tokens for _, tokens in after[len(before) :]]
+    run(tmp_path, "plain", max_tokens=12)
+    np.testing.assert_allclose(losses(tmp_path / "second"), losses(tmp_path / "plain"), rtol=3e-3)
+    computed.clear()
+    run(tmp_path, "third", keep_states="states", seed=1)
+    assert not computed
+
+
+@pytest.mark.parametrize("entry", [0, 5])
+def test_an_interrupted_computation_resumes(tmp_path, monkeypatch, computed, entry):
+    """The last of the texts that count is whole or, with part of an entry behind it, was being written."""
     monkeypatch.setattr(states, "_TOKENS_AT_ONCE", {"cpu": 64, "cuda": 64})
     run(tmp_path, "whole", keep_states="states")
+    (folder,) = (tmp_path / "states").iterdir()
+    wanted, texts = (folder / "states.bin").read_bytes(), (folder / "texts.bin").read_bytes()
+    batches = [sum(tokens for _, tokens in index(folder)[:count]) for count in range(len(index(folder)))]
+    done = next(count for count, tokens in enumerate(batches) if tokens > len(wanted) / 128 / 2)
+    (folder / "states.bin").write_bytes(wanted[: batches[done] * 128 + 77])
+    (folder / "texts.bin").write_bytes(texts[: done * 24 + entry])
+    computed.clear()
+    run(tmp_path, "resumed", keep_states="states")
+    assert len(computed) == len(texts) // 24 - done
+    assert (folder / "texts.bin").read_bytes() == texts
+    np.testing.assert_allclose(losses(tmp_path / "resumed"), losses(tmp_path / "whole"), rtol=1e-4)
+
+
+def test_states_that_somebody_removed_are_computed_again(tmp_path):
+    run(tmp_path, "first", keep_states="states")
     (file,) = (tmp_path / "states").glob("*/states.bin")
     wanted = file.read_bytes()
-    file.rename(file.with_name("states.part")).write_bytes(wanted[: len(wanted) // 2 + 77])
-    computed, once = [], states._computed
-    monkeypatch.setattr(states, "_computed", lambda *given: computed.append(given[-1]) or once(*given))
-    run(tmp_path, "resumed", keep_states="states")
+    file.unlink()
+    run(tmp_path, "second", keep_states="states")
     assert file.read_bytes() == wanted
-    tokens = sum(len(ids) for batch in computed for ids in batch)
-    assert 0.4 < tokens / (len(wanted) / 128) < 0.7
-    assert losses(tmp_path / "whole") == losses(tmp_path / "resumed")
 
 
 def test_a_stopped_run_on_kept_states_resumes_to_the_same_weights(tmp_path):

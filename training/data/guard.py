@@ -15,6 +15,24 @@ from training.data.titles import titles_of
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """What a paper is known by.
+
+    Attributes:
+        ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
+        title: As `eval.suites.frozen.title_key` gives it.
+    """
+
+    ids: frozenset[str]
+    title: str
+
+
+def names_of(paper: Mapping[str, Any]) -> Names:
+    """Return what a paper is known by."""
+    return Names(frozenset(ids_of(paper)), title_key(paper.get("title")))
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """Tells papers of evaluation sets by id and by title.
 
@@ -26,12 +44,17 @@ class Guard:
     ids: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
 
-    def reason(self, record: Mapping[str, Any]) -> str:
-        """Return why a record is refused, empty if it is not; the papers inside a record are looked at too."""
-        for paper in _papers_in(record):
-            if any(name in self.ids for name in ids_of(paper)):
+    def reason(self, record: Mapping[str, Any], own: Names | None = None) -> str:
+        """Return why a record is refused, empty if it is not; the papers inside a record are looked at too.
+
+        Args:
+            record: A paper, or a record of a task.
+            own: What the record itself is known by, if that was asked before.
+        """
+        for names in (own or names_of(record), *map(names_of, _inside(record))):
+            if not names.ids.isdisjoint(self.ids):
                 return "id of an evaluation set"
-            if title_key(paper.get("title")) in self.titles:
+            if names.title in self.titles:
                 return "title of an evaluation set"
         # In DPR's form, a paper that asks is one text: its title, a separator and its abstract.
         query, question = record.get("query"), str(record.get("question") or "").partition("[SEP]")[0]
@@ -76,9 +99,10 @@ def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> It
             if isinstance(record, str):
                 told["malformed"] += 1
                 continue
+            names = names_of(record)
             # Of millions of papers, hashes take a fraction of the memory.
-            own, title = {hash(name) for name in ids_of(record)}, title_key(record.get("title"))
-            if reason := guard.reason(record):
+            own, title = set(map(hash, names.ids)), names.title
+            if reason := guard.reason(record, names):
                 told[f"refused: {reason}"] += 1
             elif not own.isdisjoint(ids):
                 told["duplicate: id"] += 1
@@ -92,8 +116,7 @@ def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> It
     counts.update(told)
 
 
-def _papers_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield record
+def _inside(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for value in record.values():
         inside = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
         yield from (one for one in inside if isinstance(one, dict))
