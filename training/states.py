@@ -1,8 +1,8 @@
 """What the layers below the first trained one make of each text: computed once and kept on disk, in float16.
 
 A folder of kept states holds `states.bin`, the states of the tokens of one text after another, and `texts.bin`, which
-names each text by a hash of its tokens, with their number. The folder's name is a hash of the weights that made them, so
-all runs with the same base share it, and only texts that no run had before are computed. Equal texts are kept once.
+names each text by a hash of its tokens, with their number. The folder is named by a hash of the weights that made them.
+All runs with the same base share it, and only texts that no run had before are computed. Equal texts are kept once.
 """
 
 from __future__ import annotations

@@ -29,6 +29,17 @@ tasks = [{name = "triplet", type = "triplet", train = "triplets.jsonl", format =
 [[variants]]
 name = "dropped"
 dropout = 0.1
+
+[[variants]]
+name = "built-and-kept"
+dropout = 0.0
+keep_states = "states"
+options = {layers = 1}
+
+[[variants.tasks]]
+name = "built"
+format = "clf"
+build = {builder = "labels", papers = ["papers.jsonl"], options = {fewest = 2}}
 """
 
 
@@ -57,7 +68,7 @@ def test_two_processes_are_one_with_steps_twice_as_large(tmp_path):
     recipes = read_variants(path)
     for name, recipe in recipes.items():
         twice = train(recipe.model_copy(update={"accumulation": 2}), tmp_path / "alone" / name)
-        assert told[name]["steps"] == twice.steps == {"exact": 3, "dropped": 5}[name]
+        assert told[name]["steps"] == twice.steps == {"exact": 3, "dropped": 5, "built-and-kept": 3}[name]
         assert close(tmp_path / "two" / name / "model", twice.folder)
         one, two = (read_log(tmp_path / run / name) for run in ("alone", "two"))
         assert [entry["loss"] for entry in one] == pytest.approx([entry["loss"] for entry in two], abs=1e-6)

@@ -1,0 +1,83 @@
+"""The runs behind the findings: each variant of a recipe is trained once, and its cost is kept beside its model."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from encoders.model import Model
+from encoders.registry import DEFAULT_MODEL, find_model
+from training.recipe import Recipe
+from training.train import MODEL, train
+from training.trainables.registry import TRAINABLES
+from training.variants import read_variants, started
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+BASE = "base"
+_COST = "cost.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A trained variant, or the base.
+
+    Attributes:
+        name: Of the variant.
+        model: What it made.
+        cpu_seconds: Of a step, the median.
+        trained: Numbers that training changed.
+        added: Numbers that the model has beyond the base.
+    """
+
+    name: str
+    model: Model
+    cpu_seconds: float = 0.0
+    trained: int = 0
+    added: int = 0
+
+
+def base_run() -> Run:
+    """Return the untrained base."""
+    return Run(BASE, find_model(DEFAULT_MODEL))
+
+
+def runs_of(name: str, folder: Path, data: Path) -> list[Run]:
+    """Train the variants of `recipes/findings-NAME.toml` that have no model yet; return all."""
+    variants = read_variants(RECIPES / f"findings-{name}.toml", (), data)
+    place = folder / name
+    return [_run(started(recipe, place), variant, place / variant) for variant, recipe in variants.items()]
+
+
+def _run(recipe: Recipe, name: str, folder: Path) -> Run:
+    if not (folder / _COST).is_file():
+        ends: list[float] = []
+
+        def say(entry: Mapping[str, Any]) -> None:
+            if "step" in entry:
+                ends.append(time.process_time())
+                if entry["step"] % 10 == 0:
+                    print(f"{name}: step {entry['step']}, loss {entry['loss']:.3f}, {entry['losses']}", flush=True)
+
+        train(recipe, folder, resume=True, say=say)
+        taken = statistics.median(after - before for before, after in pairwise(ends))
+        model = find_model(str(folder / MODEL))
+        sizes = {"trained": _trained(recipe, model), "added": _size(model) - _size(base_run().model)}
+        (folder / _COST).write_text(json.dumps({"cpu_seconds": taken, **sizes}), encoding="utf-8")
+    return Run(name, find_model(str(folder / MODEL)), **json.loads((folder / _COST).read_text(encoding="utf-8")))
+
+
+def _trained(recipe: Recipe, model: Model) -> int:
+    """Return how many numbers of the network training changes."""
+    trainable, weights = TRAINABLES[recipe.trains], model.read()
+    rows = trainable.trained(model.card, {**trainable.options, **recipe.options}, weights)
+    return sum((len(weights[name]) - first) * weights[name][0].size for name, first in rows.items())
+
+
+def _size(model: Model) -> int:
+    return sum(array.size for array in model.read().values())
