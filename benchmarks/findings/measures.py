@@ -161,8 +161,8 @@ def measured(run: Run, asked: Sequence[tuple[str, Format | None]], folder: Path,
     values = []
     for name, given in asked:
         label, own, measure = MEASURES[name]
-        used, card = given or own, run.model.card
-        key = f"{card.fingerprint} {label} {card.head(used)}"  # formats of one head have one vector
+        used = given or own
+        key = f"{run.model.card.fingerprint} {label} {run.vector(used)}"
         if key not in known:
             known[key] = measure(bench(), used)
             kept.write_text(json.dumps(known, indent=1), encoding="utf-8")

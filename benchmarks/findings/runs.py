@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from encoders.formats import Format
 from encoders.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
 from training.recipe import Recipe
@@ -40,6 +41,10 @@ class Run:
     cpu_seconds: float = 0.0
     trained: int = 0
     added: int = 0
+
+    def vector(self, task_format: Format) -> str:
+        """Return what makes a format's vector: its head, and the words before a text. Equal ones are one vector."""
+        return self.model.card.head(task_format) + self.model.card.prompts.get(task_format, "")
 
 
 def base_run() -> Run:

@@ -45,11 +45,14 @@ class Guard:
     titles: frozenset[str] = frozenset()
 
     def reason(self, record: Mapping[str, Any], own: Names | None = None) -> str:
-        """Return why a record is refused, empty if it is not; the papers inside a record are looked at too.
+        """Tell why a record is refused; the papers inside a record are looked at too.
 
         Args:
             record: A paper, or a record of a task.
             own: What the record itself is known by, if that was asked before.
+
+        Returns:
+            The reason, empty if it is not refused.
         """
         for names in (own or names_of(record), *map(names_of, _inside(record))):
             if not names.ids.isdisjoint(self.ids):
