@@ -21,7 +21,7 @@ from encoders.formats import Format
 
 OWN = (("categories", None), ("year", None), ("citations", None), ("search", None))
 SCIMULT = (("headings", None), ("links", None), ("search", None))
-ROUNDS, TEXTS = 5, 32
+ROUNDS, TEXTS, WHOLE = 3, 16, 256
 MILLION = 1e6
 
 Row = list[str]
@@ -55,12 +55,22 @@ def formats(folder: Path, data: Path) -> list[Row]:
 
 def methods(folder: Path, data: Path) -> list[Row]:
     """Ways to have formats by quality, size and time (SciRepEval, table 5)."""
-    head = ["mean", "millions trained", "millions beyond the base", "CPU seconds a step", "four formats"]
-    rows = [[*_head("what is trained", OWN), *head]]
+    rows = [[*_head("what is trained", OWN), "mean", "millions trained", "CPU seconds a step"]]
     for run in (base_run(), *runs_of("formats", folder, data)):
         values = measured(run, OWN, folder, data)
-        sizes = [f"{run.trained / MILLION:.3f}", f"{run.added / MILLION:.3f}", f"{run.cpu_seconds:.2f}"]
-        rows.append([run.name, *map(_shown, [*values, fmean(values)]), *sizes, f"{_passes(run, folder, data):.2f}"])
+        cost = [f"{run.trained / MILLION:.3f}", f"{run.cpu_seconds:.2f}"]
+        rows.append([run.name, *map(_shown, [*values, fmean(values)]), *cost])
+    return rows
+
+
+def passes(folder: Path, data: Path) -> list[Row]:
+    """What four formats of a text cost, in passes of the base, by shared-trunk codes and by adapters (ours)."""
+    rows = [["formats by", "mean of the four tasks", "four formats", "millions beyond the base"]]
+    runs = runs_of("formats", folder, data)
+    for run in (base_run(), *_chosen(runs, "shared-codes", "adapters-last", "adapters", "codes")):
+        quality = fmean(measured(run, OWN, folder, data))
+        cost = [f"{_passes(run, folder, data):.2f}", f"{run.added / MILLION:.3f}"]
+        rows.append([run.name, _shown(quality), *cost])
     return rows
 
 
@@ -101,7 +111,7 @@ def _passes(run: Run, folder: Path, data: Path) -> float:
     texts = [f"{row['title']} [SEP] {row['abstract']}" for row in read(data / HELD_OUT / "arxiv.jsonl")[:TEXTS]]
     if len(set(map(run.vector, Format))) == 1:
         return 1.0
-    several, one = load(run, folder), load(base_run(), folder)
+    several, one = load(run, folder, WHOLE), load(base_run(), folder, WHOLE)
     taken: list[float] = []
     for _ in range(ROUNDS + 1):
         times = [_seconds(lambda: one.encode(texts, Format.PRX))]
@@ -131,6 +141,7 @@ def _shown(value: float) -> str:
 TABLES: dict[str, Callable[[Path, Path], list[Row]]] = {
     "formats": formats,
     "methods": methods,
+    "passes": passes,
     "negatives": negatives,
     "experts": experts,
     "factors": factors,

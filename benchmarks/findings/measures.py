@@ -64,9 +64,9 @@ class Bench:
         return SIMILARITIES[self.encoder.card.similarity](queries, papers)
 
 
-def load(run: Run, folder: Path) -> TextEncoder:
-    """Return a run's model, which cuts texts as its training did."""
-    card = replace(run.model.card, max_tokens=TOKENS)
+def load(run: Run, folder: Path, tokens: int = TOKENS) -> TextEncoder:
+    """Return a run's model, which cuts texts after so many tokens, as its training did."""
+    card = replace(run.model.card, max_tokens=tokens)
     return load_encoder(replace(run.model, card=card), cache_dir=folder / "graphs", threads=1)
 
 
