@@ -10,6 +10,7 @@ import pytest
 from encoders.formats import Format
 from training.data.builders.registry import BUILDERS
 from training.recipe import Recipe, read_recipe
+from training.variants import read_variants
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 METHODS = {"specter": "citations", "scincl": "neighbours", "miread": "labels"}
@@ -70,3 +71,15 @@ def test_the_recipes_of_scimult_and_unipr_are_read(method, size, tmp_path):
     assert (recipe.sampler, recipe.layer_decay, recipe.clip) == ("shuffled-batches", 0.8, 2.0)
     if method not in ("scimult-vanilla", "unipr"):
         assert recipe.base == f"{RECIPES}/../runs/scimult-vanilla{size}/model"
+
+
+@pytest.mark.parametrize("name", ["formats", "negatives", "journals", "experts"])
+def test_the_variants_of_findings_learn_from_the_same_batches(name, tmp_path):
+    path = RECIPES / f"findings-{name}.toml"
+    for file in files(path)[0]:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("")
+    first, *others = read_variants(path, (), tmp_path).values()
+    own = {"trains", "base", "options", "learning_rate", *(["tasks"] if name == "negatives" else [])}
+    assert all(first.model_dump(exclude=own) == other.model_dump(exclude=own) for other in others)
+    assert len(others) == {"formats": 6, "negatives": 1, "journals": 0, "experts": 3}[name]
