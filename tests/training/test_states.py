@@ -96,6 +96,7 @@ def test_only_texts_that_are_new_are_computed(tmp_path, computed):
     run(tmp_path, "second", keep_states="states", max_tokens=12)
     after = index(folder)
     assert after[: len(before)] == before
+    assert len({name for name, _ in after}) == len(after) > len(before)
     assert (folder / "states.bin").read_bytes().startswith(states_before)
     assert [len(ids) for ids in computed] == [tokens for _, tokens in after[len(before) :]]
     run(tmp_path, "plain", max_tokens=12)
