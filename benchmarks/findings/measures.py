@@ -24,7 +24,7 @@ from eval.probes.linear import classify, regress
 from eval.reranking import rerank
 from eval.retrieval.exact import SIMILARITIES
 from eval.suites.samples import read_citations
-from training.data.builders.base import Source
+from training.data.builders.base import BuilderSource
 from training.data.pool import read_pool
 from training.data.queries import OPTIONS
 
@@ -102,7 +102,7 @@ def _citations(bench: Bench, task_format: Format) -> float:
 
 def _search(bench: Bench, task_format: Format) -> float:
     """Return the mean reciprocal rank of the paper that a query was made of; papers are PRX where queries are QRY."""
-    pool = read_pool(Source(lambda: iter(bench.held_out("pubmed")), lambda _: bench.encoder, 0), _QUERIES)
+    pool = read_pool(BuilderSource(lambda: iter(bench.held_out("pubmed")), lambda _: bench.encoder, 0), _QUERIES)
     papers = [(str(text.get("title") or ""), str(text.get("abstract") or "")) for text in pool.answers]
     of_papers = Format.PRX if task_format is Format.QRY else task_format
     queries = bench.vectors([(str(query.asked), None) for query in pool.queries], task_format)
