@@ -13,14 +13,15 @@ from typing import Any
 
 from encoders.formats import Format
 from encoders.model import Model
-from encoders.registry import DEFAULT_MODEL, find_model
+from encoders.registry import find_model
 from training.recipe import Recipe
 from training.train import MODEL, train
 from training.trainables.registry import TRAINABLES
 from training.variants import read_variants, started
 
 RECIPES = Path(__file__).parents[2] / "recipes"
-BASE = "base"
+BASE = "all-MiniLM-L6-v2"
+"""Of the recipes."""
 _COST = "cost.json"
 
 
@@ -49,7 +50,7 @@ class Run:
 
 def base_run() -> Run:
     """Return the untrained base."""
-    return Run(BASE, find_model(DEFAULT_MODEL))
+    return Run(BASE, find_model(BASE))
 
 
 def runs_of(name: str, folder: Path, data: Path) -> list[Run]:
