@@ -71,6 +71,7 @@ def moved(query: np.ndarray, papers: np.ndarray, teacher: np.ndarray, options: B
     """
     import numpy as np
 
+    vector: np.ndarray
     vector, papers = (one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (query.astype(np.float64), papers))
     for _ in range(int(options["steps"])):
         vector = vector + options["rate"] * (teacher - _chances(papers @ vector, options["temperature"])) @ papers
