@@ -142,8 +142,8 @@ def test_the_message_names_what_there_is(hub):
     with pytest.raises(InputError) as refused:
         find_model("MiniLM")
     assert str(refused.value) == (
-        "There is no model 'MiniLM': give one of ses-minilm, all-MiniLM-L6-v2, specter2, scincl-adapters, the folder of "
-        "a BERT-family model, or a hub id such as allenai/specter2_base."
+        "There is no model 'MiniLM': give one of ses-minilm, all-MiniLM-L6-v2, specter2, scincl-adapters, the folder "
+        "of a BERT-family model, or a hub id such as allenai/specter2_base."
     )
 
 
