@@ -83,3 +83,17 @@ def test_the_variants_of_findings_learn_from_the_same_batches(name, tmp_path):
     own = {"trains", "base", "options", "learning_rate", *(["tasks"] if name == "negatives" else [])}
     assert all(first.model_dump(exclude=own) == other.model_dump(exclude=own) for other in others)
     assert len(others) == {"formats": 6, "negatives": 1, "journals": 0, "experts": 3}[name]
+
+
+@pytest.mark.parametrize("format_of_its_own", ["clf", "rgn"])
+def test_the_recipes_of_ses_minilm_are_read(format_of_its_own, tmp_path):
+    recipe = given_empty_data(RECIPES / f"ses-minilm-{format_of_its_own}.toml", tmp_path)
+    assert recipe.formats == (Format(format_of_its_own),)
+    shipped = {f"train/{name}.jsonl.xz" for name in ("arxiv", "synergy", "pubmed", "conf")}
+    assert {str(path.relative_to(tmp_path)) for task in recipe.tasks for path in task.build.papers} <= shipped
+    assert len(recipe.guard) == 5
+
+
+def test_the_recipe_of_queries_is_read(tmp_path):
+    recipe = given_empty_data(RECIPES / "hybrid-queries.toml", tmp_path)
+    assert recipe.formats == (Format.QRY,)
