@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from corpora.errors import InputError
+from encoders.files.embeddings import Embeddings
 from encoders.formats import Format
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.files.embeddings import Embeddings
-    from encoders.text_encoder import TextEncoder
+from encoders.text_encoder import TextEncoder
 
 BLOCK = 512
 """Texts encoded together; cut by position, so that a second run finds them in the embedding cache."""
@@ -60,7 +57,6 @@ Embedder = Callable[[Sequence[Text], Format], Vectors]
 
 def by_encoder(encoder: TextEncoder) -> Embedder:
     """Return an embedder that encodes; with an embedding cache, what it has seen before costs nothing."""
-    import numpy as np
 
     def embed(texts: Sequence[Text], task_format: Format) -> Vectors:
         prompts = [encoder.card.text(text.title, text.abstract) for text in texts]

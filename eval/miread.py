@@ -16,22 +16,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from statistics import fmean
-from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
+import numpy as np
+
+from corpora.errors import InputError
 from encoders.formats import Format
-from eval.measures.clusters import normalized_mutual_information, purity
+from eval.embedder import Embedder
+from eval.files.labelled import Labelled
+from eval.measures.clusters import purity
 from eval.measures.f1 import macro_f1
+from eval.measures.similarity import l2_normalize
+from eval.optional import optional
 from eval.outcome import Outcome
 from eval.probes.softmax_regression import train_epochs
 from eval.statistics.bootstrap import bootstrap_statistic
 from eval.statistics.interval import mean_interval
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from eval.embedder import Embedder
-    from eval.files.labelled import Labelled
 
 FOLDS, EPOCHS, BATCH, LEARNING_RATE = 4, 5, 100, 5e-4
 """Of the probe: appendix A.3."""
@@ -60,14 +59,15 @@ def evaluate_miread(
         InputError: If too few papers or classes are left.
         UnavailableError: If scikit-learn isn't installed.
     """
-    try:
-        import sklearn  # noqa: F401 - so that its absence is told before texts are encoded
-    except ImportError as error:
-        raise UnavailableError("This needs scikit-learn; install it: pip install 'ses[eval]'.") from error
+    optional("sklearn", "This needs scikit-learn")  # told before texts are encoded
     if by_field:
         single = [row for row, labels in enumerate(data.labels) if len(set(map(_field, labels))) == 1]
         data = data.only(single, "papers_of_several_fields")
-    _check(data, clusters)
+    # Told before hours of encoding: what couldn't be measured after them.
+    if len(set(data.classes)) < 2:
+        raise InputError("The papers are of fewer than two classes: there is nothing to tell apart.")
+    if clusters and max(clusters) > len(data.papers):
+        raise InputError(f"{len(data.papers):,} papers can't be divided into {max(clusters)} clusters; choose fewer.")
     by_class, by_closeness = embed(data.papers, Format.CLF), embed(data.papers, Format.PRX)
     have = [row for row, text in enumerate(data.papers) if text.id in by_class.rows and text.id in by_closeness.rows]
     data = data.only(have, "papers_missing")
@@ -88,14 +88,6 @@ def evaluate_miread(
     return outcomes
 
 
-def _check(data: Labelled, clusters: Sequence[int]) -> None:
-    """Tell before hours of encoding what couldn't be measured after them."""
-    if len(set(data.classes)) < 2:
-        raise InputError("The papers are of fewer than two classes: there is nothing to tell apart.")
-    if clusters and max(clusters) > len(data.papers):
-        raise InputError(f"{len(data.papers):,} papers can't be divided into {max(clusters)} clusters; choose fewer.")
-
-
 def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, seeds: int = 3) -> Outcome:
     """Tell papers' classes by multinomial logistic regression, trained as appendix A.3 says.
 
@@ -113,8 +105,6 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
     Raises:
         InputError: If there are too few papers on one side.
     """
-    import numpy as np
-
     truth, tested = np.unique(np.array(classes), return_inverse=True)[1], np.array(test)
     sizes = np.bincount(truth[~tested], minlength=2)
     if sizes.max() < FOLDS or np.count_nonzero(sizes) < 2 or not tested.any():
@@ -137,7 +127,6 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
 
 
 def _fold_predictions(matrix: np.ndarray, classes: np.ndarray, test: np.ndarray, seed: int) -> Iterator[np.ndarray]:
-    import numpy as np
     from sklearn.model_selection import StratifiedKFold
 
     with warnings.catch_warnings():
@@ -169,6 +158,7 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
         InputError: If there are fewer papers than clusters.
     """
     from sklearn.cluster import KMeans
+    from sklearn.metrics import normalized_mutual_info_score
 
     per_seed: dict[str, dict[str, float]] = {}
     for size in sizes:
@@ -179,7 +169,9 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
                 warnings.simplefilter("ignore", UserWarning)  # equal vectors may make fewer clusters
                 found = KMeans(size, n_init=1, random_state=seed).fit_predict(matrix).tolist()
             per_seed.setdefault(f"purity k={size}", {})[f"seed {seed}"] = purity(classes, found)
-            per_seed.setdefault(f"NMI k={size}", {})[f"seed {seed}"] = normalized_mutual_information(classes, found)
+            per_seed.setdefault(f"NMI k={size}", {})[f"seed {seed}"] = float(
+                normalized_mutual_info_score(classes, found)
+            )
     return Outcome({name: fmean(values.values()) for name, values in per_seed.items()}, per_seed)
 
 
@@ -194,7 +186,6 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
     Returns:
         Average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
     """
-    import numpy as np
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     rows = sorted(Random(0).sample(range(len(matrix)), min(most, len(matrix))))  # noqa: S311 - nothing secret
@@ -205,17 +196,14 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
         return Outcome({}, counts=counts)
     # Vectors that lie close together are all but equally correlated: rounding to single precision would order them.
     chosen = matrix[rows].astype(np.float64)
-    centred = chosen - chosen.mean(axis=1, keepdims=True)
-    unit = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-    scores = (unit @ unit.T)[pairs]
+    centred = l2_normalize(chosen - chosen.mean(axis=1, keepdims=True))
+    scores = (centred @ centred.T)[pairs]
     cells = {"AP": float(average_precision_score(alike, scores)), "AUC": float(roc_auc_score(alike, scores))}
     return Outcome(cells, counts=counts)
 
 
 def _sharing(labels: Sequence[Sequence[str]]) -> np.ndarray:
     """Tell of each pair of papers whether they share a label, bool (papers, papers)."""
-    import numpy as np
-
     columns = {name: column for column, name in enumerate(dict.fromkeys(name for names in labels for name in names))}
     has = np.zeros((len(labels), len(columns)), np.float32)
     for row, names in enumerate(labels):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eval.reports.report import Row
-from eval.statistics.interval import Interval
+from eval.statistics.interval import Cell, Values, mean_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +18,12 @@ class Outcome:
         counts: What was measured and what was not: `queries`, `papers_missing`, ...; those of 0 aren't shown.
     """
 
-    cells: Mapping[str, Interval | float]
-    per_unit: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    cells: Mapping[str, Cell]
+    per_unit: Values = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
-    def row(self, label: str) -> Row:
-        """Return it as a row of a report."""
-        return Row(label, self.cells, self.counts)
+
+def outcome_of(values: Values, counts: Mapping[str, int], *, level: float = 0.95) -> Outcome:
+    """Return the outcome of values from 0 to 1: the mean of each measure with its interval."""
+    cells = {measure: mean_interval(tuple(of_unit.values()), level=level) for measure, of_unit in values.items()}
+    return Outcome(cells, values, counts)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from eval.embedder import Vectors
 from eval.measures.metrics import evaluate
-from eval.outcome import Outcome
-from eval.statistics.interval import mean_interval
+from eval.measures.similarity import Compare, require_same_dimension
+from eval.outcome import Outcome, outcome_of
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from eval.embedder import Vectors
-
-Closeness = Callable[["np.ndarray", "np.ndarray"], "np.ndarray"]
-"""Vectors of one query (1, dimension) and of candidates (candidates, dimension) to a score of each, best largest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +29,7 @@ class Reranked:
     candidates_missing: int
 
 
-def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closeness: Closeness) -> Reranked:
+def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closeness: Compare) -> Reranked:
     """Rank each query's judged candidates, and no others.
 
     Args:
@@ -45,11 +37,15 @@ def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closen
         qrels: The candidates of each query.
         queries: Vectors of the queries.
         candidates: Vectors of the candidates.
-        closeness: How two are compared.
+        closeness: How one query (1, dimension) and candidates (candidates, dimension) are compared.
 
     Returns:
         The run and what it lacks.
+
+    Raises:
+        InputError: If queries and candidates have vectors of different lengths.
     """
+    require_same_dimension(queries.matrix, candidates.matrix)
     rankings: dict[str, list[tuple[str, float]]] = {}
     missing = 0
     for query, judged in qrels.gains.items():
@@ -62,7 +58,15 @@ def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closen
     return Reranked(Run(tag, rankings), absent, missing)
 
 
-def ranked_outcome(run: Run, qrels: Qrels, measures: Sequence[str], counts: Mapping[str, int]) -> Outcome:
+def only_found(run: Run, qrels: Qrels) -> tuple[Run, Qrels]:
+    """Return a run and its judgments without the queries that no candidate was ranked for."""
+    found = {query: ranking for query, ranking in run.rankings.items() if ranking}
+    return Run(run.tag, found), Qrels({query: judged for query, judged in qrels.gains.items() if query in found})
+
+
+def ranked_outcome(
+    run: Run, qrels: Qrels, measures: Sequence[str], counts: Mapping[str, int], names: Sequence[str] = ()
+) -> Outcome:
     """Measure a run; judged queries that it lacks count 0.
 
     Args:
@@ -70,6 +74,7 @@ def ranked_outcome(run: Run, qrels: Qrels, measures: Sequence[str], counts: Mapp
         qrels: The judgments.
         measures: As `eval.measures.metrics.parse_measure` takes them.
         counts: What else to tell.
+        names: What to call the measures, if not so.
 
     Returns:
         The means with their intervals over queries, and the values they are means of.
@@ -81,8 +86,5 @@ def ranked_outcome(run: Run, qrels: Qrels, measures: Sequence[str], counts: Mapp
     if not run.rankings:
         raise InputError("No query has a vector: the embeddings belong to other papers, or nothing was judged.")
     scores = evaluate(run, qrels, measures)
-    return Outcome(
-        {measure: mean_interval(tuple(values.values())) for measure, values in scores.per_query.items()},
-        scores.per_query,
-        {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts},
-    )
+    told = {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts}
+    return outcome_of(dict(zip(names or measures, scores.per_query.values(), strict=True)), told)

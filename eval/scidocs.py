@@ -10,29 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from corpora.cleaning import text_of
+import numpy as np
+
 from corpora.errors import InputError
 from corpora.json_stream import read_items
 from corpora.opening import open_binary
 from corpora.paper import Rejected
-from corpora.tables import open_table
 from encoders.formats import Format
-from eval.embedder import Text
-from eval.files.text import file_in
+from eval.embedder import Embedder, Text, Vectors
+from eval.files.text import bad_line, file_in, paper_text, table_rows
 from eval.measures.f1 import macro_f1
+from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
 from eval.probes.linear import REGRESSOR_GRID, classify
-from eval.reranking import ranked_outcome, rerank
+from eval.reranking import only_found, ranked_outcome, rerank
 from eval.statistics.bootstrap import bootstrap_statistic
 from eval.trec.judgments import Qrels, read_qrels
-from eval.trec.runs import Run
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from eval.embedder import Embedder, Vectors
 
 CLASSIFICATION = ("mag", "mesh")
 RANKING = ("coview", "coread", "cite", "cocite")
@@ -67,8 +61,8 @@ class SciDocs:
             for item in read_items(stream, "mapping"):
                 if isinstance(item, Rejected):
                     raise InputError(f"{path}, line {item.line}: {item.reason} Fetch the file again.")
-                name = text_of(item.members.get("paper_id")) or text_of(item.members.get("id"))
-                papers[name] = Text(name, text_of(item.members.get("title")), text_of(item.members.get("abstract")))
+                text = paper_text(item.members, "paper_id", "id")
+                papers[text.id] = text
         return papers
 
     def labels(self, task: str, split: str) -> tuple[tuple[str, str], ...]:
@@ -77,18 +71,15 @@ class SciDocs:
         A paper that has several rows counts as often, as it does for the harness.
         """
         path = file_in(self.path, f"{task}/{split}.csv")
-        found: list[tuple[str, str]] = []
-        with open_table(path, "SciDocs' table of papers and classes", ("csv",)) as table:
-            for row in table.rows:
-                if isinstance(row, Rejected):
-                    raise InputError(f"{path}, line {row.line}: {row.reason}")
-                cells = tuple(row.cells.values())
-                if len(cells) != 2 or not all(cells):
-                    raise InputError(f"{path}, line {row.line}: a row is a paper's id and its class; correct it.")
-                found.append((cells[0], cells[1]))
+        found = [
+            (line, tuple(cells.values())) for line, cells in table_rows(path, "SciDocs' table of papers and classes")
+        ]
         if not found:
             raise InputError(f"{path} holds no papers: fetch it again.")
-        return tuple(found)
+        for line, cells in found:
+            if len(cells) != 2 or not all(cells):
+                raise bad_line(path, line, "a row is a paper's id and its class; correct it")
+        return tuple((name, label) for _, (name, label) in found)
 
     def qrels(self, task: str, split: str) -> Qrels:
         """Return the judgments of a split, or raise `InputError` where they are malformed."""
@@ -128,8 +119,6 @@ def evaluate_scidocs(
 
 
 def _classification(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text], embed: Embedder) -> Outcome:
-    import numpy as np
-
     train, test = folder.labels(task, "train"), folder.labels(task, split)
     vectors = embed([papers[name] for name in dict(train + test) if name in papers], Format.CLF)
     labels = {label for _, label in train + test}
@@ -153,8 +142,6 @@ def _classification(folder: SciDocs, task: str, split: str, papers: Mapping[str,
 
 def _or_zero(names: Sequence[str], vectors: Vectors) -> np.ndarray:
     """Return vectors with zeros for papers that have none, which is SciDocs' rule where it classifies."""
-    import numpy as np
-
     found = [row for row, name in enumerate(names) if name in vectors.rows]
     if not found:
         raise InputError("No paper of the task has a vector: the embeddings belong to other papers.")
@@ -167,21 +154,19 @@ def _ranking(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text],
     qrels = folder.qrels(task, split)
     wanted = dict.fromkeys(name for query, judged in qrels.gains.items() for name in (query, *judged))
     vectors = embed([papers[name] for name in wanted if name in papers], Format.PRX)
-    made = rerank(f"ses-{task}", qrels, vectors, vectors, _minus_distance)
+    # To five places, as the harness writes distances into its run: ties count.
+    made = rerank(
+        f"ses-{task}",
+        qrels,
+        vectors,
+        vectors,
+        lambda query, candidates: minus_distance(candidates.astype(float), query).round(5),
+    )
     # The harness drops a candidate that has no vector, and a query that has none or is left without candidates; means
     # are taken over the other queries.
-    run = Run(made.run.tag, {query: ranking for query, ranking in made.run.rankings.items() if ranking})
-    kept = Qrels({query: judged for query, judged in qrels.gains.items() if query in run.rankings})
+    run, kept = only_found(made.run, qrels)
     counts = {
         "queries_left_out": len(qrels.gains) - len(kept.gains),
         "candidates_left_out": made.candidates_missing,
     }
     return ranked_outcome(run, kept, MEASURES, counts)
-
-
-def _minus_distance(query: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Return minus the Euclidean distances, to five places as the harness writes them into its run: ties count."""
-    import numpy as np
-
-    distances: np.ndarray = np.linalg.norm(candidates.astype(np.float64) - query, axis=1)
-    return -distances.round(5)

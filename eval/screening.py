@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Literal, get_args
+from operator import attrgetter
+from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from encoders.formats import Format
-from eval.embedder import Text
+from eval.embedder import Embedder, Text, Vectors
 from eval.files.archives import unpacked
+from eval.measures.similarity import l2_normalize
 from eval.outcome import Outcome
 from eval.statistics.interval import UNIT, mean_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from eval.embedder import Embedder, Vectors
 
 LABELS = ("label_included", "labels", "included", "label")
 """Columns that may hold the decision, the first there is; 1 is included."""
@@ -40,7 +36,7 @@ Likeness = Literal["mean", "max"]
 
 LIKENESSES: tuple[Likeness, ...] = get_args(Likeness)
 
-Ranker = Callable[["Review", Sequence[int], Sequence[int]], "NDArray[np.float64]"]
+Ranker = Callable[["Review", Sequence[int], Sequence[int]], np.ndarray]
 """A review, the rows that are seeds and the rows to rank, to a score of each of the latter."""
 
 
@@ -72,13 +68,13 @@ class Reviews:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def average_precision(relevant: NDArray[np.bool_]) -> float:
+def average_precision(relevant: np.ndarray) -> float:
     """Return the mean precision at the ranks of the relevant, given which ranks are relevant."""
     ranks = np.flatnonzero(relevant) + 1
     return float((np.arange(1, ranks.size + 1) / ranks).mean())
 
 
-def work_saved(relevant: NDArray[np.bool_], recall: float = 0.95) -> float:
+def work_saved(relevant: np.ndarray, recall: float = 0.95) -> float:
     """Return work saved over sampling: (TN + FN) / N - (1 - R) (Cohen et al., JAMIA 2006, 13:206-219).
 
     TN + FN is what need not be read once the share R of the relevant is found; a reader in random order would find it
@@ -98,7 +94,7 @@ def work_saved(relevant: NDArray[np.bool_], recall: float = 0.95) -> float:
     return (relevant.size - read) / relevant.size - (1 - recall)
 
 
-def recall_after(relevant: NDArray[np.bool_], percent: int) -> float:
+def recall_after(relevant: np.ndarray, percent: int) -> float:
     """Return the share of the relevant among the first percentage of ranks, rounded down to whole papers."""
     return float(relevant[: relevant.size * percent // 100].sum() / relevant.sum())
 
@@ -106,15 +102,16 @@ def recall_after(relevant: NDArray[np.bool_], percent: int) -> float:
 def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
     """Return a ranker by vectors; a paper without one comes last, and a seed without one says nothing."""
 
-    def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> NDArray[np.float64]:
-        known = [row for row in rest if review.papers[row].id in vectors.rows]
-        scores = np.full(len(rest), -np.inf)
-        of_seeds = _unit(vectors, [review.papers[row].id for row in seeds if review.papers[row].id in vectors.rows])
-        if not len(of_seeds):
-            return scores
-        likenesses: NDArray[np.float64] = _unit(vectors, [review.papers[row].id for row in known]) @ of_seeds.T
-        # The mean of cosines orders papers as the cosine to the mean vector does: they differ by the mean's length.
+    def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> np.ndarray:
         has_vector = [review.papers[row].id in vectors.rows for row in rest]
+        scores = np.full(len(rest), -np.inf)
+        given, ranked = (
+            [paper for row in rows if (paper := review.papers[row].id) in vectors.rows] for rows in (seeds, rest)
+        )
+        if not given:
+            return scores
+        likenesses = _normalized(vectors, ranked) @ _normalized(vectors, given).T
+        # The mean of cosines orders papers as the cosine to the mean vector does: they differ by the mean's length.
         scores[has_vector] = likenesses.mean(axis=1) if likeness == "mean" else likenesses.max(axis=1)
         return scores
 
@@ -149,8 +146,7 @@ def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, ra
         generator = np.random.default_rng([random_seed, *review.name.encode()])
         measured = [_measure(review, ranker, seeds, generator) for _ in range(draws)]
         for measure in measured[0]:
-            values = [one[measure] for one in measured]
-            per_unit.setdefault(measure, {})[review.name] = float(np.mean(values))
+            per_unit.setdefault(measure, {})[review.name] = float(np.mean([one[measure] for one in measured]))
     counts = {
         "reviews": len(usable),
         "papers": sum(len(review.papers) for review in usable),
@@ -197,13 +193,9 @@ def read_reviews(path: Path) -> Reviews:
     Raises:
         InputError: If there are none, or a file is malformed.
     """
-    if _is_csv(path):
-        files = [path]
+    with nullcontext(path) if _is_csv(path) else unpacked(path) as found:
+        files = [found] if _is_csv(path) else sorted(filter(_is_csv, found.rglob("*.csv*")), key=attrgetter("name"))
         read = [_read(file) for file in files]
-    else:
-        with unpacked(path) as folder:
-            files = sorted(filter(_is_csv, folder.rglob("*.csv*")), key=lambda file: file.name)
-            read = [_read(file) for file in files]
     reviews = tuple(review for review, _ in read if review)
     if not reviews:
         raise InputError(f"{path} holds no review: no CSV file with title, abstract and {' or '.join(LABELS)}.")
@@ -236,10 +228,8 @@ def _measure(review: Review, ranker: Ranker, seeds: int, generator: np.random.Ge
     }
 
 
-def _unit(vectors: Vectors, ids: Sequence[str]) -> NDArray[np.float64]:
-    rows: NDArray[np.float64] = vectors.of(ids).astype(np.float64)
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return rows
+def _normalized(vectors: Vectors, ids: Sequence[str]) -> np.ndarray:
+    return l2_normalize(vectors.of(ids).astype(np.float64))
 
 
 def _read(path: Path) -> tuple[Review | None, int]:

@@ -7,23 +7,20 @@ made with it, are therefore higher than these and not to be compared with them; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
 from encoders.formats import Format
 from eval.authors.signatures import Signatures
-from eval.measures.clusters import BCubed, b_cubed
+from eval.embedder import Embedder, Vectors
+from eval.measures.clusters import BCubed, b_cubed, b_cubed_of_each
+from eval.measures.similarity import l2_normalize
+from eval.optional import optional
 from eval.outcome import Outcome
 from eval.statistics.bootstrap import bootstrap_statistic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from eval.embedder import Embedder, Vectors
 
 THRESHOLDS = tuple(step / 100 for step in range(101))
 """Cosine distances tried, where clusters stop being joined."""
@@ -38,14 +35,6 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 Clusters = dict[str, str]
 """Signature to the name of its cluster."""
-
-
-def compare_clusters(predicted: Mapping[str, str], truth: Mapping[str, str]) -> BCubed:
-    """Return B-cubed of clusters by signature, or raise `InputError` where the two don't cover the same signatures."""
-    if predicted.keys() != truth.keys():
-        odd = sorted(predicted.keys() ^ truth.keys())
-        raise InputError(f"Clusters and truth must cover the same signatures; {len(odd):,} are in one: {odd[0]}, ...")
-    return b_cubed([truth[name] for name in truth], [predicted[name] for name in truth])
 
 
 def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agglomerative") -> Outcome:
@@ -77,8 +66,12 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
     measured = {block: names for block, names in measured.items() if names}
     if not measured:
         raise InputError("Every author has one signature only, its seed: there is nothing to cluster.")
-    precision, recall = _of_each_block(clusters, data, measured)
-    sizes = np.array([len(names) for names in measured.values()], dtype=np.float64)
+    names = [name for of_block in measured.values() for name in of_block]
+    sizes = np.array([len(of_block) for of_block in measured.values()], dtype=np.float64)
+    starts = np.cumsum([0, *sizes[:-1].astype(int)])
+    # Of an author who has signatures in several blocks, as some of S2AND's have, recall counts them all.
+    of_each = b_cubed_of_each([data.author_of[name] for name in names], [clusters[name] for name in names])
+    precision, recall = (np.add.reduceat(values, starts) for values in of_each)
     cells = {
         "B3 precision": bootstrap_statistic(_mean, precision, sizes),
         "B3 recall": bootstrap_statistic(_mean, recall, sizes),
@@ -100,60 +93,39 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
     return Outcome(cells, per_unit, counts)
 
 
-def _of_each_block(
-    clusters: Clusters, data: Signatures, measured: Mapping[str, Sequence[str]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sums of precision and of recall over each block's signatures.
-
-    Of an author who has signatures in several blocks, as some of S2AND's have, recall counts them all.
-    """
-    names = [name for of_block in measured.values() for name in of_block]
-    _, cluster = np.unique([clusters[name] for name in names], return_inverse=True)
-    _, author = np.unique([data.author_of[name] for name in names], return_inverse=True)
-    _, pair, sizes = np.unique(np.stack([cluster, author]), axis=1, return_inverse=True, return_counts=True)
-    both = sizes[pair.ravel()]
-    starts = np.cumsum([0, *(len(of_block) for of_block in measured.values())])[:-1]
-    return (
-        np.add.reduceat(both / np.bincount(cluster)[cluster], starts),
-        np.add.reduceat(both / np.bincount(author)[author], starts),
-    )
-
-
-def _mean(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
+def _mean(sums: np.ndarray, sizes: np.ndarray) -> float:
     return float(sums.sum() / sizes.sum())
 
 
 def _agglomerated(data: Signatures, vectors: Vectors) -> Clusters:
     # By size, then alternately, so that both halves have large blocks and small ones.
     ordered = sorted(data.blocks, key=lambda block: (-len(data.blocks[block]), block))
-    halves = ordered[::2], ordered[1::2]
-    cut = [{block: _cuts(data.blocks[block], block, data, vectors) for block in half} for half in halves]
+    halves = [[_cuts(block, data, vectors) for block in half] for half in (ordered[::2], ordered[1::2])]
     clusters: Clusters = {}
-    for fitted, used in (cut, cut[::-1]):
-        best = max(range(len(THRESHOLDS)), key=lambda step: _f1(fitted.values(), step, data))
-        for of_block in used.values():
-            clusters |= of_block[best]
+    for fitted, used in (halves, halves[::-1]):
+        best = max(range(len(THRESHOLDS)), key=lambda step: _f1(_joined(fitted, step), data))
+        clusters |= _joined(used, best)
     return clusters
 
 
-def _f1(cuts: Iterable[list[Clusters]], step: int, data: Signatures) -> float:
-    joined = {name: cluster for of_block in cuts for name, cluster in of_block[step].items()}
-    return compare_clusters(joined, {name: data.author_of[name] for name in joined}).f1
+def _joined(cuts: Iterable[Sequence[Clusters]], step: int) -> Clusters:
+    return {name: cluster for of_block in cuts for name, cluster in of_block[step].items()}
 
 
-def _cuts(names: Sequence[str], block: str, data: Signatures, vectors: Vectors) -> list[Clusters]:
+def _f1(clusters: Clusters, data: Signatures) -> float:
+    return b_cubed([data.author_of[name] for name in clusters], list(clusters.values())).f1
+
+
+def _cuts(block: str, data: Signatures, vectors: Vectors) -> Sequence[Clusters]:
     """Cluster a block at each threshold."""
-    try:
-        from scipy.cluster.hierarchy import fcluster, linkage
-    except ImportError as error:
-        raise UnavailableError("Clustering needs scipy; install it: pip install 'ses[eval]'.") from error
-    known, alone = _known(names, block, data, vectors)
+    hierarchy = optional("scipy.cluster.hierarchy", "Clustering needs scipy")
+    known, alone = _known(data.blocks[block], block, data, vectors)
     if len(known) < 2:
         return [alone | dict.fromkeys(known, f"{block}:0")] * len(THRESHOLDS)
-    rows = _unit(vectors, data, known)
+    rows = _normalized(vectors, data, known)
     above = np.triu_indices(len(known), 1)
-    tree = linkage(np.clip(1 - (rows @ rows.T)[above], 0, None), "average")
-    cuts = [fcluster(tree, threshold, "distance").tolist() for threshold in THRESHOLDS]
+    tree = hierarchy.linkage(np.clip(1 - (rows @ rows.T)[above], 0, None), "average")
+    cuts = [hierarchy.fcluster(tree, threshold, "distance").tolist() for threshold in THRESHOLDS]
     return [alone | {name: f"{block}:{of}" for name, of in zip(known, cut, strict=True)} for cut in cuts]
 
 
@@ -162,12 +134,11 @@ def _by_seeds(data: Signatures, vectors: Vectors) -> Clusters:
     for block, names in data.blocks.items():
         known, alone = _known(sorted(names), block, data, vectors)
         clusters |= alone
-        seeds = {data.author_of[name]: name for name in reversed(known)}
+        seeds = {data.author_of[name]: name for name in reversed(known)}.values()
         if known:
-            nearest = np.argmax(_unit(vectors, data, known) @ _unit(vectors, data, list(seeds.values())).T, axis=1)
-            given = set(seeds.values())
-            of_each = zip(known, nearest.tolist(), strict=True)
-            clusters |= {name: f"{block}:{seed}" for name, seed in of_each if name not in given}
+            closeness = _normalized(vectors, data, known) @ _normalized(vectors, data, list(seeds)).T
+            of_each = zip(known, closeness.argmax(axis=1).tolist(), strict=True)
+            clusters |= {name: f"{block}:{seed}" for name, seed in of_each if name not in seeds}
     return clusters
 
 
@@ -177,7 +148,5 @@ def _known(names: Sequence[str], block: str, data: Signatures, vectors: Vectors)
     return known, {name: f"{block}::{name}" for name in set(names).difference(known)}
 
 
-def _unit(vectors: Vectors, data: Signatures, names: Sequence[str]) -> NDArray[np.float64]:
-    rows: NDArray[np.float64] = vectors.of([data.paper_of[name] for name in names]).astype(np.float64)
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return rows
+def _normalized(vectors: Vectors, data: Signatures, names: Sequence[str]) -> np.ndarray:
+    return l2_normalize(vectors.of([data.paper_of[name] for name in names]).astype(np.float64))

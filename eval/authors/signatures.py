@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -11,11 +13,7 @@ from corpora.cleaning import text_of
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from eval.embedder import Text
-from eval.files.text import bad_line, file_in, json_objects
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from eval.files.text import bad_line, file_in, json_objects, paper_text
 
 LARGEST = 4 << 30
 """Bytes of a JSON file; S2AND's own are below 1 GB."""
@@ -86,7 +84,7 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
     by_block: dict[str, dict[str, list[str]]] = {}
     left_out = again = 0
     for number, paper in json_objects(path):
-        text = Text(text_of(paper.get("id")), text_of(paper.get("title")), text_of(paper.get("abstract")))
+        text = paper_text(paper, "id")
         authors = paper.get("authors") or []
         if not text.id or not isinstance(authors, list) or not all(isinstance(name, str) for name in authors):
             raise bad_line(path, number, 'a paper has an "id", and "authors" is a list of names')

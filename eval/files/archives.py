@@ -5,15 +5,12 @@ from __future__ import annotations
 import lzma
 import tarfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LARGEST = 4 << 30
 """Bytes; an archive that unpacks to more is no set of judgments."""

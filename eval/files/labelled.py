@@ -14,7 +14,7 @@ from corpora.opening import open_binary
 from corpora.paper import Rejected
 from corpora.readers.jsonl import read_objects
 from eval.embedder import Text
-from eval.files.text import bad_line
+from eval.files.text import bad_line, paper_text
 
 TEST_SHARE = 5
 """Of every so many papers of a class one is tested on, where the file doesn't divide them."""
@@ -81,7 +81,7 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
             if isinstance(item, Rejected):
                 raise bad_line(path, item.line, item.reason.rstrip("."))
             values = item.members
-            text = Text(_id(values), text_of(values.get("title")), text_of(values.get("abstract")))
+            text = paper_text(values, *ID_KEYS)
             found = _labels(values.get(label))
             if not text.id:
                 raise bad_line(path, item.line, f"there is no id under any of {', '.join(ID_KEYS)}")
@@ -101,10 +101,6 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
     sizes = Counter(read.classes)
     read = read.only([row for row, name in enumerate(read.classes) if sizes[name] >= fewest], "papers_of_rare_classes")
     return read if any(splits) else replace(read, test=_drawn(read.classes))
-
-
-def _id(members: dict[str, object]) -> str:
-    return next((name for key in ID_KEYS if (name := text_of(members.get(key)))), "")
 
 
 def _labels(value: object) -> tuple[str, ...]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import codecs
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import orjson
 
+from corpora.cleaning import text_of
 from corpora.errors import InputError, UnavailableError
 from corpora.json_lines import read_lines
 from corpora.opening import find_compressed, open_binary
 from corpora.paper import Rejected
+from corpora.tables import open_table
+from eval.embedder import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+Row = Mapping[str, object]
+"""A record of JSON or of a table, by name of its members or columns."""
 
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is no judgment, ranking or query but another kind of file."""
@@ -80,6 +84,31 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if isinstance(item, Rejected):
                 raise InputError(f"{path}, line {item.line}: {item.reason}")
             yield item.line, item.members
+
+
+def table_rows(path: Path, wanted: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a CSV file with their lines; `InputError` says what was `wanted`, or where a row is bad."""
+    with open_table(path, wanted, ("csv",)) as table:
+        for row in table.rows:
+            if isinstance(row, Rejected):
+                raise InputError(f"{path}, line {row.line}: {row.reason}")
+            yield row.line, row.cells
+
+
+def paper_text(members: Row, *keys: str) -> Text:
+    """Return a record's title and abstract, cleaned, under the first of its ids that isn't empty."""
+    name = next((name for key in keys if (name := text_of(members.get(key)))), "")
+    return Text(name, text_of(members.get("title")), text_of(members.get("abstract")))
+
+
+def is_id(value: object) -> bool:
+    """Whether a value can be a paper's id: text or a whole number."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, such as a grade."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
 
 
 def decode(field: bytes, path: Path, number: int) -> str:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-
-def macro_f1(truth: NDArray[Any], predicted: NDArray[Any]) -> float:
+def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
     """Return F1 averaged over the classes that are true or predicted, as scikit-learn averages it.
 
     Args:

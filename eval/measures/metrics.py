@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
+from eval.optional import optional
+from eval.outcome import Outcome, outcome_of
+from eval.statistics.interval import Values
+from eval.trec.judgments import Qrels
 from eval.trec.rankings import scores_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from eval.trec.judgments import Qrels
-    from eval.trec.runs import Run
+from eval.trec.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Scores:
         seen_dropped: Results taken out because they were judged in an earlier round.
     """
 
-    per_query: Mapping[str, Mapping[str, float]]
+    per_query: Values
     without_results: int = 0
     without_relevant: int = 0
     unjudged: int = 0
@@ -138,6 +138,18 @@ class Scores:
     def means(self) -> dict[str, float]:
         """The mean of each measure over all judged queries."""
         return {measure: fmean(values.values()) for measure, values in self.per_query.items()}
+
+    def outcome(self, *, level: float = 0.95) -> Outcome:
+        """Return the means with their intervals over queries, and what was counted as 0 or left out."""
+        counts = {
+            "queries": self.queries,
+            "queries_without_results": self.without_results,
+            "queries_without_relevant": self.without_relevant,
+            "queries_unjudged": self.unjudged,
+            "hits_of_same_id_dropped": self.same_id_dropped,
+            "judged_before_dropped": self.seen_dropped,
+        }
+        return outcome_of(self.per_query, counts, level=level)
 
 
 def evaluate(
@@ -207,12 +219,8 @@ def _blocks(run: Run, qrels: Qrels) -> Iterator[dict[str, dict[str, float]]]:
 
 
 def _evaluator(qrels: Qrels, measures: Sequence[Measure]) -> Any:
-    try:
-        import pytrec_eval
-    except ImportError as error:
-        raise UnavailableError("Measuring needs pytrec_eval; install it: pip install 'ses[eval]'.") from error
     names = {measure.trec_name for measure in measures}
     # pytrec_eval 0.5.11 now and again hangs or crashes on gains below 0, which trec_eval marks unpooled papers with. To
     # every measure here they are the same as 0.
     gains = {query: {paper: max(gain, 0) for paper, gain in judged.items()} for query, judged in qrels.gains.items()}
-    return pytrec_eval.RelevanceEvaluator(gains, names)
+    return optional("pytrec_eval", "Measuring needs pytrec_eval").RelevanceEvaluator(gains, names)

@@ -8,18 +8,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from corpora.errors import InputError, UnavailableError
+from encoders.card import ModelCard
 from encoders.formats import Format
+from encoders.text_encoder import TextEncoder
 from eval.embedder import Text, by_encoder
-from eval.retrieval.exact import PAIRWISE, SIMILARITIES
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.card import ModelCard
-    from encoders.text_encoder import TextEncoder
+from eval.measures.similarity import PAIRWISE, SIMILARITIES
 
 _BY_PROMPT = {"query": Format.QRY, "document": Format.PRX, "passage": Format.PRX}
 _BY_TASK = {"Classification": Format.CLF, "MultilabelClassification": Format.CLF, "Regression": Format.RGN}
@@ -172,10 +170,7 @@ def _titles_and_bodies(batch: Mapping[str, Any]) -> list[tuple[str, str | None]]
 
 
 def _rows(vectors: Any) -> np.ndarray:
-    import numpy as np
-
-    rows: np.ndarray = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
-    return rows
+    return np.atleast_2d(np.asarray(vectors, dtype=np.float32))
 
 
 def _tensor(values: np.ndarray) -> Any:

@@ -13,21 +13,18 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from corpora.errors import InputError
+from encoders.text_encoder import TextEncoder
 from eval.files.text import write_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
+from search_plugin.engines.base import Engine, Index
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
-from search_plugin.request import MAX_WINDOW
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
-    from search_plugin.engines.base import Engine, Index
-    from search_plugin.request import Mode
+from search_plugin.request import MAX_WINDOW, Mode
 
 _KINDS = {"lexical": "sparse", "vector": "dense", "hybrid": "hybrid"}
 """MTEB's names of the modes."""

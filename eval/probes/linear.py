@@ -7,15 +7,15 @@ again. Only processes run in parallel: liblinear draws from one generator for al
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from corpora.errors import InputError, UnavailableError
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
+from corpora.errors import InputError
+from corpora.installed import installed_version
+from eval.optional import optional
 
 CLASSIFIER_GRID = tuple(10.0**power for power in range(-2, 3))
 """SciRepEval's C of LinearSVC."""
@@ -23,6 +23,7 @@ CLASSIFIER_GRID = tuple(10.0**power for power in range(-2, 3))
 REGRESSOR_GRID = tuple(10.0**power for power in range(-4, 3))
 """SciRepEval's C of LinearSVR, and SciDocs' of LinearSVC."""
 
+NEED = "Probes need scikit-learn"
 FOLDS = 3
 SEED = 42
 
@@ -53,7 +54,6 @@ def classify(
     test: np.ndarray,
     *,
     grid: Sequence[float] = CLASSIFIER_GRID,
-    folds: int = FOLDS,
     jobs: int | None = None,
     intercept: bool = True,
 ) -> Predictions:
@@ -63,8 +63,8 @@ def classify(
         train: (rows, dimension).
         labels: One class a training row.
         test: (rows, dimension).
-        grid: Values of C to choose from by accuracy in cross-validation; with a single one there's no search.
-        folds: Of the cross-validation, stratified and not shuffled.
+        grid: Values of C to choose from by accuracy in cross-validation, stratified and not shuffled; with a single
+            one there's no search.
         jobs: Processes; if None, one for little data and one a core for much.
         intercept: Whether the planes between classes may lie off the origin.
 
@@ -75,11 +75,9 @@ def classify(
         InputError: If there are fewer than two classes, or fewer training rows of each than folds.
         UnavailableError: If scikit-learn isn't installed.
     """
-    with _scikit_learn():
-        from sklearn.svm import LinearSVC
-
-        estimator = LinearSVC(loss="squared_hinge", fit_intercept=intercept, random_state=SEED)
-        return _predict(estimator, train, labels, test, grid, folds, jobs)
+    svm = optional("sklearn.svm", NEED)
+    estimator = svm.LinearSVC(loss="squared_hinge", fit_intercept=intercept, random_state=SEED)
+    return _predict(estimator, train, labels, test, grid, jobs)
 
 
 def regress(
@@ -88,7 +86,6 @@ def regress(
     test: np.ndarray,
     *,
     grid: Sequence[float] = REGRESSOR_GRID,
-    folds: int = FOLDS,
     jobs: int | None = None,
 ) -> Predictions:
     """Tell the number that belongs to each test row, by LinearSVR.
@@ -97,8 +94,8 @@ def regress(
         train: (rows, dimension).
         targets: One number a training row.
         test: (rows, dimension).
-        grid: Values of C to choose from by R2 in cross-validation; with a single one there's no search.
-        folds: Of the cross-validation, in the order of the rows.
+        grid: Values of C to choose from by R2 in cross-validation, in the order of the rows; with a single one there's
+            no search.
         jobs: As `classify` takes them.
 
     Returns:
@@ -108,10 +105,7 @@ def regress(
         InputError: If there are fewer training rows than folds.
         UnavailableError: If scikit-learn isn't installed.
     """
-    with _scikit_learn():
-        from sklearn.svm import LinearSVR
-
-        return _predict(LinearSVR(random_state=SEED), train, targets, test, grid, folds, jobs)
+    return _predict(optional("sklearn.svm", NEED).LinearSVR(random_state=SEED), train, targets, test, grid, jobs)
 
 
 def classify_multi_label(
@@ -120,7 +114,6 @@ def classify_multi_label(
     test: np.ndarray,
     *,
     grid: Sequence[float] = CLASSIFIER_GRID,
-    folds: int = FOLDS,
     jobs: int | None = None,
 ) -> Predictions:
     """Tell which labels are true of each test row, by a LinearSVC with a grid search of its own for each label.
@@ -132,7 +125,6 @@ def classify_multi_label(
         labels: (rows, labels) of 0 and 1; a label that all or none of the rows have is said of all or none.
         test: (rows, dimension).
         grid: As `classify` takes it.
-        folds: As `classify` takes them.
         jobs: Processes, each with a label at a time; by default as for `classify`.
 
     Returns:
@@ -142,54 +134,38 @@ def classify_multi_label(
         InputError: If a label is too rare to be learnt in cross-validation.
         UnavailableError: If scikit-learn isn't installed.
     """
-    import numpy as np
-
-    with _scikit_learn():
-        from sklearn.multiclass import OneVsRestClassifier
-        from sklearn.svm import LinearSVC
-
-        single = LinearSVC(loss="hinge", max_iter=10_000, random_state=SEED)
-        rows = _rows(train)
-        model = OneVsRestClassifier(
-            _searched(single, grid, folds, 1), n_jobs=jobs or _jobs(rows.size * labels.shape[1])
-        )
-        fitted = _fit(model, rows, labels)
-        # A label without a choice has a constant in place of a search.
-        final = [getattr(part, "best_estimator_", part) for part in fitted.estimators_ if hasattr(part, "get_params")]
-        final = [part for part in final if hasattr(part, "n_iter_")]
-        solver = _named(single)
-    return Predictions(
-        np.asarray(fitted.predict(_rows(test))),
-        f"one-vs-rest {solver}",
-        tuple(float(part.C) for part in final),
-        sum(int(part.n_iter_ >= part.max_iter) for part in final),
+    single = optional("sklearn.svm", NEED).LinearSVC(loss="hinge", max_iter=10_000, random_state=SEED)
+    one_vs_rest = optional("sklearn.multiclass", NEED).OneVsRestClassifier
+    rows = _rows(train)
+    fitted = _fit(
+        one_vs_rest(_searched(single, grid, 1), n_jobs=jobs or _jobs(rows.size * labels.shape[1])), rows, labels
+    )
+    # A label without a choice has a constant in place of a model.
+    final = [getattr(part, "best_estimator_", part) for part in fitted.estimators_]
+    return _predictions(
+        fitted, test, f"one-vs-rest {_named(single)}", [one for one in final if hasattr(one, "n_iter_")]
     )
 
 
 def _predict(
-    estimator: Any,
-    train: np.ndarray,
-    labels: np.ndarray,
-    test: np.ndarray,
-    grid: Sequence[float],
-    folds: int,
-    jobs: int | None,
+    estimator: Any, train: np.ndarray, labels: np.ndarray, test: np.ndarray, grid: Sequence[float], jobs: int | None
 ) -> Predictions:
-    import numpy as np
-
     rows = _rows(train)
-    fitted = _fit(_searched(estimator, grid, folds, jobs or _jobs(rows.size)), rows, labels)
-    final = getattr(fitted, "best_estimator_", fitted)
-    stopped = int(np.max(final.n_iter_) >= final.max_iter)
-    return Predictions(np.asarray(final.predict(_rows(test))), _named(estimator), (float(final.C),), stopped)
+    fitted = _fit(_searched(estimator, grid, jobs or _jobs(rows.size)), rows, labels)
+    return _predictions(fitted, test, _named(estimator), [getattr(fitted, "best_estimator_", fitted)])
 
 
-def _searched(estimator: Any, grid: Sequence[float], folds: int, jobs: int) -> Any:
-    from sklearn.model_selection import GridSearchCV
+def _predictions(fitted: Any, test: np.ndarray, solver: str, final: Sequence[Any]) -> Predictions:
+    stopped = sum(int(np.max(one.n_iter_) >= one.max_iter) for one in final)
+    chosen = tuple(float(one.C) for one in final)
+    return Predictions(np.asarray(fitted.predict(_rows(test))), solver, chosen, stopped)
 
+
+def _searched(estimator: Any, grid: Sequence[float], jobs: int) -> Any:
     if len(grid) == 1:
         return estimator.set_params(C=grid[0])
-    return GridSearchCV(estimator, {"C": list(grid)}, cv=folds, n_jobs=jobs)
+    search = optional("sklearn.model_selection", NEED).GridSearchCV
+    return search(estimator, {"C": list(grid)}, cv=FOLDS, n_jobs=jobs)
 
 
 def _fit(model: Any, rows: np.ndarray, labels: np.ndarray) -> Any:
@@ -207,10 +183,7 @@ def _fit(model: Any, rows: np.ndarray, labels: np.ndarray) -> Any:
 
 def _rows(matrix: np.ndarray) -> np.ndarray:
     """Return what liblinear works on, so that it is made once and not for every fit."""
-    import numpy as np
-
-    rows: np.ndarray = np.ascontiguousarray(matrix, dtype=np.float64)
-    return rows
+    return np.ascontiguousarray(matrix, dtype=np.float64)
 
 
 def _jobs(numbers: int) -> int:
@@ -218,14 +191,4 @@ def _jobs(numbers: int) -> int:
 
 
 def _named(estimator: Any) -> str:
-    from sklearn import __version__
-
-    return f"{type(estimator).__name__}({estimator.loss}) of scikit-learn {__version__}"
-
-
-@contextmanager
-def _scikit_learn() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise UnavailableError("Probes need scikit-learn; install it: pip install 'ses[eval]'.") from error
+    return f"{type(estimator).__name__}({estimator.loss}) of scikit-learn {installed_version('scikit-learn')}"

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DECAY, SQUARED_DECAY, EPSILON = 0.9, 0.999, 1e-8
 """Adam's own constants (Kingma & Ba 2015, algorithm 1)."""
@@ -23,22 +19,20 @@ DECAY, SQUARED_DECAY, EPSILON = 0.9, 0.999, 1e-8
 class SoftmaxRegression:
     """Weights (dimension + 1, classes); the last row belongs to a constant."""
 
-    weights: NDArray[np.float64]
+    weights: np.ndarray
 
-    def logits(self, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    def logits(self, vectors: np.ndarray) -> np.ndarray:
         """Return the log-odds of each class up to a constant, (rows, classes)."""
-        found: NDArray[np.float64] = vectors @ self.weights[:-1] + self.weights[-1]
-        return found
+        return np.asarray(vectors @ self.weights[:-1] + self.weights[-1])
 
-    def predict(self, vectors: NDArray[np.floating]) -> NDArray[np.intp]:
+    def predict(self, vectors: np.ndarray) -> np.ndarray:
         """Return the likeliest class of each row."""
-        likeliest: NDArray[np.intp] = self.logits(vectors).argmax(axis=1)
-        return likeliest
+        return np.asarray(self.logits(vectors).argmax(axis=1))
 
 
 def train_epochs(
-    vectors: NDArray[np.floating],
-    classes: NDArray[np.integer],
+    vectors: np.ndarray,
+    classes: np.ndarray,
     *,
     epochs: int,
     batch: int,
@@ -74,13 +68,10 @@ def train_epochs(
         yield SoftmaxRegression(weights)
 
 
-def _gradient(
-    rows: NDArray[np.floating], classes: NDArray[np.integer], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _gradient(rows: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the gradient of the mean cross-entropy."""
     odds = rows @ weights
     share = np.exp(odds - odds.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     share[np.arange(len(rows)), classes] -= 1
-    gradient: NDArray[np.float64] = rows.T @ share / len(rows)
-    return gradient
+    return np.asarray(rows.T @ share / len(rows))

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from eval.reports.provenance import Provenance
+from eval.reports.report import Plot, Report
 from eval.reports.style import STYLE
-
-if TYPE_CHECKING:
-    from eval.reports.document import Document, Plot
-    from eval.reports.provenance import Provenance
-    from eval.reports.report import Table
+from eval.reports.tables import TextTable
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Nothing is loaded and no script is run, whatever a data set's texts may hold."""
@@ -24,10 +21,10 @@ Section = tuple[str, str]
 """Heading and what stands under it."""
 
 
-def render(document: Document) -> str:
-    """Return the document as HTML; `UnavailableError` if it has plots and matplotlib isn't installed."""
-    title = escape(document.title)
-    sections = list(_sections(document))
+def render(report: Report) -> str:
+    """Return the report as HTML; `UnavailableError` if it has plots and matplotlib isn't installed."""
+    title = escape(report.title)
+    sections = list(_sections(report))
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -40,7 +37,7 @@ def render(document: Document) -> str:
         "</head>",
         "<body>",
         f"<header><h1>{title}</h1>",
-        f'<p class="made">{escape(_made(document.provenance))}</p></header>',
+        f'<p class="made">{escape(_made(report.provenance))}</p></header>',
         _contents([heading for heading, _ in sections]),
         "<main>",
         *(
@@ -54,17 +51,17 @@ def render(document: Document) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _sections(document: Document) -> Iterator[Section]:
+def _sections(report: Report) -> Iterator[Section]:
     """Yield what was found, its pictures, what is behind it, and how it was made."""
-    for table in document.tables[:1]:
+    for table in report.tables[:1]:
         yield table.caption, _table(table)
-    for kind, plots in groupby(document.plots, key=lambda plot: plot.kind):
+    for kind, plots in groupby(report.plots, key=lambda plot: plot.kind):
         yield kind, "\n".join(['<div class="figures">', *map(_figure, plots), "</div>"])
-    for table in document.tables[1:]:
+    for table in report.tables[1:]:
         yield table.caption, _table(table)
-    if document.details:
-        yield "Every query", "\n".join(map(_folded, document.details))
-    made = document.provenance.table()
+    if report.details:
+        yield "Every query", "\n".join(map(_folded, report.details))
+    made = report.provenance.table()
     yield made.caption, _table(made)
 
 
@@ -78,11 +75,11 @@ def _contents(headings: Sequence[str]) -> str:
     return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
 
 
-def _folded(table: Table) -> str:
+def _folded(table: TextTable) -> str:
     return f"<details><summary>{escape(table.caption)}</summary>\n{_table(table)}\n</details>"
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     # A box that scrolls can be reached with the keyboard, and says what it is.
     lines = [
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(table.caption)}"><table>',
@@ -96,18 +93,18 @@ def _table(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _head(table: Table, place: int) -> str:
+def _head(table: TextTable, place: int) -> str:
     name = table.header[place]
     return f'<th scope="col" class="{_class(table, place)}{_LONG * (len(name) > _WIDE)}">{escape(name)}</th>'
 
 
-def _cell(table: Table, place: int, cell: str) -> str:
+def _cell(table: TextTable, place: int, cell: str) -> str:
     if place == 0:
         return f'<th scope="row" class="text{_LONG * (len(cell) > _WIDE)}">{escape(cell)}</th>'
     return f'<td class="{_class(table, place)}">{escape(cell)}</td>'
 
 
-def _class(table: Table, place: int) -> str:
+def _class(table: TextTable, place: int) -> str:
     return "text" if place < table.text_columns else "number"
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
 import orjson
 
-if TYPE_CHECKING:
-    from eval.reports.document import Document
+from eval.reports.report import Report
 
 
-def render(document: Document) -> str:
+def render(report: Report) -> str:
     """Return title, values and provenance as one JSON document; a number that isn't finite is null."""
-    told = {"title": document.title, **document.values, "provenance": document.provenance.as_dict()}
+    told = {"title": report.title, **report.values, "provenance": asdict(report.provenance)}
     return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode() + "\n"

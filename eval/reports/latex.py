@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from eval.reports.document import Document
-    from eval.reports.report import Table
+from eval.reports.report import Report
+from eval.reports.tables import TextTable
 
 _ESCAPES = str.maketrans(
     {
@@ -29,12 +26,12 @@ _ESCAPES = str.maketrans(
 )
 
 
-def render(document: Document) -> str:
+def render(report: Report) -> str:
     """Return the tables; the provenance stands before them in comments, so that it is kept but not set."""
     # A cell holds no line end, so that a comment ends where it should.
-    made = [f"% {what}: {value}" for what, value in document.provenance.table().rows]
-    head = ["% " + document.title, *made, r"% Needs \usepackage{booktabs}."]
-    return "\n".join([*head, *map(_table, document.tables)]) + "\n"
+    made = [f"% {what}: {value}" for what, value in report.provenance.table().rows]
+    head = ["% " + report.title, *made, r"% Needs \usepackage{booktabs}."]
+    return "\n".join([*head, *map(_table, report.tables)]) + "\n"
 
 
 def escape(text: str) -> str:
@@ -46,7 +43,7 @@ def _number(text: str) -> str:
     return text.translate({**_ESCAPES, ord("-"): "$-$"})
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     columns = "".join("l" if column < table.text_columns else "r" for column in range(len(table.header)))
     told = ". ".join([table.caption, *table.notes])
     lines = [
@@ -66,6 +63,6 @@ def _table(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _row(table: Table, cells: tuple[str, ...]) -> str:
+def _row(table: TextTable, cells: tuple[str, ...]) -> str:
     texts, numbers = cells[: table.text_columns], cells[table.text_columns :]
     return " & ".join([*map(escape, texts), *map(_number, numbers)]) + r" \\"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from eval.reports.document import Document
-    from eval.reports.report import Table
+from eval.reports.report import Report
+from eval.reports.tables import TextTable
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 
 
-def render(document: Document) -> str:
-    """Return the document as Markdown; pictures are left to HTML."""
-    tables = [*document.tables, document.provenance.table()]
-    return "\n\n".join([f"# {escape(document.title)}", *map(_table, tables)]) + "\n"
+def render(report: Report) -> str:
+    """Return the report as Markdown; pictures are left to HTML."""
+    tables = [*report.tables, report.provenance.table()]
+    return "\n\n".join([f"# {escape(report.title)}", *map(_table, tables)]) + "\n"
 
 
 def escape(text: str) -> str:
@@ -24,7 +22,7 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", safe)
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     marks = ["---" if column < table.text_columns else "---:" for column in range(len(table.header))]
     rows = [map(escape, table.header), marks, *(map(escape, row) for row in table.rows)]
     lines = [f"| {' | '.join(row)} |" for row in rows]

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
-from eval.reports.document import Plot
 from eval.reports.plots import scatter
-from eval.reports.report import Table
-from eval.statistics.pairs import Values
+from eval.reports.report import Plot
+from eval.reports.tables import TextTable
+from eval.statistics.interval import Interval, Values
+from eval.statistics.pairs import Pair
 
 KIND = "Query by query"
 
@@ -29,6 +30,43 @@ def scatter_plot(measure: str, names: tuple[str, str], a: Sequence[float], b: Se
         f"below it {names[0]}."
     )
     return Plot(KIND, told, partial(scatter, a, b, names, measure))
+
+
+def differences_table(pairs: Sequence[Pair], level: float) -> TextTable:
+    """Return the differences of pairs with both tests, a line each.
+
+    Args:
+        pairs: From one call of `compare_values`.
+        level: Confidence level of the intervals.
+
+    Returns:
+        The table.
+    """
+    rows = tuple(
+        (
+            pair.measure,
+            f"{pair.run} - {pair.baseline}",
+            _signed(pair.difference),
+            "-" if pair.effect is None else f"{pair.effect:+.2f}",
+            f"{_p(pair.p_randomization)} ({_p(pair.p_randomization_holm)})",
+            f"{_p(pair.p_bootstrap)} ({_p(pair.p_bootstrap_holm)})",
+            f"{pair.better}/{pair.worse}/{len(pair.changes) - pair.better - pair.worse}",
+        )
+        for pair in pairs
+    )
+    header = ("measure", "pair", "difference", "effect", "p randomization (Holm)", "p bootstrap (Holm)", "+/-/=")
+    notes = (
+        f"difference: of the means, with its {level:.0%} confidence interval over queries",
+        "effect: the difference in standard deviations of the queries' differences",
+        f"(Holm): corrected for all {len(pairs)} comparisons here; +/-/=: queries better, worse and the same",
+    )
+    return TextTable("Differences", header, rows, text_columns=2, notes=notes)
+
+
+def scatter_of(pair: Pair) -> Plot:
+    """Return the plot of a pair's queries."""
+    a, b = [change.baseline for change in pair.changes], [change.run for change in pair.changes]
+    return scatter_plot(pair.measure, (pair.baseline, pair.run), a, b)
 
 
 def scatter_plots(values: Mapping[str, Values]) -> list[Plot]:
@@ -53,7 +91,7 @@ def scatter_plots(values: Mapping[str, Values]) -> list[Plot]:
     return plots
 
 
-def query_tables(values: Mapping[str, Values], texts: Mapping[str, str] | None = None) -> tuple[Table, ...]:
+def query_tables(values: Mapping[str, Values], texts: Mapping[str, str] | None = None) -> tuple[TextTable, ...]:
     """Return tables of every query's values, those on which systems differ most first, or else the worst.
 
     Args:
@@ -82,7 +120,7 @@ def _shared(values: Mapping[str, Values]) -> Iterator[tuple[str, frozenset[str],
             yield measure, queries, those
 
 
-def _table(measure: str, labels: Sequence[str], values: Mapping[str, Values], texts: Mapping[str, str]) -> Table:
+def _table(measure: str, labels: Sequence[str], values: Mapping[str, Values], texts: Mapping[str, str]) -> TextTable:
     columns = [values[label][measure] for label in labels]
     several = len(labels) > 1
     found = {query: [column[query] for column in columns] for query in columns[0]}
@@ -102,4 +140,12 @@ def _table(measure: str, labels: Sequence[str], values: Mapping[str, Values], te
     if len(order) > MOST_ROWS:
         notes.append(f"the first {MOST_ROWS:,} of {len(order):,}; a report in JSON has all")
     caption = f"{measure} of each query" + ("" if several else f": {labels[0]}")
-    return Table(caption, header, rows, text_columns=1 + bool(texts), notes=tuple(notes))
+    return TextTable(caption, header, rows, text_columns=1 + bool(texts), notes=tuple(notes))
+
+
+def _signed(interval: Interval) -> str:
+    return f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}]"
+
+
+def _p(value: float) -> str:
+    return "<0.0001" if value < 0.00005 else f"{value:.4f}"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
-from eval.reports.report import shown
 from eval.reports.svg import GREY, INK, LIGHT, drawn, label, style
-from eval.statistics.interval import Interval
+from eval.reports.tables import shown
+from eval.statistics.interval import Cell, Interval, value_of
 from eval.statistics.pairs import SAME
-
-Cell = Interval | float
 
 MOST_MARKS = 2_000
 """With more points than this, they are a picture within the drawing: each would be an element of its own."""
@@ -40,10 +39,12 @@ def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
             values = list(cells.values())
             # A legend leaves out what begins with an underscore.
             told = f" {label(name)}" if len(series) > 1 else None
-            axes.barh(list(cells), [*map(_mean, values)], height=0.8, color=colour, label=told)
+            axes.barh(list(cells), [*map(value_of, values)], height=0.8, color=colour, label=told)
             known = {y: cell for y, cell in cells.items() if isinstance(cell, Interval)}
             reaches = _reaches(known.values())
-            axes.errorbar([*map(_mean, known.values())], list(known), xerr=reaches, fmt="none", ecolor=INK, capsize=2)
+            axes.errorbar(
+                [*map(value_of, known.values())], list(known), xerr=reaches, fmt="none", ecolor=INK, capsize=2
+            )
         for group, y in heads.items():
             text = axes.text(0, y, label(group, _LONGEST_GROUP), transform=axes.get_yaxis_transform(), va="center")
             text.set_in_layout(False)
@@ -129,7 +130,7 @@ def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], m
         for position, (name, cell) in enumerate(both.items()):
             known = _reaches([cell]) if isinstance(cell, Interval) else None
             look = {**style(position), "markersize": 8, "linestyle": "none", "capsize": 3}
-            axes.errorbar([seconds[name]], [_mean(cell)], yerr=known, label=f" {label(name)}", **look)
+            axes.errorbar([seconds[name]], [value_of(cell)], yerr=known, label=f" {label(name)}", **look)
         axes.set_xscale("log")
         axes.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
         axes.xaxis.set_major_formatter("{x:g}")
@@ -170,11 +171,9 @@ def curves(lines: Mapping[str, Mapping[int, float]], over: str, measure: str) ->
 def _thinned(values: Mapping[int, float]) -> tuple[list[float], list[float]]:
     """Return counts and values of a series, of a long one the means of as many neighbours as leave few points."""
     counts = sorted(values)
-    window = -(-len(counts) // _MOST_POINTS)
-    parts = [counts[start : start + window] for start in range(0, len(counts), window)] if counts else []
-    return [sum(part) / len(part) for part in parts], [
-        sum(values[count] for count in part) / len(part) for part in parts
-    ]
+    window = max(1, -(-len(counts) // _MOST_POINTS))
+    parts = [counts[start : start + window] for start in range(0, len(counts), window)]
+    return [fmean(part) for part in parts], [fmean(values[count] for count in part) for part in parts]
 
 
 def _places(groups: Mapping[str, Mapping[str, Cell]]) -> tuple[dict[tuple[str, str], float], dict[str, float], float]:
@@ -189,10 +188,6 @@ def _places(groups: Mapping[str, Mapping[str, Cell]]) -> tuple[dict[tuple[str, s
             places[group, name] = y
         y += 1.4
     return places, heads, y - 0.6
-
-
-def _mean(value: Cell) -> float:
-    return value.mean if isinstance(value, Interval) else value
 
 
 def _reaches(values: Iterable[Interval]) -> list[list[float]]:

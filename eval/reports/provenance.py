@@ -8,19 +8,15 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 from corpora.errors import InputError
 from corpora.installed import installed_version
+from encoders.card import ModelCard
 from encoders.weights import sha256_of
-from eval.reports.report import Table, printable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from encoders.card import ModelCard
+from eval.reports.tables import TextTable, printable
 
 PACKAGES = (
     *("ses", "numpy", "scipy", "scikit-learn", "pytrec-eval-terrier", "rank-bm25", "matplotlib", "onnxruntime"),
@@ -59,11 +55,7 @@ class Provenance:
     packages: Mapping[str, str]
     settings: Mapping[str, str]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON knows it."""
-        return asdict(self)
-
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """Return it as people read it; what doesn't apply says so."""
         rows = [
             ("command", self.command),
@@ -77,7 +69,7 @@ class Provenance:
             ("Python", f"{self.python}, {self.platform}"),
             ("packages", ", ".join(f"{name} {number}" for name, number in self.packages.items())),
         ]
-        return Table("How this was made", ("what", "value"), tuple(rows), text_columns=2)
+        return TextTable("How this was made", ("what", "value"), tuple(rows), text_columns=2)
 
 
 def gather_provenance(

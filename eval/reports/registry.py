@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.errors import InputError, UnavailableError
 from eval.files.text import write_lines
 from eval.reports import html, json, latex, markdown
-from eval.reports.document import Document
+from eval.reports.report import Report
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-FORMS: Mapping[str, Callable[[Document], str]] = {
+FORMS: Mapping[str, Callable[[Report], str]] = {
     ".md": markdown.render,
     ".html": html.render,
     ".tex": latex.render,
@@ -40,11 +37,11 @@ def check_report(path: Path) -> None:
         raise UnavailableError("An HTML report draws plots with matplotlib; install it: pip install 'ses[eval]'.")
 
 
-def write_report(document: Document, path: Path) -> None:
+def write_report(report: Report, path: Path) -> None:
     """Write a report in the form its file's ending asks for, whole or not at all.
 
     Args:
-        document: The report.
+        report: The report.
         path: The file; an older one is replaced.
 
     Raises:
@@ -52,4 +49,4 @@ def write_report(document: Document, path: Path) -> None:
         UnavailableError: If it can't be written, or matplotlib is needed and isn't installed.
     """
     check_report(path)
-    write_lines(path, FORMS[path.suffix.lower()](document).removesuffix("\n").split("\n"))
+    write_lines(path, FORMS[path.suffix.lower()](report).removesuffix("\n").split("\n"))

@@ -1,79 +1,177 @@
-"""The report of results: a table of what was measured, bars, how far intervals can be relied on, speed and quality."""
+"""Results: a table of what was measured, bars, how far intervals can be relied on, speed and quality."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
-from eval.reports.comparison import differences_table, scatter_of
-from eval.reports.document import Document, Plot
-from eval.reports.groups import by_row, groups_of
-from eval.reports.per_query import query_tables, scatter_plots
-from eval.reports.plots import Cell, bars, reliability, speed_and_quality
+from eval.outcome import Outcome
+from eval.reports.per_query import differences_table, query_tables, scatter_of, scatter_plots
+from eval.reports.plots import bars, reliability, speed_and_quality
+from eval.reports.provenance import Provenance
+from eval.reports.report import Plot, Report
+from eval.reports.tables import TextTable, counted, shown
 from eval.statistics.bootstrap import interval_coverage
-from eval.statistics.interval import UNIT, Interval
-
-if TYPE_CHECKING:
-    from eval.reports.provenance import Provenance
-    from eval.reports.report import Report
-    from eval.statistics.interval import Scale
-    from eval.statistics.pairs import Pair, Values
+from eval.statistics.interval import UNIT, Cell, Interval, Values
+from eval.statistics.pairs import Pair
 
 FEWEST = 10
 """Values from which the coverage of intervals is worth a look."""
 
-LINES = 8
-"""Lines of a plot that can be told apart."""
+SERIES = 8
+"""Colours, and lines, of a plot that can be told apart."""
+
+Groups = dict[str, dict[str, Cell]]
+"""By group and series, the value."""
+
+_HOW = (
+    "how far the intervals can be relied on. The queries are split in half many times; the interval of one half, "
+    "widened by the square root of 2 because the other half's mean scatters too, should hold the other's mean as often "
+    "as its level says. Below the dashed line intervals are too narrow, above it too wide."
+)
 
 
-def results_document(
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A table of outcomes.
+
+    Attributes:
+        heading: What the rows' labels are, such as `mode`.
+        outcomes: By label, in the order in which they are shown.
+        level: Confidence level of the intervals.
+        unit: What was resampled for them.
+    """
+
+    heading: str
+    outcomes: Mapping[str, Outcome]
+    level: float = 0.95
+    unit: str = "queries"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All measures, in the order in which they come up."""
+        return tuple(dict.fromkeys(measure for outcome in self.outcomes.values() for measure in outcome.cells))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the table in full precision as JSON knows it; a cell has `mean`, and `low` and `high` where known."""
+        rows = [
+            {
+                self.heading: label,
+                "measures": {
+                    measure: asdict(cell) if isinstance(cell, Interval) else {"mean": cell}
+                    for measure, cell in outcome.cells.items()
+                },
+                "counts": dict(outcome.counts),
+            }
+            for label, outcome in self.outcomes.items()
+        ]
+        return {"level": self.level, "rows": rows}
+
+    def table(self, caption: str = "Results") -> TextTable:
+        """Return it as it is shown, what was counted in its notes."""
+        rows = tuple(
+            (label, *(shown(outcome.cells.get(measure)) for measure in self.columns))
+            for label, outcome in self.outcomes.items()
+        )
+        notes = []
+        if any(isinstance(cell, Interval) for outcome in self.outcomes.values() for cell in outcome.cells.values()):
+            notes.append(f"[low, high]: {self.level:.0%} confidence interval over {self.unit}")
+        for label, outcome in self.outcomes.items():
+            if told := ", ".join(counted(count, name) for name, count in outcome.counts.items() if count):
+                notes.append(f"{label}: {told}")
+        return TextTable(caption, (self.heading, *self.columns), rows, notes=tuple(notes))
+
+
+def results_report(
     title: str,
-    report: Report,
+    results: Results,
     provenance: Provenance,
     *,
-    values: Mapping[str, Values] | None = None,
     pairs: Sequence[Pair] = (),
     seconds: Mapping[str, float] | None = None,
-    systems: Mapping[str, Mapping[str, float]] | None = None,
-) -> Document:
+    by_system: bool = False,
+) -> Report:
     """Make the report of a table of results.
 
     Args:
         title: Its heading.
-        report: The table.
+        results: The table.
         provenance: How it was made.
-        values: By the table's labels and measure, the values its means are of; with `systems`, by system and row.
         pairs: What `compare_values` found between labels that were measured on the same queries.
-        seconds: By the table's labels, how long it took.
-        systems: Where the columns are no measures but systems, such as models: by column and row, how long it took.
+        seconds: By label, how long it took.
+        by_system: Whether the columns are no measures but systems, such as models.
 
     Returns:
         The report.
     """
-    known = values or {}
-    tables = [report.table(title)]
-    if pairs:
-        tables.append(differences_table(pairs, report.level))
-    grouped = [by_row(report)] if systems else groups_of(report)
-    plots = [_bars(groups, report) for groups in grouped if groups]
-    plots += _speed_of_systems(report, systems) if systems else _speed(report, seconds or {})
+    known = {label: outcome.per_unit for label, outcome in results.outcomes.items() if outcome.per_unit}
+    if by_system:
+        rows = {system: {row: of[system] for row, of in known.items() if system in of} for system in results.columns}
+        known = {system: of_row for system, of_row in rows.items() if of_row}
+    differences = [differences_table(pairs, results.level)] if pairs else []
+    grouped = [_by_label(results, results.columns)] if by_system else groups_of(results)
     # One measure's points say it: those of others look alike.
     drawn = [scatter_of(pair) for pair in pairs if pair.measure == pairs[0].measure]
-    plots += [*(drawn or scatter_plots(known)), *_reliability(known)]
-    told = {
-        **report.as_dict(),
+    plots = (
+        *(_bars(groups, results) for groups in grouped if groups),
+        *_speed(results, seconds or {}),
+        *(drawn or scatter_plots(known)),
+        *_reliability(known),
+    )
+    values = {
+        **results.as_dict(),
         "pairs": [pair.as_dict() for pair in pairs],
         "per_unit": {label: dict(one) for label, one in known.items()},
-        "seconds": {label: dict(one) for label, one in systems.items()} if systems else dict(seconds or {}),
+        "seconds": dict(seconds or {}),
     }
-    return Document(title, provenance, tuple(tables), tuple(plots), told, query_tables(known))
+    return Report(title, provenance, (results.table(title), *differences), plots, values, query_tables(known))
 
 
-def _bars(groups: Mapping[str, Mapping[str, Cell]], report: Report) -> Plot:
+def groups_of(results: Results) -> list[Groups]:
+    """Part a table of measures into plots: values of other sizes than the rest would make these invisible beside them.
+
+    Where all rows have all measures, they are compared by measure; else, as with tasks that each have measures of their
+    own, the groups are rows.
+
+    Args:
+        results: The table.
+
+    Returns:
+        The groups of each plot.
+    """
+    cells = {label: outcome.cells for label, outcome in results.outcomes.items()}
+    large = [
+        measure for measure in results.columns if max(_reach(of[measure]) for of in cells.values() if measure in of) > 1
+    ]
+    usual = [measure for measure in results.columns if measure not in large]
+    plots: list[Groups] = []
+    for measures in ([usual] if usual else []) + [[measure] for measure in large]:
+        rows = {label: of for label, of in cells.items() if of.keys() & set(measures)}
+        if len(rows) <= SERIES and all(of.keys() >= set(measures) for of in rows.values()):
+            plots.append({measure: {label: of[measure] for label, of in rows.items()} for measure in measures})
+        else:
+            plots += [_by_label(results, measures[at : at + SERIES]) for at in range(0, len(measures), SERIES)]
+    return plots
+
+
+def _by_label(results: Results, columns: Sequence[str]) -> Groups:
+    cells = {
+        label: {name: outcome.cells[name] for name in columns if name in outcome.cells}
+        for label, outcome in results.outcomes.items()
+    }
+    return {label: one for label, one in cells.items() if one}
+
+
+def _reach(cell: Cell) -> float:
+    return max(map(abs, (cell.low, cell.mean, cell.high))) if isinstance(cell, Interval) else abs(cell)
+
+
+def _bars(groups: Groups, results: Results) -> Plot:
     known = [isinstance(cell, Interval) for one in groups.values() for cell in one.values()]
     where = "" if all(known) else ", where they are known,"
-    lines = f"; lines{where} are {report.level:.0%} confidence intervals" if any(known) else ""
+    lines = f"; lines{where} are {results.level:.0%} confidence intervals" if any(known) else ""
     return Plot("Values", f"The values of the table{lines}.", partial(bars, groups))
 
 
@@ -86,57 +184,28 @@ def _reliability(values: Mapping[str, Values]) -> list[Plot]:
             if measure in one and len(one[measure]) >= FEWEST
         }
         labels = list(enough)
-        for start in range(0, len(labels), LINES):
-            lines = {label: enough[label] for label in labels[start : start + LINES]}
-            told = _HOW if not plots else "as above."
+        for start in range(0, len(labels), SERIES):
+            lines = {label: enough[label] for label in labels[start : start + SERIES]}
+            told = "as above." if plots else _HOW
             plots.append(Plot("Reliability of the intervals", f"{measure}: {told}", partial(_draw_reliability, lines)))
     return plots
 
 
-_HOW = (
-    "how far the intervals can be relied on. The queries are split in half many times; the interval of one half, "
-    "widened by the square root of 2 because the other half's mean scatters too, should hold the other's mean as often "
-    "as its level says. Below the dashed line intervals are too narrow, above it too wide."
-)
-
-
 def _draw_reliability(values: Mapping[str, tuple[float, ...]]) -> str:
-    return reliability({label: interval_coverage(one, scale=_scale(one)) for label, one in values.items()})
+    return reliability(
+        {
+            label: interval_coverage(one, scale=UNIT if min(one) >= 0 and max(one) <= 1 else None)
+            for label, one in values.items()
+        }
+    )
 
 
-def _scale(values: Sequence[float]) -> Scale | None:
-    return UNIT if min(values) >= 0 and max(values) <= 1 else None
-
-
-def _speed(report: Report, seconds: Mapping[str, float]) -> list[Plot]:
+def _speed(results: Results, seconds: Mapping[str, float]) -> list[Plot]:
     """Plot the first measure that more than one of what was timed has: quality alone can't be weighed against time."""
-    timed = [row for row in report.rows if seconds.get(row.label, 0) > 0]
-    for measure in report.columns:
-        cells = {row.label: row.cells[measure] for row in timed if measure in row.cells}
+    timed = {label: outcome.cells for label, outcome in results.outcomes.items() if seconds.get(label, 0) > 0}
+    for measure in results.columns:
+        cells = {label: of[measure] for label, of in timed.items() if measure in of}
         if len(cells) > 1:
-            return [_speed_plot(seconds, cells, measure, f"{measure} against time")]
+            caption = f"{measure} against time: up and to the left is better."
+            return [Plot("Speed against quality", caption, partial(speed_and_quality, seconds, cells, measure))]
     return []
-
-
-def _speed_of_systems(report: Report, systems: Mapping[str, Mapping[str, float]]) -> list[Plot]:
-    """Plot what systems come to, over the rows that all of them have and that took each of them some time."""
-    shared = [
-        row
-        for row in report.rows
-        if all(name in row.cells and took.get(row.label, 0) > 0 for name, took in systems.items())
-    ]
-    if len(systems) < 2 or not shared:
-        return []
-    seconds = {name: sum(took[row.label] for row in shared) for name, took in systems.items()}
-    cells: dict[str, Cell] = {name: sum(_mean(row.cells[name]) for row in shared) / len(shared) for name in systems}
-    told = f"Mean of the {len(shared)} rows that all systems have, against their time together"
-    return [_speed_plot(seconds, cells, "mean of values", told)]
-
-
-def _speed_plot(seconds: Mapping[str, float], cells: Mapping[str, Cell], measure: str, told: str) -> Plot:
-    caption = f"{told}: up and to the left is better."
-    return Plot("Speed against quality", caption, partial(speed_and_quality, seconds, cells, measure))
-
-
-def _mean(cell: Cell) -> float:
-    return cell.mean if isinstance(cell, Interval) else cell

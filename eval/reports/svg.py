@@ -7,13 +7,10 @@ import re
 import warnings
 from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from corpora.errors import UnavailableError
-from eval.reports.report import printable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from eval.optional import optional
+from eval.reports.tables import printable
 
 INK, GREY = "#1a202c", "#8a94a6"
 """Of text and axes, and of what only guides the eye."""
@@ -47,11 +44,7 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     Raises:
         UnavailableError: If matplotlib isn't installed.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UnavailableError("Plots need matplotlib; install it: pip install 'ses[eval]'.") from error
+    mpl = optional("matplotlib", "Plots need matplotlib")
     alt = printable(alt)
     inked = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     # Labels come from data: $ is no formula in them. Equal plots get equal ids, so that reports can be compared.
@@ -59,7 +52,9 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     with mpl.rc_context(settings), warnings.catch_warnings():
         # Text stays text, in the reader's fonts: that matplotlib's own lacks a character doesn't matter.
         warnings.simplefilter("ignore", UserWarning)
-        figure: Figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = optional("matplotlib.figure", "Plots need matplotlib").Figure(
+            figsize=(WIDTH, height), layout="constrained"
+        )
         axes = figure.subplots()
         axes.spines[["top", "right"]].set_visible(False)
         draw(axes)
@@ -93,7 +88,7 @@ def style(position: int) -> dict[str, Any]:
     return {"color": LIGHT[place], "marker": MARKERS[(place + turn) % len(MARKERS)]}
 
 
-def _add_legend(figure: Figure, axes: Any) -> None:
+def _add_legend(figure: Any, axes: Any) -> None:
     """Above the axes, where it hides nothing; the figure grows by as much."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:

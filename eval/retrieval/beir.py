@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.files.text import bad_line, file_in, json_of, numbered_lines
 from eval.trec.judgments import Qrels, read_qrels
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _QUERIES = "queries.jsonl"
 
@@ -99,13 +96,15 @@ class BeirFolder:
         Raises:
             InputError: If there is no such split, a file is malformed, or no judged query has a text.
         """
-        qrels, texts = self.qrels(split), self.queries()
-        runnable = {query: texts[query] for query in qrels.gains if texts.get(query, "").strip()}
-        if not runnable:
-            raise InputError(
-                f"None of the queries judged in split {split!r} has a text in {file_in(self.path, _QUERIES)}."
-            )
-        return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))
+        return join(self.queries(), self.qrels(split))
+
+
+def join(texts: Mapping[str, str], qrels: Qrels) -> JudgedQueries:
+    """Return the queries that have judgments and a text, to run; raise `InputError` if none has both."""
+    runnable = {query: texts[query] for query in qrels.gains if texts.get(query, "").strip()}
+    if not runnable:
+        raise InputError("No query has both a text and judgments: the queries and the judgments don't belong together.")
+    return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))
 
 
 def read_query(line: bytes, path: Path, number: int, what: str) -> tuple[str, str]:

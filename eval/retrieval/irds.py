@@ -6,17 +6,15 @@ import importlib
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from corpora.errors import InputError, UnavailableError
 from eval.files.text import write_lines
 from eval.retrieval.beir import BeirFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PREFIX = "irds:"
 SPLIT = "judged"

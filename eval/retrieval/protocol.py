@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
-from encoders.formats import Format
-from eval.embedder import Text
+from encoders.formats import Format, Similarity
+from encoders.text_encoder import TextEncoder
+from eval.embedder import Embedder, Text
 from eval.measures.metrics import Scores, evaluate
+from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
+from search_plugin.engines.base import Index
+from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
+from search_plugin.legs import Fused, Scored
 from search_plugin.plan import LEXICAL, TITLE_BOOST
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 from search_plugin.search import SEARCHED, make_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Set as AbstractSet
-
-    from encoders.formats import Similarity
-    from encoders.text_encoder import TextEncoder
-    from eval.embedder import Embedder
-    from eval.retrieval.beir import JudgedQueries
-    from search_plugin.engines.base import Index
-    from search_plugin.fusion.combine import Legs
-    from search_plugin.legs import Fused, Scored
 
 MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
 DEPTH = 100
@@ -181,7 +175,7 @@ def evaluate_exact(
     documents = embed(papers, Format.PRX)
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
     deepest = protocol.depth + max((len(gone) for gone in protocol.seen.values()), default=0)
-    found = exact_rankings(documents, queries, similarity, deepest)
+    found = dict(exact_rankings(documents, queries, similarity, deepest))
     rankings = {
         query: _first(found.get(query, ()), protocol.seen.get(query, frozenset()), protocol.depth)
         for query in judged.texts

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from statistics import median
-from typing import TYPE_CHECKING
 
+from encoders.text_encoder import TextEncoder
+from eval.retrieval.protocol import Protocol
+from search_plugin.engines.base import Index
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.search import search
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
-    from eval.retrieval.protocol import Protocol
-    from search_plugin.engines.base import Index
 
 QUERIES = 50
 WARMING = 3

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.errors import InputError
+from encoders.text_encoder import TextEncoder
 from eval.measures.metrics import evaluate, parse_measure
+from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.protocol import DEPTH, Seen, collect_legs
 from eval.trec.runs import Run
+from search_plugin.engines.base import Index
+from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import fusion_of
+from search_plugin.schema import Bm25
 from search_plugin.search_settings import SearchSettings
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from encoders.text_encoder import TextEncoder
-    from eval.retrieval.beir import JudgedQueries
-    from search_plugin.engines.base import Index
-    from search_plugin.fusion.combine import Legs
-    from search_plugin.schema import Bm25
 
 
 def check_measure(name: str) -> None:
@@ -50,14 +45,14 @@ class Trials:
     seen: Seen = field(default_factory=dict)
     _lexical: dict[tuple[Bm25, float], Mapping[str, Legs]] = field(default_factory=dict)
     _vectors: Mapping[str, Legs] = field(default_factory=dict)
-    _values: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    _values: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         """How many settings were measured."""
         return len(self._values)
 
-    def __call__(self, settings: SearchSettings) -> NDArray[np.float64]:
+    def __call__(self, settings: SearchSettings) -> np.ndarray:
         """Return the value of every judged query; errors as of `eval.measures.metrics.evaluate` and `Index.search`."""
         key = repr(settings)
         if key not in self._values:

@@ -10,17 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from eval.retrieval.stages import Stage
-    from search_plugin.search_settings import SearchSettings
+from eval.retrieval.stages import Stage
+from search_plugin.search_settings import SearchSettings
 
 FOLDS = 5
 
@@ -65,7 +60,7 @@ class Fit:
 def fit(
     start: SearchSettings,
     stages: Sequence[Stage],
-    measured: Callable[[SearchSettings], NDArray[np.float64]],
+    measured: Callable[[SearchSettings], np.ndarray],
     queries: Sequence[str],
     folds: Folds | None = None,
 ) -> Fit:
@@ -87,7 +82,7 @@ def fit(
     folds = folds or Folds()
     folds.check(len(queries))
 
-    def best_for(columns: NDArray[np.int64]) -> SearchSettings:
+    def best_for(columns: np.ndarray) -> SearchSettings:
         best = start
         for stage in stages:
             points = stage(best)
@@ -113,7 +108,7 @@ def fit(
     )
 
 
-def choose(values: NDArray[np.float64], folds: int, seed: int) -> int:
+def choose(values: np.ndarray, folds: int, seed: int) -> int:
     """Return the first point that is not worse than the best by more than a standard error.
 
     The rule of one standard error (Breiman et al., "Classification and regression trees", 1984, section 3.4.3), on
@@ -136,5 +131,5 @@ def choose(values: NDArray[np.float64], folds: int, seed: int) -> int:
     return int(np.argmax(behind.mean(axis=1) <= allowed))
 
 
-def _parted(columns: NDArray[np.int64], folds: int, seed: int) -> list[NDArray[np.int64]]:
+def _parted(columns: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
     return np.array_split(np.random.default_rng(seed).permutation(columns), folds)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import bad_line, file_in, json_of, numbered_lines
-from eval.trec.judgments import Qrels
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+from eval.files.text import Row, bad_line, file_in, is_id, is_whole, json_objects
+from eval.trec.judgments import Qrels, qrels_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,110 +72,87 @@ def read_reviewers(folder: Path) -> ReviewerSet:
     return _read_scirepeval(folder)
 
 
+def reviewer_set(
+    hard: Iterable[Row], soft: Iterable[Row], reviewers: Iterable[Row], papers: Mapping[str, Text], counts: Counter[str]
+) -> ReviewerSet:
+    """Return a data set in SciRepEval's layout.
+
+    Args:
+        hard: Rows of `query_id`, `cand_id` and `score`; of a pair's several the first holds, as in SciRepEval's code.
+        soft: The same.
+        reviewers: Rows of `r_id` and `papers`.
+        papers: Texts.
+        counts: Where what is repeated is counted.
+
+    Returns:
+        The data set.
+
+    Raises:
+        InputError: If a row is malformed, or there are no judgments.
+    """
+    profiles = _profiles(reviewers, "r_id", counts)
+    return ReviewerSet(profiles, qrels_of(hard, counts), qrels_of(soft, counts), papers, counts)
+
+
 def _read_scirepeval(folder: Path) -> ReviewerSet:
-    (hard, again), (soft, again_soft) = (
-        _pairs(file_in(folder, f"test_{kind}_qrel.jsonl")) for kind in ("hard", "soft")
-    )
+    counts: Counter[str] = Counter()
     metadata = find_compressed(folder, "metadata.jsonl")
-    papers, repeated = _papers(metadata, "doc_id") if metadata else ({}, 0)
-    return ReviewerSet(
-        _profiles(file_in(folder, "reviewer_metadata.jsonl"), "r_id"),
-        hard,
-        soft,
-        papers,
-        {"repeated_judgments": again + again_soft, "repeated_papers": repeated},
-    )
+    papers = _papers(metadata, "doc_id", counts) if metadata else {}
+    hard, soft = (_rows(file_in(folder, f"test_{kind}_qrel.jsonl")) for kind in ("hard", "soft"))
+    return reviewer_set(hard, soft, _rows(file_in(folder, "reviewer_metadata.jsonl")), papers, counts)
 
 
 def _read_cof(folder: Path, name: str) -> ReviewerSet:
-    (hard, empty), (soft, empty_soft) = (
-        _graded(file_in(folder, f"{name}_queries_test_{kind}.json")) for kind in ("hard", "soft")
-    )
-    papers, repeated = _papers(file_in(folder, f"{name}_papers_test.json"), "paper")
-    return ReviewerSet(
-        _profiles(file_in(folder, f"{name}_reviewers_test.json"), "reviewer"),
-        hard,
-        soft,
-        papers,
-        {"submissions_without_judgments": len(empty | empty_soft), "repeated_papers": repeated},
-        name,
-    )
+    counts: Counter[str] = Counter()
+    graded = [_graded(file_in(folder, f"{name}_queries_test_{kind}.json")) for kind in ("hard", "soft")]
+    # CoF's measures leave out submissions without judgments.
+    hard, soft = (Qrels({query: judged for query, judged in gains.items() if judged}) for gains in graded)
+    counts["submissions_without_judgments"] = len({query for gains in graded for query, of in gains.items() if not of})
+    papers = _papers(file_in(folder, f"{name}_papers_test.json"), "paper", counts)
+    profiles = _profiles(_rows(file_in(folder, f"{name}_reviewers_test.json")), "reviewer", counts)
+    return ReviewerSet(profiles, hard, soft, papers, counts, name)
 
 
-def _pairs(path: Path) -> tuple[Qrels, int]:
-    """Read rows of query_id, cand_id and score, and count the pairs that come again.
+def _rows(path: Path) -> Iterator[Row]:
+    return (row for _, row in json_objects(path))
 
-    Of such a pair the first row holds, as in SciRepEval's code.
-    """
+
+def _graded(path: Path) -> dict[str, dict[str, int]]:
+    """Read submissions with the grades of their reviewers."""
     gains: dict[str, dict[str, int]] = {}
-    repeated = 0
-    for number, row in _objects(path):
-        query, reviewer = (_id(row.get(key), path, number, key) for key in ("query_id", "cand_id"))
-        judged = gains.setdefault(query, {})
-        if reviewer in judged:
-            repeated += 1
-        else:
-            judged[reviewer] = _gain(row.get("score"), path, number)
-    if not gains:
-        raise InputError(f"{path} holds no judgments: fetch it again.")
-    return Qrels(gains), repeated
-
-
-def _graded(path: Path) -> tuple[Qrels, set[str]]:
-    """Read submissions with the grades of their reviewers; return those that have none apart, as CoF's measures do."""
-    gains: dict[str, dict[str, int]] = {}
-    for number, row in _objects(path):
-        query = _id(row.get("query_id"), path, number, "query_id")
-        scores = row.get("score")
-        if not isinstance(scores, dict) or query in gains:
-            raise bad_line(path, number, 'a query comes once, with "score", an object of reviewers and their grades')
-        gains[query] = {reviewer: _gain(score, path, number) for reviewer, score in scores.items()}
+    for number, row in json_objects(path):
+        query, scores = row.get("query_id"), row.get("score")
+        if not is_id(query) or str(query) in gains or not isinstance(scores, dict):
+            raise bad_line(path, number, 'a "query_id" comes once, with "score", an object of reviewers and grades')
+        if not all(map(is_whole, scores.values())):
+            raise bad_line(path, number, "a grade is a whole number")
+        gains[str(query)] = {reviewer: int(score) for reviewer, score in scores.items()}
     if not any(gains.values()):
         raise InputError(f"{path} holds no judgments: fetch it again.")
-    judged = {query: of_reviewers for query, of_reviewers in gains.items() if of_reviewers}
-    return Qrels(judged), gains.keys() - judged.keys()
+    return gains
 
 
-def _profiles(path: Path, key: str) -> dict[str, tuple[str, ...]]:
+def _profiles(rows: Iterable[Row], key: str, counts: Counter[str]) -> dict[str, tuple[str, ...]]:
     profiles: dict[str, tuple[str, ...]] = {}
-    for number, row in _objects(path):
-        reviewer, papers = _id(row.get(key), path, number, key), row.get("papers")
-        if not isinstance(papers, list) or reviewer in profiles:
-            raise bad_line(path, number, 'a reviewer comes once, with "papers", a list of ids')
-        profiles[reviewer] = tuple(_id(paper, path, number, "papers") for paper in papers)
+    for number, row in enumerate(rows, start=1):
+        reviewer, papers = row.get(key), row.get("papers")
+        if not is_id(reviewer) or not isinstance(papers, list) or not all(map(is_id, papers)):
+            raise InputError(f"Reviewer {number} needs {key}, and papers as a list of ids.")
+        counts["reviewers_repeated"] += str(reviewer) in profiles
+        profiles.setdefault(str(reviewer), tuple(map(str, papers)))
     return profiles
 
 
-def _papers(path: Path, key: str) -> tuple[dict[str, Text], int]:
-    """Read the papers that have a text, and count those that come again, of which the last holds."""
+def _papers(path: Path, key: str, counts: Counter[str]) -> dict[str, Text]:
+    """Read the papers that have a text; of one that comes again the last holds."""
     papers: dict[str, Text] = {}
-    repeated = 0
-    for number, row in _objects(path):
-        name = _id(row.get(key), path, number, key)
-        title, abstract = (row.get(part) or "" for part in ("title", "abstract"))
+    for number, row in json_objects(path):
+        if not is_id(row.get(key)):
+            raise bad_line(path, number, f'"{key}" must hold an identifier')
+        name, title, abstract = str(row[key]), row.get("title") or "", row.get("abstract") or ""
         if not isinstance(title, str) or not isinstance(abstract, str):
             raise bad_line(path, number, "title and abstract are texts")
         if title.strip() or abstract.strip():
-            repeated += name in papers
+            counts["papers_repeated"] += name in papers
             papers[name] = Text(name, title, abstract)
-    return papers, repeated
-
-
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in numbered_lines(path):
-        row = json_of(line, path, number)
-        if not isinstance(row, dict):
-            raise bad_line(path, number, "this is no JSON object")
-        yield number, row
-
-
-def _id(value: object, path: Path, number: int, key: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise bad_line(path, number, f'"{key}" must hold an identifier')
-    return str(value)
-
-
-def _gain(value: object, path: Path, number: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
-        raise bad_line(path, number, "a grade is a whole number")
-    return int(value)
+    return papers

@@ -10,27 +10,23 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from eval.embedder import Text
+from eval.embedder import Embedder, Text
 from eval.files.archives import unpacked
 from eval.files.text import bad_line, numbered_lines
 from eval.outcome import Outcome
 from eval.reviewers.ranking import rank_reviewers
 from eval.reviewers.rules import Matching, openreview
 from eval.statistics.bootstrap import bootstrap_statistic
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from eval.embedder import Embedder
 
 HIGH, LOW = 4.0, 2.0
 """Expertise from and up to which a paper makes a pair easy or hard."""
@@ -56,19 +52,7 @@ class GoldStandard:
     papers: Mapping[str, Text]
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """What became of one reviewer's pairs of papers: loss and largest possible loss, pairs right and pairs."""
-
-    loss: float = 0.0
-    weight: float = 0.0
-    easy_right: float = 0.0
-    easy: float = 0.0
-    hard_right: float = 0.0
-    hard: float = 0.0
-
-
-def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float]) -> Pairs:
+def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float]) -> tuple[float, ...]:
     """Compare the order of every two papers of a reviewer.
 
     Args:
@@ -76,21 +60,22 @@ def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float])
         reported: Expertise by paper.
 
     Returns:
-        The sums that the measures are ratios of.
+        Loss and the largest possible loss; easy pairs in the right order, and all; hard pairs in the right order, and
+        all: the sums that the measures are ratios of.
     """
-    loss = weight = 0.0
-    right, count = {"easy": 0, "hard": 0}, {"easy": 0, "hard": 0}
+    sums = {"loss": [0.0, 0.0], "easy": [0.0, 0.0], "hard": [0.0, 0.0]}
     for one, other in combinations(reported, 2):
         truth = reported[one] - reported[other]
         agreement = (predicted.get(one, np.nan) - predicted.get(other, np.nan)) * truth
-        correct = agreement > 0
-        weight += abs(truth)
-        loss += 0.0 if correct else abs(truth) if agreement < 0 else abs(truth) / 2
-        kind = _kind(reported[one], reported[other])
-        if kind:
-            count[kind] += 1
-            right[kind] += int(correct)
-    return Pairs(loss, weight, right["easy"], count["easy"], right["hard"], count["hard"])
+        share = 0.0 if agreement > 0 else 1.0 if agreement < 0 else 0.5
+        for name, part, whole in (
+            ("loss", abs(truth) * share, abs(truth)),
+            (_kind(reported[one], reported[other]), float(agreement > 0), 1.0),
+        ):
+            if name:
+                sums[name][0] += part
+                sums[name][1] += whole
+    return tuple(value for pair in sums.values() for value in pair)
 
 
 def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) -> Outcome:
@@ -105,7 +90,7 @@ def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) ->
         the reviewers; the loss of each reviewer by itself is beside them.
     """
     per_draw = [
-        [astuple(compare_pairs(one.get(reviewer, {}), reported)) for reviewer, reported in expertise.items()]
+        [compare_pairs(one.get(reviewer, {}), reported) for reviewer, reported in expertise.items()]
         for one in predictions
     ]
     sums = np.array(per_draw, dtype=np.float64).mean(axis=0)
@@ -146,8 +131,8 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
     outcome = score_predictions(predictions, data.expertise)
     missing = len(data.papers) - sum(paper in vectors.rows for paper in data.papers)
     undecided = sum(len(data.expertise[r]) - len(found) for one in predictions for r, found in one.items())
-    counts = {**outcome.counts, "papers_without_vector": missing, "scores_not_predicted": undecided}
-    return Outcome(outcome.cells, outcome.per_unit, counts)
+    told = {"papers_without_vector": missing, "scores_not_predicted": undecided}
+    return replace(outcome, counts={**outcome.counts, **told})
 
 
 def read_gold_standard(path: Path) -> GoldStandard:

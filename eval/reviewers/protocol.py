@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from corpora.errors import InputError
+from eval.embedder import Text, Vectors
 from eval.measures.metrics import evaluate
-from eval.outcome import Outcome
+from eval.outcome import Outcome, outcome_of
+from eval.reviewers.data import ReviewerSet
 from eval.reviewers.ranking import rank_reviewers
 from eval.reviewers.rules import Matching
-from eval.statistics.interval import mean_interval
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from eval.embedder import Text, Vectors
-    from eval.reviewers.data import ReviewerSet
 
 MEASURES = ("P@5", "P@10")
 
@@ -60,8 +55,7 @@ def evaluate_reviewers(
         "soft_submissions_left_out": len(data.soft.gains) - len(soft.gains),
         **data.counts,
     }
-    cells = {name: mean_interval(tuple(of_each.values())) for name, of_each in values.items()}
-    return Outcome(cells, values, counts)
+    return outcome_of(values, counts)
 
 
 def _both(hard: Qrels, soft: Qrels) -> dict[str, set[str]]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.errors import InputError
+from eval.embedder import Vectors
+from eval.measures.similarity import l2_normalize
 from eval.reviewers.rules import MATCHINGS, Matching
 from eval.trec.runs import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from eval.embedder import Vectors
 
 _SCIREPEVAL = MATCHINGS["scirepeval"]
 
@@ -95,6 +90,6 @@ def _of_candidates(matching: Matching, scores: Mapping[str, float], judged: Coll
     return [(reviewer, score) for reviewer, score in found if score is not None]
 
 
-def _space(vectors: Vectors, ids: Sequence[str], *, cosine: bool) -> NDArray[np.float64]:
-    rows: NDArray[np.float64] = vectors.of(ids).astype(np.float64)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12) if cosine else rows
+def _space(vectors: Vectors, ids: Sequence[str], *, cosine: bool) -> np.ndarray:
+    rows = vectors.of(ids).astype(np.float64)
+    return l2_normalize(rows) if cosine else rows

@@ -6,19 +6,16 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from corpora.errors import InputError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Profiles = Mapping[str, "NDArray[np.int64]"]
+Profiles = Mapping[str, np.ndarray]
 """Reviewer to the columns of their papers, one or more."""
 
-Similarities = Mapping[str, "NDArray[np.float64]"]
+Similarities = Mapping[str, np.ndarray]
 """Of one submission to all papers of reviewers, by factor."""
 
 Score = Callable[[Similarities, Profiles], Mapping[str, float]]
@@ -54,13 +51,13 @@ class Matching:
         return replace(self, factors=tuple(factor for factor in self.factors if factor in factors))
 
 
-def mean_of_top(similarities: NDArray[np.float64]) -> float:
+def mean_of_top(similarities: np.ndarray) -> float:
     """Return the mean of the three largest, or of all where there are fewer (SciRepEval's code)."""
     return float(np.sort(similarities)[-TOP:].mean())
 
 
 def by_aggregate(
-    aggregate: Callable[[NDArray[np.float64]], float], similarities: Similarities, profiles: Profiles
+    aggregate: Callable[[np.ndarray], float], similarities: Similarities, profiles: Profiles
 ) -> dict[str, float]:
     """Score reviewers by one number taken over the similarities of all their papers, by the only factor."""
     (similarity,) = similarities.values()
@@ -126,7 +123,7 @@ def openreview(aggregate: str = "max") -> Matching:
     """
     percentile = re.fullmatch(r"p(\d{1,2}|100)", aggregate, re.ASCII)
     if aggregate == "max":
-        score: Callable[[NDArray[np.float64]], float] = lambda row: float(row.max())  # noqa: E731
+        score: Callable[[np.ndarray], float] = lambda row: float(row.max())  # noqa: E731
     elif aggregate == "average":
         score = lambda row: float(row.mean())  # noqa: E731
     elif percentile:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.formats import Format, Similarity
+from eval.embedder import Embedder, Vectors
 from eval.measures.f1 import macro_f1
-from eval.outcome import Outcome
-from eval.scimult.ranking import interval_over, recall, score_blocks, tie_order, top
+from eval.measures.similarity import SIMILARITIES
+from eval.outcome import Outcome, outcome_of
+from eval.retrieval.exact import exact_rankings
+from eval.scimult.data import Classification
+from eval.scimult.recall import CUTOFFS, recalls
 from eval.statistics.bootstrap import bootstrap_statistic
+from eval.statistics.interval import mean_interval
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from encoders.formats import Similarity
-    from eval.embedder import Embedder, Vectors
-    from eval.scimult.data import Classification
-
-CUTOFFS = (20, 50, 100)
 MATCHED = "with label matching"
 
 
@@ -49,67 +47,52 @@ def evaluate_classification(
     known = {label.id for label in data.labels}
     counts = {
         "papers": len(data.papers),
-        "papers_missing": sum(text.id not in papers.rows for text in data.papers),
+        "papers_missing": len(data.papers) - len(papers.rows),
         "labels": len(known),
-        "labels_missing": sum(label not in labels.rows for label in known),
+        "labels_missing": len(known) - len(labels.rows),
         "gold_labels_unknown": sum(len(gold - known) for gold in data.gold.values()),
     }
-    if counts["papers"] == counts["papers_missing"]:
-        raise InputError("No paper has a vector: the embeddings belong to other papers.")
-    rankings = _rankings(data, papers, labels, similarity)
-    return {"": _f1(data, rankings, counts)} if data.single else _recalls(data, rankings, counts)
-
-
-def _rankings(
-    data: Classification, papers: Vectors, labels: Vectors, similarity: Similarity
-) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield each paper that has a vector, and its first labels: by the ranking alone, and with matched ones first."""
-    names = tie_order(labels, [label.id for label in data.labels])
-    position = {name: column for column, name in enumerate(names)}
-    found = [text.id for text in data.papers if text.id in papers.rows]
-    for start, block in score_blocks(papers.of(found), labels.of(names), similarity):
-        for paper, scores in zip(found[start : start + len(block)], block, strict=True):
-            first = top(scores, CUTOFFS[-1]).tolist()
-            ranked = {"": [names[column] for column in first]}
-            if data.matched is not None:
-                mentioned = sorted(position[name] for name in data.matched[paper] if name in position)
-                ranked[MATCHED] = [names[column] for column in _put_first(mentioned, first, scores)]
-            yield paper, ranked
-
-
-def _put_first(mentioned: list[int], first: list[int], scores: np.ndarray) -> list[int]:
-    """Return the first columns once those mentioned stand before all others, each part in the order of its scores."""
-    ahead = [mentioned[at] for at in top(scores[mentioned], CUTOFFS[-1])]
-    taken = set(mentioned)
-    # `first` is long enough for the rest: what it lacks of those not mentioned, the mentioned ones in it make up for.
-    return [*ahead, *(column for column in first if column not in taken)][: CUTOFFS[-1]]
-
-
-def _recalls(
-    data: Classification, rankings: Iterator[tuple[str, dict[str, list[str]]]], counts: Mapping[str, int]
-) -> dict[str, Outcome]:
-    ways = ("",) if data.matched is None else ("", MATCHED)
-    per_paper = {way: {f"R@{cutoff}": dict.fromkeys(data.gold, 0.0) for cutoff in CUTOFFS} for way in ways}
-    for paper, ranked in rankings:
-        for way, names in ranked.items():
-            for cutoff in CUTOFFS:
-                per_paper[way][f"R@{cutoff}"][paper] = recall(names, data.gold[paper], cutoff)
-    return {
-        way: Outcome({name: interval_over(tuple(values.values())) for name, values in found.items()}, found, counts)
-        for way, found in per_paper.items()
+    if not papers.rows or not labels.rows:
+        raise InputError("No paper, or no label, has a vector: the embeddings belong to others.")
+    rankings = {
+        paper: [hit.id for hit in hits]
+        for paper, hits in exact_rankings(
+            labels, papers, similarity, 1 if data.single else CUTOFFS[-1], descending=True
+        )
     }
+    if data.single:
+        return {"": _f1(data, rankings, counts)}
+    ways = {"": rankings}
+    if data.matched is not None:
+        ways[MATCHED] = {
+            paper: _put_first(data.matched[paper], ranking, paper, papers, labels, similarity)
+            for paper, ranking in rankings.items()
+        }
+    return {way: outcome_of(recalls(ranked, data.gold), counts) for way, ranked in ways.items()}
 
 
-def _f1(
-    data: Classification, rankings: Iterator[tuple[str, dict[str, list[str]]]], counts: Mapping[str, int]
-) -> Outcome:
-    import numpy as np
+def _put_first(
+    mentioned: frozenset[str],
+    ranking: Sequence[str],
+    paper: str,
+    papers: Vectors,
+    labels: Vectors,
+    similarity: Similarity,
+) -> list[str]:
+    """Return the first labels once those mentioned stand before all others, each part in the order of its scores."""
+    ahead = sorted(labels.rows.keys() & mentioned, reverse=True)
+    scores = SIMILARITIES[similarity](papers.of([paper]), labels.of(ahead))[0]
+    first = [ahead[at] for at in np.argsort(-scores, kind="stable")]
+    # The ranking is long enough for the rest: what it lacks of the others, the mentioned ones in it make up for.
+    return [*first, *(label for label in ranking if label not in mentioned)][: CUTOFFS[-1]]
 
+
+def _f1(data: Classification, rankings: Mapping[str, Sequence[str]], counts: Mapping[str, int]) -> Outcome:
     number = {label.id: row for row, label in enumerate(data.labels)}
-    given = dict.fromkeys(data.gold, -1) | {paper: number[ranked[""][0]] for paper, ranked in rankings}
     truth = {paper: number[label] for paper, (label,) in data.gold.items()}
-    right = {paper: float(given[paper] == label) for paper, label in truth.items()}
-    arrays = (np.array(list(truth.values())), np.array([given[paper] for paper in truth]))
+    given = [number[rankings[paper][0]] if paper in rankings else -1 for paper in truth]
+    right = {paper: float(found == label) for (paper, label), found in zip(truth.items(), given, strict=True)}
+    arrays = np.array(list(truth.values())), np.array(given)
     # Where each paper has one label and gets one, micro F1 is the share of papers that are right.
-    cells = {"F1 micro": interval_over(tuple(right.values())), "F1 macro": bootstrap_statistic(macro_f1, *arrays)}
+    cells = {"F1 micro": mean_interval(list(right.values())), "F1 macro": bootstrap_statistic(macro_f1, *arrays)}
     return Outcome(cells, {"F1 micro": right}, counts)

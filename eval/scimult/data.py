@@ -6,8 +6,8 @@ ranking could reach a recall of 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,15 @@ from corpora.cleaning import text_of
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import bad_line, json_objects
+from eval.files.text import bad_line, is_whole, json_objects, paper_text
 from eval.trec.judgments import Qrels
 
 RELATIONS = ("cite", "co-cite")
 RERANKED = frozenset({"Search", "TRECCOVID_SciRepEval"})
 """Sets of search whose queries rank the candidates they were judged with; the others' rank the whole corpus."""
 _PAPERS = "_papers_test.json"
+
+Members = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,38 +46,23 @@ class Classification:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """Papers and which of them are linked to which.
+class Candidates:
+    """Queries, and the papers to find for them.
 
     Attributes:
-        queries: The papers that have links.
+        queries: Those that have links or judgments: papers, patients or texts.
         candidates: The papers to rank.
         linked: By relation and query, the papers linked to it: to be found among all candidates.
-        judged: By query, papers with a grade: to be ranked among themselves. Empty where there is `linked`.
+        judged: By query, papers with a grade. Empty where there is `linked`.
+        rerank: Whether a query's judged papers alone are ranked.
+        ungraded: How many queries were left out because they have no judgments.
     """
 
     queries: tuple[Text, ...]
     candidates: tuple[Text, ...]
     linked: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
     judged: Qrels = field(default_factory=lambda: Qrels({}))
-
-
-@dataclass(frozen=True, slots=True)
-class Searches:
-    """Queries and the papers to find for them.
-
-    Attributes:
-        queries: Those that have judgments.
-        corpus: All papers.
-        qrels: Grades of papers for each query.
-        rerank: Whether a query's judged papers alone are ranked.
-        ungraded: How many queries were left out because they have no judgments.
-    """
-
-    queries: tuple[Text, ...]
-    corpus: tuple[Text, ...]
-    qrels: Qrels
-    rerank: bool
+    rerank: bool = True
     ungraded: int = 0
 
 
@@ -101,28 +88,33 @@ def read_classification(folder: Path, name: str) -> Classification:
     Raises:
         InputError: If a file is missing or malformed.
     """
-    path, labels = _file(folder, name, _PAPERS), _labels(_file(folder, name, "_label.json"))
-    papers: dict[str, Text] = {}
+    papers = _Lines(_file(folder, name, _PAPERS), "paper")
+    labels = _Lines(_file(folder, name, "_label.json"), "label", _label_parts).texts
     gold: dict[str, frozenset[str]] = {}
     kinds = set()
-    for number, members in json_objects(path):
-        text = _new(papers, path, number, members, "paper")
+    for paper, number, members in papers:
         value = members.get("label")
         kinds.add(type(value))
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(labels):
-            gold[text.id] = frozenset({labels[value].id})
+            gold[paper] = frozenset({labels[value].id})
         elif isinstance(value, list) and value:
-            gold[text.id] = frozenset(map(text_of, value))
+            gold[paper] = frozenset(map(text_of, value))
         else:
-            raise bad_line(path, number, f'"label" must be a list of labels or a number below {len(labels)}')
+            raise bad_line(papers.path, number, f'"label" must be a list of labels or a number below {len(labels)}')
     if len(kinds) != 1:
-        raise InputError(f"{path} mixes papers of one label with papers of several: divide it in two.")
-    optional = find_compressed(folder, f"{name}_matched.json")
-    matched = _matched(optional, tuple(papers)) if optional else None
-    return Classification(tuple(papers.values()), labels, gold, matched, single=kinds == {int})
+        raise InputError(f"{papers.path} mixes papers of one label with papers of several: divide it in two.")
+    matched = None
+    if optional := find_compressed(folder, f"{name}_matched.json"):
+        found = [frozenset(map(text_of, members.get("candidate") or ())) for _, members in json_objects(optional)]
+        if len(found) != len(gold):
+            raise InputError(
+                f"{optional} has {len(found):,} lines for {len(gold):,} papers: they must be the same papers."
+            )
+        matched = dict(zip(gold, found, strict=True))
+    return Classification(papers.texts, labels, gold, matched, single=kinds == {int})
 
 
-def read_links(folder: Path, name: str) -> Links:
+def read_links(folder: Path, name: str) -> Candidates:
     """Read a set of links: papers with `cite` and `co-cite`, papers with `score`, or patients and their queries.
 
     Args:
@@ -136,27 +128,21 @@ def read_links(folder: Path, name: str) -> Links:
         InputError: If a file is missing or malformed, or no paper has a link.
     """
     if patients := find_compressed(folder, f"{name}_patients_test.json"):
-        return _patient_links(patients, _file(folder, name, "_queries_test.json"))
-    path = _file(folder, name, _PAPERS)
-    papers: dict[str, Text] = {}
-    linked: dict[str, dict[str, frozenset[str]]] = {relation: {} for relation in RELATIONS}
-    judged: dict[str, dict[str, int]] = {}
-    for number, members in json_objects(path):
-        text = _new(papers, path, number, members, "paper")
-        if members.get("score"):
-            judged[text.id] = _gains(path, number, members["score"])
-        for relation in RELATIONS:
-            if others := _ids(path, number, members, relation):
-                linked[relation][text.id] = others
-    linked = {relation: queries for relation, queries in linked.items() if queries}
+        candidates, queries = _Lines(patients, "patient"), _Lines(_file(folder, name, "_queries_test.json"), "query")
+        linked = {"patient": queries.ids("patient", required=True)}
+        return Candidates(queries.texts, candidates.texts, linked)
+    papers = _Lines(_file(folder, name, _PAPERS), "paper")
+    judged = papers.gains()
+    linked = {relation: found for relation in RELATIONS if (found := papers.ids(relation))}
     wanted = judged.keys() | set().union(*linked.values())
     if not wanted or (judged and linked):
-        raise InputError(f'{path} needs papers with "score", or with "{RELATIONS[0]}" or "{RELATIONS[1]}", not both.')
-    queries = tuple(text for text in papers.values() if text.id in wanted)
-    return Links(queries, tuple(papers.values()), linked, Qrels(judged))
+        raise InputError(
+            f'{papers.path} needs papers with "score", or with "{RELATIONS[0]}" or "{RELATIONS[1]}", not both.'
+        )
+    return Candidates(tuple(text for text in papers.texts if text.id in wanted), papers.texts, linked, Qrels(judged))
 
 
-def read_searches(folder: Path, name: str) -> Searches:
+def read_searches(folder: Path, name: str) -> Candidates:
     """Read `NAME_papers_test.json` and `NAME_queries_test.json`, whose queries have papers' grades under `score`.
 
     Args:
@@ -169,56 +155,14 @@ def read_searches(folder: Path, name: str) -> Searches:
     Raises:
         InputError: If a file is missing or malformed, or no query has a grade.
     """
-    corpus: dict[str, Text] = {}
-    queries: dict[str, Text] = {}
-    gains: dict[str, dict[str, int]] = {}
-    path = _file(folder, name, _PAPERS)
-    for number, members in json_objects(path):
-        _new(corpus, path, number, members, "paper")
-    path = _file(folder, name, "_queries_test.json")
-    for number, members in json_objects(path):
-        # Parts with [SEP] between are put together again with the model's own separator.
-        first, between, rest = str(members.get("query") or "").partition("[SEP]")
-        parts = {"title": first, "abstract": rest if between else None}
-        text = _new(queries, path, number, {"query_id": members.get("query_id")} | parts, "query_id")
-        if judged := _gains(path, number, members.get("score")):
-            gains[text.id] = judged
+    corpus = _Lines(_file(folder, name, _PAPERS), "paper")
+    queries = _Lines(_file(folder, name, "_queries_test.json"), "query_id", _in_parts)
+    gains = queries.gains()
     if not gains:
-        raise InputError(f"{path} has no query with grades of papers under score; fetch it again.")
-    wanted = tuple(text for text in queries.values() if text.id in gains)
-    ungraded = len(queries) - len(wanted)
-    return Searches(wanted, tuple(corpus.values()), Qrels(gains), name in RERANKED, ungraded)
-
-
-def _labels(path: Path) -> tuple[Text, ...]:
-    labels: dict[str, Text] = {}
-    for number, members in json_objects(path):
-        names = members.get("name")
-        title = names[0] if isinstance(names, list) and names else names
-        parts = {"title": title, "abstract": members.get("definition")}
-        _new(labels, path, number, {"label": members.get("label")} | parts, "label")
-    return tuple(labels.values())
-
-
-def _matched(path: Path, papers: tuple[str, ...]) -> dict[str, frozenset[str]]:
-    found = [_ids(path, number, members, "candidate") for number, members in json_objects(path)]
-    if len(found) != len(papers):
-        raise InputError(f"{path} has {len(found):,} lines for {len(papers):,} papers: they must be the same papers.")
-    return dict(zip(papers, found, strict=True))
-
-
-def _patient_links(patients: Path, path: Path) -> Links:
-    candidates: dict[str, Text] = {}
-    for number, members in json_objects(patients):
-        _new(candidates, patients, number, members, "patient")
-    queries: dict[str, Text] = {}
-    linked: dict[str, frozenset[str]] = {}
-    for number, members in json_objects(path):
-        text = _new(queries, path, number, members, "query")
-        linked[text.id] = _ids(path, number, members, "patient")
-        if not linked[text.id]:
-            raise bad_line(path, number, 'there are no ids under "patient"')
-    return Links(tuple(queries.values()), tuple(candidates.values()), {"patient": linked})
+        raise InputError(f"{queries.path} has no query with grades of papers under score; fetch it again.")
+    wanted = tuple(text for text in queries.texts if text.id in gains)
+    ungraded = len(queries.texts) - len(wanted)
+    return Candidates(wanted, corpus.texts, {}, Qrels(gains), name in RERANKED, ungraded)
 
 
 def _file(folder: Path, name: str, suffix: str) -> Path:
@@ -228,32 +172,61 @@ def _file(folder: Path, name: str, suffix: str) -> Path:
     return found
 
 
-def _new(texts: dict[str, Text], path: Path, number: int, members: Mapping[str, Any], key: str) -> Text:
-    """Add a line's text under its id, or under the line's number where it has none, as SciMult needs no ids."""
-    abstract = members.get("abstract", "")
-    text = Text(
-        text_of(members.get(key)) or f"line {number}",
-        text_of(members.get("title")),
-        None if abstract is None else text_of(abstract),
-    )
-    if text.id in texts:
-        raise bad_line(path, number, f"the id {text.id} came before; keep one line of it")
-    texts[text.id] = text
-    return text
+class _Lines:
+    """The objects of a file, each a text under its id, or under the line's number, as SciMult needs no ids."""
+
+    def __init__(self, path: Path, key: str, parts: Callable[[Members], Members] = lambda members: members) -> None:
+        self.path = path
+        self._members: dict[str, tuple[int, Members]] = {}
+        texts = []
+        for number, members in json_objects(path):
+            told = parts(members)
+            text = paper_text(told, key)
+            name = text.id or f"line {number}"
+            if name in self._members:
+                raise bad_line(path, number, f"the id {name} came before; keep one line of it")
+            # Texts aren't kept twice: sets may have hundreds of thousands of papers.
+            rest = {part: value for part, value in members.items() if part not in ("title", "abstract")}
+            self._members[name] = number, rest
+            whole = told.get("abstract", "") is None  # a label without definition, or a query that has no parts
+            texts.append(replace(text, id=name, abstract=None if whole else text.abstract))
+        self.texts = tuple(texts)
+
+    def __iter__(self) -> Iterator[tuple[str, int, Members]]:
+        return ((name, number, members) for name, (number, members) in self._members.items())
+
+    def ids(self, key: str, *, required: bool = False) -> dict[str, frozenset[str]]:
+        """Return the list of ids that a member holds, by the text's id; texts without any are left out."""
+        found = {}
+        for name, number, members in self:
+            value = members.get(key) or []
+            if not isinstance(value, list):
+                raise bad_line(self.path, number, f'"{key}" must be a list of ids')
+            if ids := frozenset(filter(None, map(text_of, value))):
+                found[name] = ids
+            elif required:
+                raise bad_line(self.path, number, f'there are no ids under "{key}"')
+        return found
+
+    def gains(self) -> dict[str, dict[str, int]]:
+        """Return the grades of papers, by the text's id; texts without any are left out."""
+        found = {}
+        for name, number, members in self:
+            score = members.get("score") or {}
+            if not isinstance(score, dict) or not all(map(is_whole, score.values())):
+                raise bad_line(self.path, number, '"score" must be an object of ids and whole numbers')
+            if score:
+                found[name] = {text_of(paper): int(gain) for paper, gain in score.items()}
+        return found
 
 
-def _ids(path: Path, number: int, members: Mapping[str, Any], key: str) -> frozenset[str]:
-    value = members.get(key) or []
-    if not isinstance(value, list):
-        raise bad_line(path, number, f'"{key}" must be a list of ids')
-    return frozenset(filter(None, map(text_of, value)))
+def _label_parts(members: Members) -> Members:
+    names = members.get("name")
+    title = names[0] if isinstance(names, list) and names else names
+    return {"label": members.get("label"), "title": title, "abstract": members.get("definition")}
 
 
-def _gains(path: Path, number: int, value: object) -> dict[str, int]:
-    if not isinstance(value, dict | None) or not all(_whole(gain) for gain in (value or {}).values()):
-        raise bad_line(path, number, '"score" must be an object of ids and whole numbers')
-    return {text_of(name): int(gain) for name, gain in (value or {}).items()}
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+def _in_parts(members: Members) -> Members:
+    # Parts with [SEP] between are put together again with the model's own separator.
+    first, between, rest = str(members.get("query") or "").partition("[SEP]")
+    return {"query_id": members.get("query_id"), "title": first, "abstract": rest if between else None}

@@ -1,68 +1,107 @@
-"""Search (section 5.3): nDCG@10 over the whole corpus, or of the candidates that a query was judged with."""
+"""Links (section 5.2) and search (section 5.3): papers found among all, or put before others they came with."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 from corpora.errors import InputError
-from encoders.formats import Format
-from eval.reranking import Reranked, ranked_outcome, rerank
-from eval.scimult.ranking import closeness, score_blocks, tie_order, top
+from encoders.formats import Format, Similarity
+from eval.embedder import Embedder, Vectors
+from eval.measures.similarity import SIMILARITIES
+from eval.outcome import Outcome, outcome_of
+from eval.reranking import ranked_outcome, rerank
+from eval.retrieval.exact import exact_rankings
+from eval.scimult.data import Candidates
+from eval.scimult.recall import CUTOFFS, recalls
 from eval.trec.runs import Run
+from search_plugin.legs import Scored
 
-if TYPE_CHECKING:
-    from encoders.formats import Similarity
-    from eval.embedder import Embedder, Vectors
-    from eval.outcome import Outcome
-    from eval.scimult.data import Searches
-
-MEASURES = ("nDCG@10",)
+LINK_MEASURES = ("nDCG@5", "nDCG@10", "nDCG")
+SEARCH_MEASURES = ("nDCG@10",)
 DEPTH = 10
 
 
-def evaluate_searches(data: Searches, embed: Embedder, *, similarity: Similarity = "dot") -> Outcome:
+def evaluate_links(data: Candidates, embed: Embedder, *, similarity: Similarity = "dot") -> dict[str, Outcome]:
+    """Rank papers for the papers that have links.
+
+    Where all papers are ranked, a query that is one of them stays among them, as in SciMult's script: it is close to
+    itself and takes a place. A query without a vector counts as having found nothing; a candidate without one is never
+    found.
+
+    Args:
+        data: Queries, candidates and links.
+        embed: Makes PRX vectors of both.
+        similarity: How two papers are compared.
+
+    Returns:
+        Recall at 20, 50 and 100 by relation, or nDCG where papers were judged with candidates of their own.
+
+    Raises:
+        InputError: If no query or no candidate has a vector.
+        UnavailableError: If pytrec_eval is needed and isn't installed.
+    """
+    candidates = embed(data.candidates, Format.PRX)
+    together = set(data.queries) <= set(data.candidates)
+    queries = candidates if together else embed(data.queries, Format.PRX)
+    if not data.linked:
+        made = rerank("ses-links", data.judged, queries, candidates, SIMILARITIES[similarity])
+        counts = {"queries_missing": len(made.queries_missing), "candidates_missing": made.candidates_missing}
+        return {"": ranked_outcome(made.run, data.judged, LINK_MEASURES, counts)}
+    rankings = {
+        query: [hit.id for hit in hits]
+        for query, hits in _nearest(data, queries, candidates, similarity, CUTOFFS[-1]).items()
+    }
+    known = {text.id for text in data.candidates}
+    outcomes = {}
+    for relation, linked in data.linked.items():
+        counts = {
+            "queries": len(linked),
+            "queries_missing": sum(query not in queries.rows for query in linked),
+            "candidates": len(data.candidates),
+            "candidates_missing": len(data.candidates) - len(candidates.rows),
+            "links_to_unknown_papers": sum(len(others - known) for others in linked.values()),
+        }
+        outcomes[relation] = outcome_of(recalls(rankings, linked), counts)
+    return outcomes
+
+
+def evaluate_searches(data: Candidates, embed: Embedder, *, similarity: Similarity = "dot") -> Outcome:
     """Rank papers for queries.
 
     A query without a vector counts as having found nothing; a paper without one is never found.
 
     Args:
-        data: Queries, corpus and judgments.
+        data: Queries, papers and judgments.
         embed: Makes QRY vectors of queries, PRX vectors of papers.
         similarity: How the two are compared.
 
     Returns:
-        nDCG@10.
+        nDCG@10 over the whole corpus, or of the candidates that a query was judged with.
 
     Raises:
         InputError: If no query or no paper has a vector.
         UnavailableError: If pytrec_eval isn't installed.
     """
-    queries, corpus = embed(data.queries, Format.QRY), embed(data.corpus, Format.PRX)
+    queries, corpus = embed(data.queries, Format.QRY), embed(data.candidates, Format.PRX)
     if data.rerank:
-        compare = partial(closeness, similarity=similarity)
-        made = rerank("ses-search", data.qrels, queries, corpus, compare)
+        run = rerank("ses-search", data.judged, queries, corpus, SIMILARITIES[similarity]).run
     else:
-        made = _searched(data, queries, corpus, similarity)
+        found = _nearest(data, queries, corpus, similarity, DEPTH)
+        run = Run("ses-search", {query: [(hit.id, hit.score) for hit in hits] for query, hits in found.items()})
     counts = {
-        "queries_missing": len(made.queries_missing),
+        "queries_missing": len(data.judged.gains.keys() - run.rankings.keys()),
         "queries_without_grades": data.ungraded,
-        "papers": len(data.corpus),
-        "papers_missing": sum(text.id not in corpus.rows for text in data.corpus),
-        "judged_papers_missing": made.candidates_missing,
+        "papers": len(data.candidates),
+        "papers_missing": len(data.candidates) - len(corpus.rows),
+        "judged_papers_missing": sum(
+            name not in corpus.rows for judged in data.judged.gains.values() for name in judged
+        ),
     }
-    return ranked_outcome(made.run, data.qrels, MEASURES, counts)
+    return ranked_outcome(run, data.judged, SEARCH_MEASURES, counts)
 
 
-def _searched(data: Searches, queries: Vectors, corpus: Vectors, similarity: Similarity) -> Reranked:
-    names = tie_order(corpus, [text.id for text in data.corpus])
-    found = [query for query in data.qrels.gains if query in queries.rows]
-    if not found:
-        raise InputError("No query has a vector: the embeddings belong to other queries.")
-    rankings = {}
-    for start, block in score_blocks(queries.of(found), corpus.of(names), similarity):
-        for query, scores in zip(found[start : start + len(block)], block, strict=True):
-            rankings[query] = [(names[column], float(scores[column])) for column in top(scores, DEPTH)]
-    known = set(names)
-    missing = sum(name not in known for judged in data.qrels.gains.values() for name in judged)
-    return Reranked(Run("ses-search", rankings), tuple(q for q in data.qrels.gains if q not in rankings), missing)
+def _nearest(
+    data: Candidates, queries: Vectors, candidates: Vectors, similarity: Similarity, depth: int
+) -> dict[str, list[Scored]]:
+    asked = {text.id: queries.rows[text.id] for text in data.queries if text.id in queries.rows}
+    if not asked or not candidates.rows:
+        raise InputError("No query, or no candidate, has a vector: the embeddings belong to other papers.")
+    return dict(exact_rankings(candidates, Vectors(asked, queries.matrix), similarity, depth, descending=True))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from eval.reports.report import Report, Row
+from eval.outcome import Outcome
+from eval.reports.results import Results
 from eval.scirepeval.protocols import TaskResult
 from eval.scirepeval.task_file import key_of
-from eval.statistics.interval import Interval
+from eval.statistics.interval import value_of
 
 Group = Literal["In-Train", "Out-of-Train", "SciDocs"]
 
@@ -123,7 +124,7 @@ def average(results: Sequence[TaskResult]) -> Averages:
     return Averages(groups, {name: fmean(numbers) for name, numbers in formats.items()}, absent)
 
 
-def leaderboard(averages: Averages, label: str = OURS) -> Report:
+def leaderboard(averages: Averages, label: str = OURS) -> Results:
     """Return the published averages and, below them, ours, all from 0 to 1.
 
     Args:
@@ -133,34 +134,33 @@ def leaderboard(averages: Averages, label: str = OURS) -> Report:
     Returns:
         The table.
     """
-    ours = Row(label, {**averages.groups, **averages.formats})
-    rows = (
-        Row(
-            f"{one.model} ({one.source})",
-            {
-                "In-Train": one.in_train / 100,
-                "Out-of-Train": one.out_of_train / 100,
-                "SciDocs": one.scidocs / 100,
-                "Average": one.average / 100,
-            },
-        )
+    published = {
+        f"{one.model} ({one.source})": {
+            "In-Train": one.in_train / 100,
+            "Out-of-Train": one.out_of_train / 100,
+            "SciDocs": one.scidocs / 100,
+            "Average": one.average / 100,
+        }
         for one in PUBLISHED
-    )
-    return Report("model", (*rows, ours))
+    }
+    rows = {**published, label: {**averages.groups, **averages.formats}}
+    return Results("model", {name: Outcome(cells) for name, cells in rows.items()})
 
 
-def task_table(results: Sequence[TaskResult]) -> Report:
+def task_table(results: Sequence[TaskResult]) -> Results:
     """Return a row for each measure of each task, with the number of the published sample report where it has one."""
-    rows = []
+    rows = {}
     for result in results:
-        for number, (metric, cell) in enumerate(result.outcome.cells.items()):
+        counts = result.outcome.counts
+        for metric, cell in result.outcome.cells.items():
             published = SAMPLE_REPORT.get((key_of(result.task.name), metric))
             cells = {"measured": cell} if published is None else {"measured": cell, "sample report": published / 100}
-            counts = result.outcome.counts if number == 0 else {}
-            rows.append(Row(f"{result.task.name}, {metric}", cells, counts))
-    return Report("task", tuple(rows), unit="queries, test papers or few-shot runs")
+            units = {metric: values} if (values := result.outcome.per_unit.get(metric)) else {}
+            rows[f"{result.task.name}, {metric}"] = Outcome(cells, units, counts)
+            counts = {}
+    return Results("task", rows, unit="queries, test papers or few-shot runs")
 
 
 def _numbers(result: TaskResult, *, apart: bool) -> list[float]:
-    values = [cell.mean if isinstance(cell, Interval) else cell for cell in result.outcome.cells.values()]
+    values = list(map(value_of, result.outcome.cells.values()))
     return values if apart else [fmean(values)]

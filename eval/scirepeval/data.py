@@ -9,10 +9,12 @@ from pathlib import Path
 
 from corpora.errors import InputError
 from eval.embedder import Text
-from eval.scirepeval.labels import Labelled, is_id, read_labels
-from eval.scirepeval.tables import Row, read_table
+from eval.files.text import Row, is_id
+from eval.reviewers.data import ReviewerSet, reviewer_set
+from eval.scirepeval.labels import Labels, read_labels
+from eval.scirepeval.tables import read_table
 from eval.scirepeval.task_file import Task
-from eval.trec.judgments import Qrels
+from eval.trec.judgments import Qrels, qrels_of
 
 PAPERS = ("metadata",)
 """Local names of the table of papers beside the hub's `evaluation`."""
@@ -30,8 +32,8 @@ class SupervisedData:
     """
 
     texts: tuple[Text, ...]
-    train: Labelled
-    test: Labelled
+    train: Labels
+    test: Labels
     counts: Mapping[str, int]
 
 
@@ -72,7 +74,7 @@ def read_supervised(task: Task, folder: Path | None, separator: str) -> Supervis
     learnt, asked = read_labels(train, test, task)
     wanted = {*learnt.ids, *asked.ids}
     counts: Counter[str] = Counter()
-    texts = read_papers(task, folder, separator, counts)
+    texts = dict(_texts(_papers(task, folder), task, separator, counts))
     counts["papers_unknown"] = len(wanted - texts.keys())
     counts["labels_repeated"] = sum(len(split.ids) - len(set(split.ids)) for split in (learnt, asked))
     counts["test_papers_in_train"] = len(set(learnt.ids) & set(asked.ids))
@@ -96,7 +98,7 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
         UnavailableError: If the hub is needed and isn't there.
     """
     counts: Counter[str] = Counter()
-    judged = read_judgments(read_table(task.data.judged, "test", ("test_qrel",), folder), counts)
+    judged = qrels_of(read_table(task.data.judged, "test", ("test_qrel",), folder), counts)
     rows = list(_papers(task, folder))
     if task.data.simple_format:
         papers = dict(_texts(rows, task, separator, counts))
@@ -120,39 +122,15 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
     )
 
 
-def read_judgments(rows: Iterable[Row], counts: Counter[str]) -> Qrels:
-    """Return judgments from rows of `query_id`, `cand_id` and `score`; of a pair's several the first.
-
-    Args:
-        rows: The rows.
-        counts: Where repeated pairs are counted.
-
-    Returns:
-        The judgments.
-
-    Raises:
-        InputError: If there are none, or a row is none.
-    """
-    gains: dict[str, dict[str, int]] = {}
-    for number, row in enumerate(rows, start=1):
-        query, candidate, score = (row.get(key) for key in ("query_id", "cand_id", "score"))
-        try:
-            gain = int(float(str(score)))
-        except (ValueError, OverflowError):
-            gain = -1
-        if not is_id(query) or not is_id(candidate) or str(score) not in (str(gain), f"{gain}.0"):
-            raise InputError(f"Judgment {number} needs query_id, cand_id and a score that is a whole number.")
-        found = gains.setdefault(str(query), {})
-        counts["judgments_repeated"] += str(candidate) in found
-        found.setdefault(str(candidate), gain)
-    if not gains:
-        raise InputError("The table of judgments is empty; each line needs query_id, cand_id and score.")
-    return Qrels(gains)
-
-
-def read_papers(task: Task, folder: Path | None, separator: str, counts: Counter[str]) -> dict[str, Text]:
-    """Return a task's papers by id; those that come again, or have no id or text, are counted."""
-    return dict(_texts(_papers(task, folder), task, separator, counts))
+def read_matching(task: Task, folder: Path | None, separator: str) -> ReviewerSet:
+    """Read the data of a task that names reviewers, or raise `InputError` where a table is missing or damaged."""
+    counts: Counter[str] = Counter()
+    papers = dict(_texts(_papers(task, folder), task, separator, counts))
+    hard, soft = (
+        read_table(task.data.judged, f"test_{kind}", (f"test_{kind}_qrel",), folder) for kind in ("hard", "soft")
+    )
+    reviewers = read_table(task.data.reviewers or task.data.meta, "metadata", ("reviewer_metadata",), folder)
+    return reviewer_set(hard, soft, reviewers, papers, counts)
 
 
 def _papers(task: Task, folder: Path | None) -> Iterator[Row]:

@@ -7,17 +7,14 @@ from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from corpora.errors import InputError, UnavailableError
+from encoders.files.embeddings import Embeddings
+from encoders.files.writing import Writer
 from encoders.formats import Format
-from eval.embedder import Embedder, Vectors, by_file, by_format
+from eval.embedder import Embedder, Text, Vectors, by_file, by_format
 from eval.scirepeval.task_file import Task
-
-if TYPE_CHECKING:
-    from encoders.files.embeddings import Embeddings
-    from encoders.files.writing import Writer
-    from eval.embedder import Text
 
 Use = Literal["loaded", "saved", "not_loaded", "not_saved"]
 

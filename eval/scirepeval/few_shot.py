@@ -6,14 +6,13 @@ import math
 import warnings
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
+import numpy as np
+
+from corpora.errors import InputError
+from eval.optional import optional
 from eval.probes.linear import SEED
 from eval.scirepeval.task_file import FewShot
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def few_shot_samples(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
@@ -38,15 +37,12 @@ def few_shot_samples(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int
 
 
 def _held_out_parts(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
-    try:
-        from sklearn.model_selection import StratifiedKFold
-    except ImportError as error:
-        raise UnavailableError("Few-shot samples need scikit-learn; install it: pip install 'ses[eval]'.") from error
+    stratified = optional("sklearn.model_selection", "Few-shot samples need scikit-learn").StratifiedKFold
     folds = math.ceil(len(labels) / few_shot.sample_size)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a class is rarer than there are folds is how the protocol is
-            parts = list(islice(StratifiedKFold(folds).split(labels, labels), few_shot.iterations))
+            parts = list(islice(stratified(folds).split(labels, labels), few_shot.iterations))
     except ValueError as error:
         raise InputError(
             f"{len(labels):,} training papers can't be parted into samples of {few_shot.sample_size}: take fewer."
@@ -55,8 +51,6 @@ def _held_out_parts(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]
 
 
 def _of_each_label(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
-    import numpy as np
-
     rarest = int(labels.sum(axis=0).min())
     if rarest < few_shot.sample_size:
         raise InputError(

@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from corpora.errors import InputError
-from eval.scirepeval.tables import Row
+from eval.files.text import Row, is_id
 from eval.scirepeval.task_file import Task
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labelled:
+class Labels:
     """Papers of a split and what is true of them: `labels` is (papers,) or, for several labels a paper, (papers, k)."""
 
     ids: tuple[str, ...]
     labels: np.ndarray
 
 
-def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[Labelled, Labelled]:
+def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[Labels, Labels]:
     """Read the labels of both splits.
 
     Args:
@@ -43,14 +41,9 @@ def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[
             raise InputError(f"The task {task.name} has no {split} labels; each line needs paper_id and label.")
     labels = _as_array([label for _, label in (*learnt, *asked)], task)
     return (
-        Labelled(tuple(paper for paper, _ in learnt), labels[: len(learnt)]),
-        Labelled(tuple(paper for paper, _ in asked), labels[len(learnt) :]),
+        Labels(tuple(paper for paper, _ in learnt), labels[: len(learnt)]),
+        Labels(tuple(paper for paper, _ in asked), labels[len(learnt) :]),
     )
-
-
-def is_id(value: object) -> bool:
-    """Whether a value can be a paper's id: text or a whole number."""
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
 
 
 def _label(row: Row, task: Task) -> tuple[str, object]:
@@ -61,8 +54,6 @@ def _label(row: Row, task: Task) -> tuple[str, object]:
 
 
 def _as_array(labels: Sequence[object], task: Task) -> np.ndarray:
-    import numpy as np
-
     if task.multi_label:
         return _several(labels, task)
     if task.type == "regression":
@@ -84,8 +75,6 @@ def _as_array(labels: Sequence[object], task: Task) -> np.ndarray:
 
 
 def _several(labels: Sequence[object], task: Task) -> np.ndarray:
-    import numpy as np
-
     try:
         rows = [json.loads(label) if isinstance(label, str) else label for label in labels]
     except ValueError:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
-from eval.statistics.bootstrap import bootstrap_statistic, expanded_tail
+import numpy as np
+
+from corpora.errors import InputError
+from eval.optional import optional
+from eval.statistics.bootstrap import bootstrap_statistic, expanded_interval
 from eval.statistics.interval import Interval, mean_interval
-
-if TYPE_CHECKING:
-    import numpy as np
 
 RESAMPLES = 1_000
 FEWEST_RESAMPLES = 200
@@ -41,8 +40,6 @@ def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray
         InputError: If a measure of class 1 is asked of other classes than 0 and 1.
         UnavailableError: If scipy isn't installed.
     """
-    import numpy as np
-
     several = truth.ndim == 2
     pairs, counts = np.unique(np.column_stack((truth, predicted)), axis=0, return_counts=True)
     width = pairs.shape[1] // 2
@@ -73,29 +70,21 @@ def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray
             for start in range(0, RESAMPLES, rows)
         ]
     )
-    tail = expanded_tail(level, int(total))
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return Interval(float(low), float(measured(counts[None, :])[0]), float(high))
+    return expanded_interval(float(measured(counts[None, :])[0]), values, int(total), level)
 
 
 def _averaged(name: str, average: str, sums: np.ndarray, *, keep_absent: bool) -> np.ndarray:
     """Return a measure of each resample from (resamples, classes, 3) counts of hits, predictions and truths."""
-    import numpy as np
-
     if average == "micro":
         sums = sums.sum(axis=1, keepdims=True)
     hits, said, true = np.moveaxis(sums, 2, 0)
     top, bottom = {"precision": (hits, said), "recall": (hits, true), "f1": (2 * hits, said + true)}[name]
     each = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
-    if average == "weighted":
-        weights = true
-    elif average == "macro":
+    weights = true if average == "weighted" else np.ones_like(true)
+    if average == "macro":
         weights = np.ones_like(true) if keep_absent else (said + true > 0).astype(np.float64)
-    else:
-        weights = np.ones_like(true)
     total = weights.sum(axis=1)
-    mean: np.ndarray = np.divide((each * weights).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
-    return mean
+    return np.asarray(np.divide((each * weights).sum(axis=1), total, out=np.zeros_like(total), where=total > 0))
 
 
 def regression_measure(metric: str, truth: np.ndarray, predicted: np.ndarray, level: float = 0.95) -> Interval | float:
@@ -113,8 +102,6 @@ def regression_measure(metric: str, truth: np.ndarray, predicted: np.ndarray, le
     Raises:
         UnavailableError: If scipy isn't installed.
     """
-    import numpy as np
-
     measure = _regression(metric)
     if not np.isfinite(measure(truth, predicted)):
         return float("nan")
@@ -123,25 +110,13 @@ def regression_measure(metric: str, truth: np.ndarray, predicted: np.ndarray, le
 
 
 def _regression(metric: str) -> Callable[[np.ndarray, np.ndarray], float]:
-    import numpy as np
-
     if metric == "mse":
         return lambda truth, said: float(np.mean((truth - said) ** 2))
     if metric == "r2":
-        return lambda truth, said: _ratio(-((truth - said) ** 2).sum(), ((truth - truth.mean()) ** 2).sum()) + 1
-    try:
-        from scipy import stats
-    except ImportError as error:
-        raise UnavailableError("Correlations need scipy; install it: pip install 'ses[eval]'.") from error
-    correlation: Callable[..., Any] = getattr(stats, metric)
-
-    def correlate(truth: np.ndarray, said: np.ndarray) -> float:
-        if np.ptp(truth) == 0 or np.ptp(said) == 0:
-            return float("nan")
-        return float(correlation(truth, said).statistic)
-
-    return correlate
-
-
-def _ratio(top: float, bottom: float) -> float:
-    return float(top / bottom) if bottom else float("nan")
+        return lambda truth, said: float(
+            1 - ((truth - said) ** 2).sum() / spread if (spread := ((truth - truth.mean()) ** 2).sum()) else np.nan
+        )
+    correlation = getattr(optional("scipy.stats", "Correlations need scipy"), metric)
+    return lambda truth, said: (
+        float(correlation(truth, said).statistic) if np.ptp(truth) and np.ptp(said) else float("nan")
+    )

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from eval.embedder import Vectors
-from eval.measures.metrics import evaluate
+from eval.embedder import Embedder, Vectors
+from eval.measures.similarity import minus_distance, require_same_dimension
 from eval.outcome import Outcome
 from eval.probes.linear import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
-from eval.reranking import rerank
+from eval.reranking import only_found, ranked_outcome, rerank
 from eval.scirepeval.data import RankingData, SupervisedData
 from eval.scirepeval.embedding_files import Use
 from eval.scirepeval.few_shot import few_shot_samples
-from eval.scirepeval.labels import Labelled
+from eval.scirepeval.labels import Labels
 from eval.scirepeval.measures import classification_measure, regression_measure
 from eval.scirepeval.task_file import FewShot, Task, ranking_measure
 from eval.statistics.interval import mean_interval
-from eval.trec.judgments import Qrels
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from eval.embedder import Embedder
 
 FORMATS: Mapping[str, tuple[Format, ...]] = {
     "classification": (Format.CLF,),
@@ -116,30 +111,24 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
         UnavailableError: If pytrec_eval isn't installed.
     """
     vectors = _ranking_vectors(task, data, embed)
-    ranked = rerank(task.name, data.judged, vectors, vectors, _nearness)
-    run = replace(ranked.run, rankings={query: found for query, found in ranked.run.rankings.items() if found})
-    if not run.rankings:
-        raise InputError(f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
-    judged = Qrels({query: gains for query, gains in data.judged.gains.items() if query in run.rankings})
-    scores = evaluate(run, judged, [ranking_measure(metric) for metric in task.metrics])
-    per_unit = dict(zip(task.metrics, scores.per_query.values(), strict=True))
-    return Outcome(
-        {metric: mean_interval(tuple(values.values())) for metric, values in per_unit.items()},
-        per_unit,
-        {
-            "queries": scores.queries,
-            "queries_without_relevant": scores.without_relevant,
-            "queries_missing": len(ranked.queries_missing),
-            "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),
-            "candidates_missing": ranked.candidates_missing,
-            **data.counts,
-        },
+    ranked = rerank(
+        task.name,
+        data.judged,
+        vectors,
+        vectors,
+        lambda query, candidates: minus_distance(candidates.astype(float), query),
     )
+    run, judged = only_found(ranked.run, data.judged)
+    counts = {
+        "queries_missing": len(ranked.queries_missing),
+        "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),
+        "candidates_missing": ranked.candidates_missing,
+        **data.counts,
+    }
+    return ranked_outcome(run, judged, list(map(ranking_measure, task.metrics)), counts, task.metrics)
 
 
-def _with_vectors(split: Labelled, vectors: Vectors, task: Task) -> tuple[np.ndarray, np.ndarray]:
-    import numpy as np
-
+def _with_vectors(split: Labels, vectors: Vectors, task: Task) -> tuple[np.ndarray, np.ndarray]:
     rows = [row for row, paper in enumerate(split.ids) if paper in vectors.rows]
     if not rows:
         raise InputError(f"No labelled paper of the task {task.name} has a vector: labels and papers don't belong.")
@@ -184,26 +173,13 @@ def _few_shot(
 
 
 def _ranking_vectors(task: Task, data: RankingData, embed: Embedder) -> Vectors:
-    import numpy as np
-
     if task.type == "proximity":
         return embed((*data.queries, *data.candidates), Format.PRX)
     queries, candidates = embed(data.queries, Format.QRY), embed(data.candidates, Format.PRX)
-    if queries.matrix.shape[1] != candidates.matrix.shape[1]:
-        raise InputError(
-            f"Vectors of queries have {queries.matrix.shape[1]} values and those of papers "
-            f"{candidates.matrix.shape[1]}: take both from models that go together."
-        )
+    require_same_dimension(queries.matrix, candidates.matrix)
     names = (*queries.rows, *candidates.rows)
     return Vectors(
         {name: row for row, name in enumerate(names)},
         np.concatenate((queries.of([*queries.rows]), candidates.of([*candidates.rows]))),
         (*queries.missing, *candidates.missing),
     )
-
-
-def _nearness(query: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    nearness: np.ndarray = -np.linalg.norm(candidates.astype(np.float64) - query, axis=1)
-    return nearness

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.errors import SesError
 from encoders.formats import Format
-from eval.scirepeval.data import read_ranking, read_supervised
+from eval.embedder import Embedder
+from eval.reviewers.protocol import evaluate_reviewers
+from eval.reviewers.rules import MATCHINGS
+from eval.scirepeval.data import read_matching, read_ranking, read_supervised
 from eval.scirepeval.embedding_files import task_vectors
 from eval.scirepeval.protocols import FORMATS, TaskResult, evaluate_ranking, evaluate_supervised
-from eval.scirepeval.reviewers import evaluate_matching
 from eval.scirepeval.task_file import Task
-
-if TYPE_CHECKING:
-    from eval.embedder import Embedder
 
 
 def run_task(
@@ -50,7 +48,9 @@ def run_task(
 
 def _run(task: Task, folder: Path | None, embed: Embedder, separator: str) -> TaskResult:
     if task.data.reviewers is not None:
-        return TaskResult(task, evaluate_matching(task, folder, embed, separator))
+        embedders = {"proximity": lambda texts: embed(texts, Format.PRX)}
+        matched = evaluate_reviewers(read_matching(task, folder, separator), embedders, MATCHINGS["scirepeval"])
+        return TaskResult(task, matched)
     if task.is_ranking:
         return TaskResult(task, evaluate_ranking(task, read_ranking(task, folder, separator), embed))
     return evaluate_supervised(task, read_supervised(task, folder, separator), embed)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError, UnavailableError
-
-if TYPE_CHECKING:
-    from eval.scirepeval.task_file import HubTable, Table
-
-Row = Mapping[str, object]
+from eval.files.text import Row, json_objects, table_rows
+from eval.scirepeval.task_file import HubTable, Table
 
 _ENDINGS = (".jsonl", ".json", ".csv", ".parquet")
 _COMPRESSED = ("", ".gz", ".xz", ".zst")
-
-
-class MissingTableError(InputError):
-    """A task's data aren't in the folder of data."""
 
 
 def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | None) -> Iterator[Row]:
@@ -36,7 +30,7 @@ def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | No
         Its rows, each a mapping of column to value.
 
     Raises:
-        InputError: If a file is damaged; `MissingTableError` if there is none.
+        InputError: If a file is damaged; `InputError` if there is none.
         UnavailableError: If the hub is needed, and it or the library datasets isn't there.
     """
     if folder is None and not isinstance(table, str):
@@ -45,7 +39,7 @@ def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | No
 
 
 def find_files(table: Table, stems: Sequence[str], folder: Path | None) -> list[Path]:
-    """Return a table's files, or raise `MissingTableError` with the places that were looked at."""
+    """Return a table's files, or raise `InputError` with the places that were looked at."""
     if isinstance(table, str):
         places = [Path(table) if folder is None else folder / table]
     else:
@@ -62,7 +56,7 @@ def find_files(table: Table, stems: Sequence[str], folder: Path | None) -> list[
                 if found := sorted(place.glob(shards)):
                     return found
     sought = " or ".join(map(str, places))
-    raise MissingTableError(f"There is no {stems[0]} table (.jsonl, .csv or .parquet) in {sought}: put it there.")
+    raise InputError(f"There is no {stems[0]} table (.jsonl, .csv or .parquet) in {sought}: put it there.")
 
 
 def _folder_of(table: HubTable) -> str:
@@ -75,27 +69,9 @@ def _chained(paths: Sequence[Path]) -> Iterator[Row]:
         if ".parquet" in name:
             yield from _parquet_rows(path)
         elif ".csv" in name:
-            yield from _csv_rows(path)
+            yield from (cells for _, cells in table_rows(path, "a table of labels or judgments"))
         else:
-            yield from _json_rows(path)
-
-
-def _json_rows(path: Path) -> Iterator[Row]:
-    from eval.files.text import json_objects
-
-    for _, row in json_objects(path):
-        yield row
-
-
-def _csv_rows(path: Path) -> Iterator[Row]:
-    from corpora.paper import Rejected
-    from corpora.tables import open_table
-
-    with open_table(path, "a table of labels or judgments", ("csv",)) as table:
-        for row in table.rows:
-            if isinstance(row, Rejected):
-                raise InputError(f"{path}, line {row.line}: {row.reason}")
-            yield row.cells
+            yield from (row for _, row in json_objects(path))
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
@@ -111,8 +87,6 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
 
 
 def _hub_rows(table: HubTable, split: str) -> Iterator[Row]:
-    from importlib import import_module
-
     try:
         datasets = import_module("datasets")  # in no extra: its data are as well had as files
     except ImportError as error:

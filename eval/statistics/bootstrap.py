@@ -1,62 +1,16 @@
-"""How far a statistic of a sample can be trusted, by resampling: tests, intervals, and the coverage of intervals."""
+"""How far a statistic of a sample can be trusted, by resampling: intervals, and the coverage of intervals."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError, UnavailableError
-from eval.statistics.interval import CHUNK, UNIT, Interval, drawn_means, require_level, require_resamples, sample_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from eval.statistics.interval import Scale
-
-ROUNDING = 1e-12
-"""Relative spread up to which differences are equal but for rounding."""
-
-
-def paired_bootstrap_p(
-    values_a: Sequence[float], values_b: Sequence[float], *, resamples: int = 10_000, seed: int = 0
-) -> float:
-    """Return the two-sided p-value of two runs having the same mean over the same queries.
-
-    The paired test of Sakai (SIGIR 2006): the differences, moved to a mean of 0, are resampled, and the studentised
-    mean of each resample is compared with the one observed. The observed sample counts among the resamples
-    (Davison & Hinkley 1997, section 4.2), so p is never 0.
-
-    Args:
-        values_a: One value per query.
-        values_b: The other run's values of the same queries in the same order.
-        resamples: How many times to draw.
-        seed: Seed of the draws.
-
-    Returns:
-        The p-value, in (0, 1].
-
-    Raises:
-        InputError: If the lengths differ or there are fewer than two queries.
-    """
-    if len(values_a) != len(values_b):
-        raise InputError(f"The runs were measured on {len(values_a)} and {len(values_b)} queries; compare the same.")
-    if len(values_a) < 2:
-        raise InputError("Two runs can be compared on two queries or more, not on fewer.")
-    differences = sample_of(np.subtract(values_a, values_b), resamples)
-    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
-        # All resamples are alike. As the differences near each other, only a resample of one query drawn n times stays
-        # as extreme as what was observed: 1 in n^(n-1).
-        count = float(differences.size)
-        return max(count ** (1 - count), 1 / (1 + resamples)) if differences.any() else 1.0
-    observed = _studentised(differences[None, :])[0]
-    shifted = differences - differences.mean()
-    extreme = sum(
-        int(np.count_nonzero(_studentised(drawn) >= observed)) for drawn in _resampled(shifted, resamples, seed)
-    )
-    return (1 + extreme) / (1 + resamples)
+from corpora.errors import InputError
+from eval.optional import optional
+from eval.statistics.interval import UNIT, Interval, Scale, drawn_means, sample_of
+from eval.statistics.significance import ROUNDING
 
 
 def bootstrap_statistic(
@@ -80,50 +34,45 @@ def bootstrap_statistic(
         The interval around the statistic of the arrays as they are, which stands in `mean`.
 
     Raises:
-        InputError: If the arrays have no rows or not equally many, a number is out of its range, or the statistic is
-            undefined on the arrays or on most resamples.
+        InputError: If the arrays have no rows, or the statistic is undefined on the arrays or on most resamples.
         UnavailableError: If the extra eval isn't installed.
     """
     rows = [np.asarray(array) for array in arrays]
-    sizes = {len(array) for array in rows}
-    if len(sizes) != 1 or 0 in sizes:
-        raise InputError(f"A statistic is taken over the same rows of each array, one or more, not {sorted(sizes)}.")
-    require_level(level)
-    require_resamples(resamples)
+    count, generator = len(rows[0]), np.random.default_rng(seed)
+    if not count:
+        raise InputError("There are no values to measure: nothing was predicted.")
     value = _value(statistic, rows)
     if not np.isfinite(value):
         raise InputError("The measure is undefined on these data, so it has no interval; look for a constant column.")
-    count, generator = sizes.pop(), np.random.default_rng(seed)
     drawn = (generator.integers(count, size=count) for _ in range(resamples))
     values = np.array([_value(statistic, [array[chosen] for array in rows]) for chosen in drawn])
     defined = values[np.isfinite(values)]
     if 2 * defined.size < resamples:
         raise InputError(f"The measure is undefined on most samples of these {count} rows: they are too few for it.")
-    tail = expanded_tail(level, count)
-    low, high = np.quantile(defined, [tail, 1 - tail])
-    return Interval(float(low), value, float(high))
+    return expanded_interval(value, defined, count, level)
 
 
-def expanded_tail(level: float, rows: int) -> float:
-    """Return the share of resamples beyond either limit: (1 - level) / 2 for many rows, less for few.
+def expanded_interval(value: float, resampled: np.ndarray, rows: int, level: float = 0.95) -> Interval:
+    """Return the expanded percentile interval of resampled values.
 
     Args:
+        value: Of the rows as they are.
+        resampled: Of each resample.
+        rows: How many were resampled: of few, limits lie farther out than the percentiles.
         level: Of the interval.
-        rows: How many are resampled.
 
     Returns:
-        The share.
+        The interval.
 
     Raises:
         UnavailableError: If the extra eval isn't installed.
     """
-    try:
-        from scipy.special import ndtr, stdtrit
-    except ImportError as error:
-        raise UnavailableError("Intervals need scipy; install it: pip install 'ses[eval]'.") from error
-    if rows == 1:
-        return (1 - level) / 2
-    return float(ndtr(-stdtrit(rows - 1, (1 + level) / 2) * np.sqrt(rows / (rows - 1))))
+    special = optional("scipy.special", "Intervals need scipy")
+    tail = (1 - level) / 2
+    if rows > 1:
+        tail = special.ndtr(-special.stdtrit(rows - 1, (1 + level) / 2) * np.sqrt(rows / (rows - 1)))
+    low, high = np.quantile(resampled, [tail, 1 - tail])
+    return Interval(float(low), value, float(high))
 
 
 def interval_coverage(
@@ -153,13 +102,11 @@ def interval_coverage(
         For each level, the share of splits in which the interval held the mean.
 
     Raises:
-        InputError: If there are fewer than four values, or a number is out of its range or off the scale.
+        InputError: If there are fewer than four values, or one is off the scale.
     """
-    sample = sample_of(values, resamples)
-    if sample.size < 4 or splits < 1:
-        raise InputError("Coverage needs four queries or more, and one split or more.")
-    for level in levels:
-        require_level(level)
+    sample = sample_of(values)
+    if sample.size < 4:
+        raise InputError("Coverage needs four queries or more.")
     half, generator = sample.size // 2, np.random.default_rng(seed)
     halves = np.stack([generator.permutation(sample)[: 2 * half].reshape(2, half) for _ in range(splits)])
     first, second = halves[:, 0], halves[:, 1].mean(axis=1)
@@ -174,24 +121,8 @@ def interval_coverage(
     return covered
 
 
-def _value(statistic: Callable[..., float], rows: Sequence[NDArray[Any]]) -> float:
+def _value(statistic: Callable[..., float], rows: Sequence[np.ndarray]) -> float:
     try:
         return float(statistic(*rows))
     except ZeroDivisionError:
         return float("nan")
-
-
-def _resampled(sample: NDArray[Any], resamples: int, seed: int) -> Iterator[NDArray[Any]]:
-    generator = np.random.default_rng(seed)
-    rows = max(1, CHUNK // sample.size)
-    for start in range(0, resamples, rows):
-        yield sample[generator.integers(sample.size, size=(min(rows, resamples - start), sample.size))]
-
-
-def _studentised(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """|mean| / standard deviation of each row, infinite for equal values other than 0; sqrt(n) cancels out."""
-    size, spread = np.abs(samples.mean(axis=1)), np.ptp(samples, axis=1)
-    deviation = np.where(spread > 0, samples.std(axis=1, ddof=1), 0.0)
-    statistic = np.where(size > 0, np.inf, 0.0)
-    np.divide(size, deviation, out=statistic, where=deviation > 0)
-    return statistic

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
 from eval.measures.metrics import Scores, evaluate
-from eval.statistics.pairs import Change, Pair, Values, compare_values
+from eval.statistics.interval import Values
+from eval.statistics.pairs import Change, Pair, compare_values
 from eval.trec.coverage import Coverage, coverage_of
-
-if TYPE_CHECKING:
-    from eval.trec.judgments import Qrels
-    from eval.trec.runs import Run
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
 
 
 @dataclass(frozen=True, slots=True)

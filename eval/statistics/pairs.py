@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corpora.errors import InputError
-from eval.statistics.bootstrap import paired_bootstrap_p
-from eval.statistics.interval import Interval, mean_interval
-from eval.statistics.significance import effect_size, holm, paired_differences, randomization_p
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Values = Mapping[str, Mapping[str, float]]
-"""By measure, the value of each query; `Scores.per_query` and `Outcome.per_unit` are such."""
+from eval.statistics.interval import Interval, Values, mean_interval
+from eval.statistics.significance import effect_size, holm, paired_bootstrap_p, randomization_p
 
 SAME = 1e-9
 """Values nearer than this are the same: measures of equal rankings differ by rounding at most."""
@@ -115,19 +108,26 @@ def compare_values(
     ]
     if not asked:
         raise InputError("The runs have no measure in common, so there is nothing to compare.")
-    sides = [([change.baseline for change in changes], [change.run for change in changes]) for *_, changes in asked]
-    randomized = [randomization_p(a, b, resamples=resamples, seed=seed) for a, b in sides]
-    bootstrapped = [paired_bootstrap_p(a, b, resamples=resamples, seed=seed) for a, b in sides]
-    intervals = [_interval(paired_differences(b, a), level, resamples, seed) for a, b in sides]
-    effects = [effect_size(a, b) for a, b in sides]
+    differences = [np.array([change.difference for change in changes]) for *_, changes in asked]
+    drawn = {"resamples": resamples, "seed": seed}
+    intervals = [_interval(one, level, **drawn) for one in differences]
+    randomized = [randomization_p(one, **drawn) for one in differences]
+    bootstrapped = [paired_bootstrap_p(one, **drawn) for one in differences]
+    effects = map(effect_size, differences)
     tests = zip(intervals, effects, randomized, bootstrapped, holm(randomized), holm(bootstrapped), strict=True)
     return tuple(
-        Pair(measure, baseline, run, tuple(sorted(changes, key=_largest_first)), *found)
+        Pair(
+            measure,
+            baseline,
+            run,
+            tuple(sorted(changes, key=lambda change: (-abs(change.difference), change.query))),
+            *found,
+        )
         for (measure, baseline, run, changes), found in zip(asked, tests, strict=True)
     )
 
 
-def reach_of(differences: NDArray[np.float64]) -> float:
+def reach_of(differences: np.ndarray) -> float:
     """Return how much one more query may differ: as much as any that was seen, either way.
 
     Where no query differs, it may differ by 1, the whole scale of a measure. Such intervals are about as wide as
@@ -137,7 +137,7 @@ def reach_of(differences: NDArray[np.float64]) -> float:
     return largest if largest > SAME else 1.0
 
 
-def _interval(differences: NDArray[np.float64], level: float, resamples: int, seed: int) -> Interval:
+def _interval(differences: np.ndarray, level: float, resamples: int, seed: int) -> Interval:
     reach = reach_of(differences)
     return mean_interval(differences, scale=(-reach, reach), level=level, resamples=resamples, seed=seed)
 
@@ -149,8 +149,6 @@ def _paired(a: Mapping[str, float], b: Mapping[str, float], baseline: str, run: 
             f"{baseline} and {run} were not measured on the same queries: {len(only):,} are only in one of them, such "
             f"as {only[0]}; measure both against the same judgments."
         )
+    if len(a) < 2:
+        raise InputError("Two runs can be compared on two queries or more, not on fewer.")
     return tuple(Change(query, value, b[query]) for query, value in a.items())
-
-
-def _largest_first(change: Change) -> tuple[float, str]:
-    return -abs(change.difference), change.query

@@ -8,16 +8,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
+from encoders.text_encoder import TextEncoder
+from eval.embedder import Embedder
 from eval.outcome import Outcome
 from eval.reports.provenance import data_hash
 from eval.statistics.interval import Interval
-
-if TYPE_CHECKING:
-    from encoders.text_encoder import TextEncoder
-    from eval.embedder import Embedder
 
 VERSION = 3
 """Raised when an entry's meaning changes, so that what was found before is not shown for it."""
@@ -51,6 +49,7 @@ class Entry:
         by_vectors: Runs it with the model.
         by_words: Runs it by BM25 alone, where that can be done.
         tested: Ids of the papers that it tests on, from the data folder, where its first file also serves training.
+        options: What else tells its results apart from those of an entry of the same name.
     """
 
     name: str
@@ -59,6 +58,7 @@ class Entry:
     by_vectors: Callable[[Bench], Outcome]
     by_words: Callable[[Bench], Outcome] | None = None
     tested: Callable[[Path], Collection[str]] | None = None
+    options: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _key(entry: Entry, data: Path, system: str) -> str:
         if not (data / name).exists():
             raise InputError(f"The suite needs {data / name}, which is not there", "give its folder with <data>")
     facts = (VERSION, entry.name, [(name, data_hash(data / name)) for name in entry.files], system)
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:24]
+    return hashlib.sha256(f"{facts!r}{entry.options}".encode()).hexdigest()[:24]
 
 
 def _read(path: Path) -> tuple[Outcome, float] | None:

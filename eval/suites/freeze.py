@@ -10,10 +10,10 @@ from corpora.cleaning import text_of
 from eval.files.text import json_objects
 from eval.suites.base import Entry
 from eval.suites.frozen import ids_of, title_key
-from eval.suites.offline import ENTRIES
+from eval.suites.manifest import get_suite
 
 
-def frozen_lines(data: Path, entries: Sequence[Entry] = ENTRIES) -> Iterator[str]:
+def frozen_lines(data: Path, entries: Sequence[Entry]) -> Iterator[str]:
     """Yield a line for each paper that entries test on, and one for each other identifier of it.
 
     Args:
@@ -40,4 +40,4 @@ def frozen_lines(data: Path, entries: Sequence[Entry] = ENTRIES) -> Iterator[str
 
 if __name__ == "__main__":
     (folder,) = sys.argv[1:]
-    sys.stdout.writelines(f"{line}\n" for line in frozen_lines(Path(folder)))
+    sys.stdout.writelines(f"{line}\n" for line in frozen_lines(Path(folder), get_suite("offline")))

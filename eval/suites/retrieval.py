@@ -1,39 +1,13 @@
-"""Entries of full-corpus retrieval: a BEIR folder through the embedded engine."""
+"""Full-corpus retrieval in suites: a BEIR folder through the embedded engine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from eval.outcome import Outcome
-from eval.statistics.interval import mean_interval
-from eval.suites.base import Bench, Entry
-
-if TYPE_CHECKING:
-    from eval.retrieval.beir import BeirFolder
-    from search_plugin.engines.base import Index
-    from search_plugin.request import Mode
-
-
-def retrieval_entries(name: str, folder: str) -> tuple[Entry, ...]:
-    """Return the entries of a BEIR folder: by vectors, and by both; BM25's row stands beside the former.
-
-    Args:
-        name: Of the data set, as the table shows it.
-        folder: Of the data folder.
-
-    Returns:
-        The entries.
-    """
-    return (
-        Entry(
-            f"{name}, retrieval",
-            "nDCG@10",
-            (folder,),
-            lambda bench: measured(bench, folder, "vector"),
-            lambda bench: measured(bench, folder, "lexical"),
-        ),
-        Entry(f"{name}, hybrid retrieval", "nDCG@10", (folder,), lambda bench: measured(bench, folder, "hybrid")),
-    )
+from eval.outcome import Outcome, outcome_of
+from eval.retrieval.beir import BeirFolder
+from eval.retrieval.protocol import Protocol, evaluate_queries
+from eval.suites.base import Bench
+from search_plugin.engines.base import Index
+from search_plugin.request import Mode
 
 
 def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
@@ -47,20 +21,16 @@ def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
     Returns:
         The measures, with intervals over queries.
     """
-    from eval.retrieval.beir import BeirFolder
-    from eval.retrieval.protocol import Protocol, evaluate_queries
-
     data = BeirFolder(bench.data / folder)
     index = _indexed(bench, data)
     found = evaluate_queries(data.judged("test"), index, bench.encoder, Protocol((mode,)))[mode]
-    cells = {name: mean_interval(tuple(values.values())) for name, values in found.scores.per_query.items()}
     counts = {
         "queries": found.scores.queries,
         "papers": index.count(),
         "queries_without_text": found.without_text,
         "queries_without_results": found.scores.without_results,
     }
-    return Outcome(cells, found.scores.per_query, counts)
+    return outcome_of(found.scores.per_query, counts)
 
 
 def _indexed(bench: Bench, data: BeirFolder) -> Index:

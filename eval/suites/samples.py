@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from corpora.errors import InputError
 from eval.embedder import Text
 from eval.files.text import json_objects
 from eval.trec.judgments import Qrels
 
-if TYPE_CHECKING:
-    import numpy as np
-
 _CITED, _OTHERS = 5, 25
 """Candidates of a query, as SciDocs has them."""
-
-
-HELD_OUT = ("Meijboom_2021", "Nelson_2002", "van_der_Valk_2021")
-"""Reviews of SYNERGY that citations are tested on, and no training sees. `random.Random(seed)` orders their sorted
-names, and the first are taken until they have 30 % of the papers with references. Seed 6 is the first with which these
-are three reviews or more, have no more than 40 %, and have 500 papers that cite five others of their review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +29,6 @@ class Numbered:
     test: tuple[Text, ...]
     targets: np.ndarray
     """Of the training papers, then of the test papers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Citations:
-    """Papers, and for each that cites others in the set, some of those among papers that it does not cite."""
-
-    papers: Mapping[str, Text]
-    qrels: Qrels
 
 
 def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:
@@ -62,8 +47,6 @@ def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0
     Raises:
         InputError: If the file can't be read, or holds no such number.
     """
-    import numpy as np
-
     rows, seen = list[tuple[dict[str, Any], float]](), Counter[str]()
     for _, row in json_objects(path):
         seen[str(row.get("id"))] += 1
@@ -89,7 +72,9 @@ def _number(value: object) -> float | None:
     return float(value) if known else None  # type: ignore[arg-type]
 
 
-def read_citations(path: Path, *, reviews: Collection[str] = HELD_OUT, queries: int = 500, seed: int = 0) -> Citations:
+def read_citations(
+    path: Path, *, reviews: Collection[str], queries: int = 500, seed: int = 0
+) -> tuple[dict[str, Text], Qrels]:
     """Draw papers that cite five others of the file, each with 25 that it does not cite (SciDocs, section 3.2).
 
     Args:
@@ -99,7 +84,7 @@ def read_citations(path: Path, *, reviews: Collection[str] = HELD_OUT, queries: 
         seed: Of the draw.
 
     Returns:
-        Papers and judgments.
+        Papers by id, and for each that cites others, some of those among papers that it does not cite.
 
     Raises:
         InputError: If the file can't be read.
@@ -121,8 +106,13 @@ def read_citations(path: Path, *, reviews: Collection[str] = HELD_OUT, queries: 
             gains[name] = dict.fromkeys(draw.sample(sorted(cited[name]), _CITED), 1)
             gains[name] |= dict.fromkeys(draw.sample(others, _OTHERS), 0)
     used = {*gains, *(other for judged in gains.values() for other in judged)}
-    return Citations({name: _text(rows[name]) for name in sorted(used)}, Qrels(gains))
+    return {name: _text(rows[name]) for name in sorted(used)}, Qrels(gains)
 
 
-def _text(row: Mapping[str, Any]) -> Text:
+def held_out(path: Path, reviews: Collection[str]) -> set[str]:
+    """Return the ids of all papers of some reviews."""
+    return {str(row["id"]) for _, row in json_objects(path) if row.get("dataset") in reviews}
+
+
+def _text(row: dict[str, Any]) -> Text:
     return Text(str(row["id"]), row.get("title") or "", row.get("abstract") or "")

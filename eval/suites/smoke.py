@@ -7,18 +7,18 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from encoders.formats import Format
 from eval.embedder import Text
+from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
 from eval.suites.base import Bench, Entry
 from eval.suites.retrieval import measured
 from eval.suites.synthetic import MadeUp, made_up_papers, write_retrieval
 from eval.trec.judgments import Qrels
-
-if TYPE_CHECKING:
-    from search_plugin.request import Mode
+from search_plugin.request import Mode
 
 _TESTED = 3
 """Of so many papers one is tested on."""
@@ -31,8 +31,6 @@ def _retrieval(bench: Bench, mode: Mode) -> Outcome:
 
 
 def _classes(bench: Bench) -> Outcome:
-    import numpy as np
-
     from eval.probes.linear import classify
     from eval.scirepeval.measures import classification_measure
 
@@ -45,8 +43,6 @@ def _classes(bench: Bench) -> Outcome:
 
 
 def _citations(bench: Bench) -> Outcome:
-    import numpy as np
-
     from eval.reranking import ranked_outcome, rerank
 
     papers, draw = made_up_papers(), random.Random(0)  # noqa: S311 - not for secrets
@@ -57,7 +53,7 @@ def _citations(bench: Bench) -> Outcome:
         if paper.references
     }
     vectors = bench.embed(_texts(papers), Format.PRX)
-    ranked = rerank("smoke", Qrels(gains), vectors, vectors, lambda a, b: -np.linalg.norm(a - b, axis=1))
+    ranked = rerank("smoke", Qrels(gains), vectors, vectors, minus_distance)
     return ranked_outcome(ranked.run, Qrels(gains), ("MAP", "nDCG"), {"papers": len(papers)})
 
 

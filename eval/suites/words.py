@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from corpora.errors import UnavailableError
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
+from eval.optional import optional
 
 _WORD = re.compile(r"\w+")
 
@@ -20,15 +18,11 @@ class Words:
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Take the texts, or raise `UnavailableError` without rank-bm25."""
-        import numpy as np
         import Stemmer
 
-        try:
-            from rank_bm25 import BM25Okapi
-        except ImportError as error:
-            raise UnavailableError("BM25 in memory needs rank-bm25; install it: pip install 'ses[eval]'.") from error
+        okapi = optional("rank_bm25", "BM25 in memory needs rank-bm25").BM25Okapi
         self._stem = Stemmer.Stemmer("english").stemWords
-        index = BM25Okapi([self._words(text) or [""] for text in texts])
+        index = okapi([self._words(text) or [""] for text in texts])
         self._texts = len(texts)
         # By word, the texts that have it and how often: its own scores look each word up in every text.
         found: dict[str, tuple[array[int], array[float]]] = {}
@@ -45,8 +39,6 @@ class Words:
 
     def scores(self, query: str) -> np.ndarray:
         """Return the score of every text, float64 (texts,); each word of the query counts once."""
-        import numpy as np
-
         found = np.zeros(self._texts)
         for word in dict.fromkeys(self._words(query)):
             if word in self._postings:

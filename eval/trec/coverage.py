@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Set
-
-    from eval.trec.judgments import Qrels
-    from eval.trec.runs import Run
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from corpora.errors import InputError
-from eval.files.text import bad_line, decode, numbered_lines, require_column, require_id, write_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from eval.files.text import Row, bad_line, decode, is_id, numbered_lines, require_column, require_id, write_lines
 
 LARGEST_GAIN = 1_000_000
 """trec_eval allocates a counter per grade up to the largest, so a gain of billions would exhaust memory or crash."""
@@ -88,6 +86,32 @@ def read_qrels(path: Path) -> Qrels:
     if not gains:
         raise InputError(f"{path} holds no judgments.")
     return Qrels(gains, iterations)
+
+
+def qrels_of(rows: Iterable[Row], counts: Counter[str]) -> Qrels:
+    """Return judgments from SciRepEval's rows of `query_id`, `cand_id` and `score`; of a pair's several the first.
+
+    Args:
+        rows: The rows.
+        counts: Where repeated pairs are counted.
+
+    Returns:
+        The judgments.
+
+    Raises:
+        InputError: If there are none, or a row is none.
+    """
+    gains: dict[str, dict[str, int]] = {}
+    for number, row in enumerate(rows, start=1):
+        query, candidate, score = (row.get(key) for key in ("query_id", "cand_id", "score"))
+        if not is_id(query) or not is_id(candidate) or not re.fullmatch(r"-?\d{1,9}(\.0)?", str(score)):
+            raise InputError(f"Judgment {number} needs query_id, cand_id and a score that is a whole number.")
+        found = gains.setdefault(str(query), {})
+        counts["judgments_repeated"] += str(candidate) in found
+        found.setdefault(str(candidate), int(float(str(score))))
+    if not gains:
+        raise InputError("The table of judgments is empty; each line needs query_id, cand_id and score.")
+    return Qrels(gains)
 
 
 def write_trec_qrels(qrels: Qrels, path: Path) -> None:

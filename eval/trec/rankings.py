@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.errors import InputError
 from eval.files.text import require_id
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Ranking = Sequence[tuple[str, float]]
 """Document ids with their scores."""
@@ -65,10 +61,10 @@ class Rankings(Mapping[str, Ranking]):
     def __init__(
         self,
         queries: Sequence[str],
-        documents: NDArray[np.object_],
-        query_codes: NDArray[np.int32],
-        document_codes: NDArray[np.int32],
-        scores: NDArray[np.float64],
+        documents: np.ndarray,
+        query_codes: np.ndarray,
+        document_codes: np.ndarray,
+        scores: np.ndarray,
     ) -> None:
         if (np.diff(query_codes) < 0).any():
             order = np.argsort(query_codes, kind="stable")

@@ -10,14 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from eval.trec.judgments import Qrels
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 _RANGE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)(?:-(\d{1,4}(?:\.\d{1,4})?))?", re.ASCII)
 

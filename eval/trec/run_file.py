@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import mmap
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from corpora.errors import InputError
 from eval.files.text import LONGEST_LINE, bad_line, decode, numbered_lines, require_id
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 WORTH_ARROW = 1 << 18
 """Bytes from which reading is quicker by Arrow, which takes a moment to import."""
@@ -44,10 +40,10 @@ class Columns:
 
     tag: str
     queries: Sequence[str]
-    documents: NDArray[np.object_]
-    query_codes: NDArray[np.int32]
-    document_codes: NDArray[np.int32]
-    scores: NDArray[np.float64]
+    documents: np.ndarray
+    query_codes: np.ndarray
+    document_codes: np.ndarray
+    scores: np.ndarray
 
 
 def read_columns(path: Path) -> Columns:
@@ -125,7 +121,7 @@ def _plain_delimiter(path: Path) -> str:
         return ""
 
 
-def _decoded(column: Any) -> tuple[NDArray[np.object_], NDArray[np.int32]]:
+def _decoded(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct values of a column of strings, in the order in which they come, and each line's code."""
     encoded = column.dictionary_encode()  # nothing to do where it is already
     chunks = encoded.chunks

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from eval.files.text import require_column, write_lines
 from eval.trec.rankings import Ranking, Rankings, trec_order
 from eval.trec.run_file import read_columns
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["Ranking", "Run", "read_run", "write_run"]
 

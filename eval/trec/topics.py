@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from xml.parsers import expat
 
 from corpora.errors import InputError
 from corpora.opening import open_binary
 from eval.files.text import LONGEST_LINE, bad_line, decode, require_id
-from eval.retrieval.beir import JudgedQueries, read_query
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from eval.trec.judgments import Qrels
+from eval.retrieval.beir import read_query
 
 FIELDS = ("query", "question", "narrative")
 """Of a topic of TREC-COVID: keywords, a sentence, and what counts as an answer."""
@@ -120,11 +114,3 @@ def _xml(path: Path, content: bytes) -> list[tuple[int, str, Topic]]:
     except expat.ExpatError as error:
         raise bad_line(path, error.lineno, f"this is not XML ({expat.ErrorString(error.code)})") from error
     return list(found)
-
-
-def join(topics: Mapping[str, str], qrels: Qrels) -> JudgedQueries:
-    """Return the topics that have judgments, to run; raise `InputError` if none has."""
-    runnable = {query: topics[query] for query in qrels.gains if topics.get(query, "").strip()}
-    if not runnable:
-        raise InputError("No topic has both a text and judgments: the topics and the judgments don't belong together.")
-    return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from encoders.formats import Format
 from eval.embedder import Text, by_encoder
-from eval.retrieval.exact import SIMILARITIES
+from eval.measures.similarity import SIMILARITIES
 from eval.suites.words import Words
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, PaperRecord
 from training.data.queries import PaperFields, folded, query_of, shown

@@ -134,9 +134,10 @@ def _folder(options: Mapping[str, Any], settings: Settings) -> Collection:
 
 def _topics(options: Mapping[str, Any], settings: Settings) -> Collection:
     from corpora.registry import get_corpus
+    from eval.retrieval.beir import join
     from eval.trec.judgments import read_qrels
     from eval.trec.residual import parse_rounds, residual
-    from eval.trec.topics import join, read_topics
+    from eval.trec.topics import read_topics
     from ses.papers import located
 
     qrels = read_qrels(options["qrels"])

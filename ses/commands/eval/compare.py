@@ -54,7 +54,7 @@ def compare(
     """
     import orjson
 
-    from eval.reports.comparison import comparison_document
+    from eval.reports.comparison import comparison_report
     from eval.reports.provenance import gather_provenance
     from eval.reports.registry import check_report, write_report
 
@@ -66,7 +66,7 @@ def compare(
     if report:
         settings = {name: str(options[name]) for name in ("resamples", "seed", "drop_same_id")}
         provenance = gather_provenance(data=[*runs, *judgments], settings=settings)
-        write_report(comparison_document(comparison, provenance, top=top), report)
+        write_report(comparison_report(comparison, provenance, top=top), report)
     if as_json:
         click.echo(orjson.dumps(comparison.as_dict(), option=orjson.OPT_INDENT_2))
     else:
@@ -99,7 +99,7 @@ def _compared(paths: Sequence[Path], options: dict[str, Any]) -> tuple[Compariso
 
 def _read(paths: Sequence[Path]) -> dict[str, Run]:
     """Read runs by the names of their files, or by their paths where names are the same."""
-    from eval.reports.report import printable
+    from eval.reports.tables import printable
     from eval.trec.runs import read_run
 
     stems = [path.stem for path in paths]
@@ -124,7 +124,7 @@ def _print(comparison: Comparison, top: int) -> None:
     from rich.console import Console
 
     from eval.reports.comparison import comparison_tables
-    from eval.reports.report import print_line, print_table
+    from eval.reports.tables import print_line, print_table
 
     console = Console()
     for position, table in enumerate(comparison_tables(comparison, top=top)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from ses.commands.eval.sources import Source, model_source, vector_source
+from ses.commands.eval.sources import VectorSource, model_source, vector_source
 
 if TYPE_CHECKING:
     from encoders.model import Model
@@ -27,7 +27,7 @@ class Factor:
         task_format: What the source is asked for.
     """
 
-    source: Source
+    source: VectorSource
     told: Mapping[str, str]
     task_format: Format = Format.PRX
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from eval.reports.provenance import Provenance
     from eval.retrieval.protocol import Protocol, Retrieval
-    from eval.statistics.pairs import Values
+    from eval.statistics.interval import Values
     from search_plugin.engines.base import Index
     from search_plugin.search_settings import SearchSettings
     from ses.settings import Settings
@@ -82,8 +82,8 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     from rich.console import Console
 
     from eval.reports.registry import check_report, write_report
-    from eval.reports.report import counted, print_report, report_of
-    from eval.reports.results import results_document
+    from eval.reports.results import Results, results_report
+    from eval.reports.tables import counted, print_table
     from eval.statistics.pairs import compare_values
     from eval.trec.runs import write_run
     from search_plugin.search_settings import read_search_settings
@@ -106,7 +106,7 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
         "queries_shortened": first.shortened,
         "topics_without_judgments": collection.unjudged,
     }
-    report = report_of({mode: result.scores for mode, result in outcome.items()})
+    results = Results("mode", {mode: result.scores.outcome() for mode, result in outcome.items()})
     if file:
         told = {
             **collection.told,
@@ -119,13 +119,12 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
         pairs = compare_values(values) if len(values) > 1 and first.scores.queries > 1 else ()
         seconds = _seconds(collection, index, protocol, settings) if index else {}
         title = f"Retrieval on {collection.name}"
-        document = results_document(title, report, provenance, values=values, pairs=pairs, seconds=seconds)
-        write_report(document, file)
+        write_report(results_report(title, results, provenance, pairs=pairs, seconds=seconds), file)
     if as_json:
         facts = {**collection.told, "index": index.name if index else None, "model": encoder.card.name}
-        click.echo(orjson.dumps({**facts, "left_out": left_out, **report.as_dict()}, option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps({**facts, "left_out": left_out, **results.as_dict()}, option=orjson.OPT_INDENT_2))
     else:
-        print_report(report, Console())
+        print_table(results.table(), Console())
         for what, count in left_out.items():
             if count:
                 click.echo(counted(count, what))

@@ -13,7 +13,7 @@ from ses.commands.eval.sources import vector_options
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
-    from ses.commands.eval.sources import Source
+    from ses.commands.eval.sources import VectorSource
 
 TASKS = ("classification", "links", "search")
 
@@ -72,14 +72,14 @@ def scimult(
 
 
 def _measured(
-    data: Path, name: str, task: str, source: Source, similarity: Similarity, label_embeddings: Path | None
+    data: Path, name: str, task: str, source: VectorSource, similarity: Similarity, label_embeddings: Path | None
 ) -> dict[str, Outcome]:
+
     from encoders.files.reading import read_embeddings
     from eval.embedder import by_file
     from eval.scimult.classification import evaluate_classification
     from eval.scimult.data import read_classification, read_links, read_searches
-    from eval.scimult.links import evaluate_links
-    from eval.scimult.search import evaluate_searches
+    from eval.scimult.search import evaluate_links, evaluate_searches
 
     if task == "links":
         return evaluate_links(read_links(data, name), source.embed, similarity=similarity)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +50,8 @@ def score(
     from rich.console import Console
 
     from eval.measures.metrics import evaluate, parse_measure
-    from eval.reports.report import Report, print_report, report_of
+    from eval.reports.results import Results
+    from eval.reports.tables import print_table
     from eval.retrieval.protocol import MEASURES
     from eval.trec.judgments import read_qrels
     from eval.trec.residual import parse_rounds, residual
@@ -76,17 +76,12 @@ def score(
             )
         except InputError as error:
             raise InputError(f"{label}: {error.sentence}", error.hint) from error
-    report = report_of(scores, heading="run")
-    rows = (
-        replace(row, counts={**row.counts, "judged_before_dropped": scores[row.label].seen_dropped})
-        for row in report.rows
-    )
-    report = Report(report.heading, tuple(rows), report.level)
+    results = Results("run", {label: one.outcome() for label, one in scores.items()})
     if as_json:
         facts = {"qrels": str(qrels), "rounds": rounds, "runs": [str(path) for path in runs]}
-        click.echo(orjson.dumps({**facts, **report.as_dict()}, option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps({**facts, **results.as_dict()}, option=orjson.OPT_INDENT_2))
         return
-    print_report(report, Console())
+    print_table(results.table(), Console())
 
 
 def _labels(runs: tuple[Path, ...]) -> list[str]:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from encoders.model import Model
     from eval.embedder import Embedder, Text, Vectors
     from eval.outcome import Outcome
-    from eval.reports.report import Report
+    from eval.reports.results import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class VectorSource:
     """Where vectors come from.
 
     Attributes:
@@ -78,7 +78,7 @@ def output_options(function: F) -> F:
     return model_options(report(json(function)))
 
 
-def vector_source(options: Mapping[str, Any]) -> Source:
+def vector_source(options: Mapping[str, Any]) -> VectorSource:
     """Return where the vectors come from.
 
     Args:
@@ -107,13 +107,13 @@ def vector_source(options: Mapping[str, Any]) -> Source:
         if options["model"]:
             raise InputError("With --embeddings FILE for all formats no model is needed: leave --model out.")
         default = embedders.pop(None)
-        return Source(by_format({name: one for name, one in embedders.items() if name}, default), named)
+        return VectorSource(by_format({name: one for name, one in embedders.items() if name}, default), named)
     made = model_source(find_model(load_settings(**settings_of(options)).model or DEFAULT_MODEL), options)
     by_name = {name: one for name, one in embedders.items() if name}
     return replace(made, embed=by_format(by_name, made.embed), files=named)
 
 
-def model_source(model: Model, options: Mapping[str, Any]) -> Source:
+def model_source(model: Model, options: Mapping[str, Any]) -> VectorSource:
     """Return a model as a source of vectors; it is loaded when the first are asked for.
 
     Args:
@@ -139,12 +139,12 @@ def model_source(model: Model, options: Mapping[str, Any]) -> Source:
         made = encoder()
         return made.runtime if isinstance(made, Encoder) else settings.runtime or ""
 
-    return Source(encode, {}, model.card, runtime)
+    return VectorSource(encode, {}, model.card, runtime)
 
 
 def show(
     outcomes: Mapping[str, Outcome],
-    sources: Sequence[Source],
+    sources: Sequence[VectorSource],
     about: Mapping[str, Any],
     heading: str,
     options: Mapping[str, Any],
@@ -161,35 +161,34 @@ def show(
     import orjson
     from rich.console import Console
 
-    from eval.reports.report import Report, print_line, print_report
+    from eval.reports.results import Results
+    from eval.reports.tables import print_line, print_table
 
-    report = Report(heading, tuple(outcome.row(label) for label, outcome in outcomes.items()), unit="what was measured")
+    results = Results(heading, outcomes, unit="what was measured")
     if options["report_file"]:
-        write_table(report, outcomes, sources, about, options["report_file"])
+        write_results(results, sources, about, options["report_file"])
     if options["as_json"]:
         units = {label: outcome.per_unit for label, outcome in outcomes.items()}
-        told = {**told_of(sources, about), **report.as_dict(), "per_unit": units}
+        told = {**told_of(sources, about), **results.as_dict(), "per_unit": units}
         click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         return
     console = Console()
-    print_report(report, console)
+    print_table(results.table(), console)
     for name, told in about.get("factors", {}).items():
         print_line(f"{name}: {_sentence(told)}", console)
 
 
-def told_of(sources: Sequence[Source], about: Mapping[str, Any]) -> dict[str, Any]:
+def told_of(sources: Sequence[VectorSource], about: Mapping[str, Any]) -> dict[str, Any]:
     """Return what to tell beside results, as JSON knows it; of several sources only their names."""
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in about.items()}
     return {**plain, **(sources[0].told if len(sources) == 1 else {"vectors": [source.name for source in sources]})}
 
 
-def write_table(
-    report: Report, outcomes: Mapping[str, Outcome], sources: Sequence[Source], about: Mapping[str, Any], file: Path
-) -> None:
-    """Write a table of outcomes as a report, with what is told of them."""
+def write_results(results: Results, sources: Sequence[VectorSource], about: Mapping[str, Any], file: Path) -> None:
+    """Write results as a report, with what is told of them."""
     from eval.reports.provenance import gather_provenance
     from eval.reports.registry import write_report
-    from eval.reports.results import results_document
+    from eval.reports.results import results_report
 
     data = [value for value in about.values() if isinstance(value, Path)]
     provenance = gather_provenance(
@@ -198,9 +197,8 @@ def write_table(
         runtime=", ".join(dict.fromkeys(filter(None, (source.runtime() for source in sources)))),
         settings=_settings(about),
     )
-    values = {label: outcome.per_unit for label, outcome in outcomes.items() if outcome.per_unit}
     title = f"{_command()} on {', '.join(path.name for path in data) or 'the hub'}"
-    write_report(results_document(title, report, provenance, values=values), file)
+    write_report(results_report(title, results, provenance), file)
 
 
 def _settings(about: Mapping[str, Any]) -> dict[str, str]:

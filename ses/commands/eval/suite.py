@@ -14,7 +14,7 @@ from ses.options import runtime_options
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
-    from eval.reports.report import Report
+    from eval.reports.results import Results
     from eval.suites.base import Bench, Entry, Found
     from ses.settings import Settings
 
@@ -31,6 +31,11 @@ class _System:
 @click.command()
 @click.argument("name")
 @click.option("--data", type=click.Path(path_type=Path), help="The folder of the suite's data; smoke needs none.")
+@click.option(
+    "--manifest",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A TOML file of entries for the suite offline, in place of its own.",
+)
 @click.option(
     "--model",
     "models",
@@ -52,6 +57,7 @@ def suite(
     *,
     name: str,
     data: Path | None,
+    manifest: Path | None,
     models: Sequence[str],
     parts: Sequence[str],
     file: Path | None,
@@ -67,11 +73,11 @@ def suite(
     from rich.console import Console
 
     from eval.reports.registry import check_report
-    from eval.reports.report import print_report
-    from eval.suites.registry import get_suite
+    from eval.reports.tables import print_table
+    from eval.suites.manifest import get_suite
     from ses.settings import load_settings
 
-    entries = _chosen(get_suite(name), parts)
+    entries = _chosen(get_suite(name, manifest), parts)
     if data is None and any(entry.files for entry in entries):
         raise InputError(f"Say where the data of the suite {name} is, with --data FOLDER.")
     if file:
@@ -79,13 +85,14 @@ def suite(
     settings = load_settings(**flags)
     systems, cards = _systems(settings, models, data or settings.cache_dir)
     found = {system.label: _run(entries, system, settings) for system in systems}
-    report = _table(entries, found)
+    results = _table(entries, found)
     if file:
-        _write(name, report, found, cards, entries, data, file, settings)
+        read = sorted({part for entry in entries for part in entry.files})
+        _write(name, results, found, cards, [data / part for part in read] if data else [], file, settings)
     if as_json:
-        click.echo(orjson.dumps({"suite": name, **report.as_dict()}, option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps({"suite": name, **results.as_dict()}, option=orjson.OPT_INDENT_2))
         return
-    print_report(report, Console())
+    print_table(results.table(), Console())
     took = sum(one.seconds for of_system in found.values() for one in of_system if not one.cached)
     click.echo(f"{took:,.0f} s, without what was in the cache")
 
@@ -127,48 +134,40 @@ def _run(entries: Sequence[Entry], system: _System, settings: Settings) -> list[
     return found
 
 
-def _table(entries: Sequence[Entry], found: Mapping[str, Sequence[Found]]) -> Report:
-    from eval.reports.report import Report, Row
+def _table(entries: Sequence[Entry], found: Mapping[str, Sequence[Found]]) -> Results:
+    from eval.outcome import Outcome
+    from eval.reports.results import Results
 
-    rows = []
+    rows = {}
     for entry in entries:
         outcomes = {label: one.outcome for label, of_system in found.items() for one in of_system if one.entry is entry}
         cells = {label: outcome.cells[entry.measure] for label, outcome in outcomes.items()}
+        units = {label: of for label, one in outcomes.items() if (of := one.per_unit.get(entry.measure))}
         counts = dict(next(iter(reversed(outcomes.values()))).counts) if outcomes else {}
-        rows.append(Row(f"{entry.name}: {entry.measure}", cells, counts))
-    return Report("entry", tuple(rows), unit="queries, papers, reviews or reviewers")
+        rows[f"{entry.name}: {entry.measure}"] = Outcome(cells, units, counts)
+    return Results("entry", rows, unit="queries, papers, reviews or reviewers")
 
 
 def _write(
     name: str,
-    report: Report,
+    results: Results,
     found: Mapping[str, Sequence[Found]],
     cards: Sequence[ModelCard],
-    entries: Sequence[Entry],
-    data: Path | None,
+    data: Sequence[Path],
     file: Path,
     settings: Settings,
 ) -> None:
     from corpora.installed import installed_version
     from eval.reports.provenance import gather_provenance
     from eval.reports.registry import write_report
-    from eval.reports.results import results_document
+    from eval.reports.results import results_report
 
-    read = sorted({part for entry in entries for part in entry.files})
-    rows = {entry.name: row.label for entry, row in zip(entries, report.rows, strict=True)}
-    units = {
-        label: {rows[one.entry.name]: one.outcome.per_unit.get(one.entry.measure, {}) for one in part}
-        for label, part in found.items()
-    }
-    values = {label: {row: of_row for row, of_row in part.items() if of_row} for label, part in units.items()}
     provenance = gather_provenance(
-        data=[data / part for part in read] if data else [],
+        data=data,
         cards=cards,
         engine=f"LanceDB {installed_version('lancedb')}, embedded",
         runtime=f"{settings.runtime or 'onnx'}-{settings.precision or 'int8'}",
+        # What is run first makes the index and the vectors for all: plots of quality over time would mislead.
         settings={f"seconds of {label}": f"{sum(one.seconds for one in part):,.0f}" for label, part in found.items()},
     )
-    # What is run first makes the index and the vectors for all: times by system would mislead.
-    untimed: dict[str, dict[str, float]] = {label: {} for label in found}
-    document = results_document(f"The suite {name}", report, provenance, values=values, systems=untimed)
-    write_report(document, file)
+    write_report(results_report(f"The suite {name}", results, provenance, by_system=True), file)

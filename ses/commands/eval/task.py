@@ -10,7 +10,7 @@ import rich_click as click
 
 from corpora.errors import SesError
 from encoders.formats import Format
-from ses.commands.eval.sources import Source, vector_options, vector_source
+from ses.commands.eval.sources import VectorSource, vector_options, vector_source
 
 if TYPE_CHECKING:
     from eval.scirepeval.embedding_files import Use
@@ -78,19 +78,19 @@ def task(
     context.exit(1 if failed else 0)
 
 
-def _given(source: Source) -> frozenset[Format]:
+def _given(source: VectorSource) -> frozenset[Format]:
     """Return the formats whose vectors the command line has from files."""
     return frozenset(Format) if "all" in source.files else frozenset(map(Format, source.files))
 
 
-def _separator(tasks: Sequence[Task], source: Source) -> str:
+def _separator(tasks: Sequence[Task], source: VectorSource) -> str:
     """Return what stands between a paper's fields; of two fields, or in a file of vectors, it isn't asked for."""
     return source.card.separator if source.card and any(len(one.fields) > 2 for one in tasks) else "[SEP]"
 
 
 def _tell(
     about: Mapping[str, Any],
-    source: Source,
+    source: VectorSource,
     results: Sequence[TaskResult],
     failed: Mapping[str, SesError],
     options: Mapping[str, Any],
@@ -98,9 +98,9 @@ def _tell(
     import orjson
     from rich.console import Console
 
-    from eval.reports.report import print_report
+    from eval.reports.tables import print_table
     from eval.scirepeval.average import average, leaderboard, task_table
-    from ses.commands.eval.sources import told_of, write_table
+    from ses.commands.eval.sources import told_of, write_results
 
     averages = average(results)
     table, board = task_table(results), leaderboard(averages, source.name)
@@ -108,8 +108,7 @@ def _tell(
     files = {one.task.name: one.files for one in results if one.files}
     reasons = {name: str(error) for name, error in failed.items()}
     if options["report_file"]:
-        outcomes = {one.task.name: one.outcome for one in results}
-        write_table(table, outcomes, [source], {**about, "embedding_files": files}, options["report_file"])
+        write_results(table, [source], {**about, "embedding_files": files}, options["report_file"])
     if options["as_json"]:
         told = {
             **told_of([source], about),
@@ -124,7 +123,7 @@ def _tell(
         click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         return
     console = Console()
-    print_report(table, console)
+    print_table(table.table(), console)
     for solver in dict.fromkeys(solvers.values()):
         click.echo(f"{', '.join(name for name, used in solvers.items() if used == solver)}: probes by {solver}")
     for name, used in files.items():
@@ -134,6 +133,6 @@ def _tell(
         click.echo(f"{name} was not run: {reason}")
     if averages.groups:
         click.echo()
-        print_report(board, console)
+        print_table(board.table(), console)
         if averages.missing:
             click.echo(f"The paper's averages have these tasks too: {', '.join(averages.missing)}.")

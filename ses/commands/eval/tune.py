@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
@@ -14,9 +14,6 @@ from search_plugin.plan import LEXICAL
 from search_plugin.search import SEARCHED
 from ses.commands.eval.collection import collection_options, indexed, open_collection
 from ses.options import engine_options, model_options
-
-if TYPE_CHECKING:
-    from eval.reports.report import Report
 
 
 @click.command()
@@ -53,7 +50,9 @@ def tune(
     from rich.console import Console
 
     from eval.files.text import write_lines
-    from eval.reports.report import counted, print_report
+    from eval.outcome import outcome_of
+    from eval.reports.results import Results
+    from eval.reports.tables import counted, print_table
     from eval.retrieval.stages import stages, start
     from eval.retrieval.trials import Trials, check_measure
     from eval.retrieval.tuning import Folds, fit
@@ -81,7 +80,8 @@ def tune(
         for label, point in (("default on", untuned), ("tuned on", fitted.chosen)):
             of_test = zip(test.judged.qrels.gains, unseen(point).tolist(), strict=True)
             columns[f"{label} {test_split}"] = dict(of_test)
-    report = _report(columns, measure)
+    outcomes = {label: outcome_of({measure: of}, {"queries": len(of)}) for label, of in columns.items()}
+    results = Results("settings", outcomes)
     facts = {
         **collection.told,
         "model": index.schema.model,
@@ -91,7 +91,7 @@ def tune(
         "tried": trials.count,
         "folds": folds,
         "seed": seed,
-        "results": report.as_dict()["rows"],
+        "results": results.as_dict()["rows"],
     }
     tuned = replace(fitted.chosen, fitted=facts)
     write_lines(output, [search_settings_json(tuned)])
@@ -100,7 +100,7 @@ def tune(
         told = {**facts, **asdict(fitted.chosen), "output": str(output), "left_out": counts, "by_fold": by_fold}
         click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         return
-    print_report(report, Console())
+    print_table(results.table(), Console())
     click.echo(f"Chosen of {trials.count} settings: {fitted.chosen}; written to {output}")
     click.echo(f"Chosen in the outer folds: {'; '.join(by_fold)}")
     for what, count in counts.items():
@@ -114,14 +114,3 @@ def _test_collection(options: Mapping[str, Any], settings: Any, split: str | Non
     if not options["data"] or split == options["split"]:
         raise InputError("--test-split names another split of the BEIR folder of --data than --split does.")
     return open_collection({**options, "split": split}, settings)
-
-
-def _report(columns: Mapping[str, Mapping[str, float]], measure: str) -> Report:
-    from eval.reports.report import Report, Row
-    from eval.statistics.interval import mean_interval
-
-    rows = [
-        Row(label, {measure: mean_interval(tuple(values.values()))}, {"queries": len(values)})
-        for label, values in columns.items()
-    ]
-    return Report("settings", tuple(rows))

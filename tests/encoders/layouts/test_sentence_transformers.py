@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from eval.retrieval.exact import SIMILARITIES
+from eval.measures.similarity import SIMILARITIES
 from tests.encoders.checkpoints import make_sentence_transformers
 
 TEXTS = ["VIRUS [SEP] Lung cells", "virus", "Heart blood. Quantum ocean", "a Galaxy of stars"]

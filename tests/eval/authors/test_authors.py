@@ -8,45 +8,12 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from eval.authors.protocol import compare_clusters, evaluate_authors
+from eval.authors.protocol import evaluate_authors
 from eval.authors.signatures import Signatures, read_named_papers, read_s2and
 from eval.embedder import Text, Vectors
 from ses.commands.eval import eval_
-
-LABELS = st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1)
-
-
-def test_b_cubed_of_bagga_and_baldwin():
-    """Their figure 1: chains of 5, 2 and 5; the answer joins the last two (precision 76 %), or the first and last."""
-    truth = {**dict.fromkeys("abcde", "1"), **dict.fromkeys("fg", "2"), **dict.fromkeys("hijkl", "3")}
-    joined = {name: "1" if of == "1" else "2" for name, of in truth.items()}
-    found = compare_clusters(joined, truth)
-    # (5 x 1 + 2 x 2/7 + 5 x 5/7) / 12
-    assert (found.precision, found.recall) == pytest.approx(((5 + 4 / 7 + 25 / 7) / 12, 1))
-    assert round(found.precision, 2) == 0.76
-    assert found.f1 == pytest.approx(2 * found.precision / (1 + found.precision))
-    swapped = {name: "1" if of != "2" else "2" for name, of in truth.items()}
-    assert compare_clusters(swapped, truth).precision == pytest.approx((10 * 0.5 + 2) / 12)
-
-
-@given(LABELS)
-def test_b_cubed_is_the_mean_over_signatures(labels):
-    predicted = {name: str(p) for name, (p, _) in labels.items()}
-    truth = {name: str(t) for name, (_, t) in labels.items()}
-    of = {name: {o for o in labels if predicted[o] == predicted[name]} for name in labels}
-    by = {name: {o for o in labels if truth[o] == truth[name]} for name in labels}
-    found = compare_clusters(predicted, truth)
-    assert found.precision == pytest.approx(np.mean([len(of[n] & by[n]) / len(of[n]) for n in labels]))
-    assert found.recall == pytest.approx(np.mean([len(of[n] & by[n]) / len(by[n]) for n in labels]))
-
-
-def test_other_signatures_are_refused():
-    with pytest.raises(InputError, match="must cover the same signatures"):
-        compare_clusters({"a": "1"}, {"a": "1", "b": "1"})
 
 
 def make(blocks: dict[str, dict[str, list[str]]]) -> Signatures:

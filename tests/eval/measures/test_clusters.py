@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.errors import InputError
-from eval.measures.clusters import b_cubed, normalized_mutual_information, purity
+from eval.measures.clusters import b_cubed, purity
 
 TRUTH = "aaaaabbccccc"  # Bagga & Baldwin 1998: {1..5}, {6, 7}, {8..C}
 ITEMS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xyz")), min_size=1, max_size=40)
@@ -38,20 +37,14 @@ def test_b_cubed_as_s2ands_code_counts_it():
 
 
 def test_purity_of_the_textbooks_example():
-    # Manning et al. 2008, figure 16.4: (5 + 4 + 3) / 17 and an NMI of .36
+    # Manning et al. 2008, figure 16.4: (5 + 4 + 3) / 17
     truth, clusters = "xxxxxo" + "xoooo#" + "xx###", "1" * 6 + "2" * 6 + "3" * 5
     assert purity(truth, clusters) == pytest.approx(12 / 17)
-    assert normalized_mutual_information(truth, clusters) == pytest.approx(0.36, abs=0.005)
 
 
 @given(ITEMS)
 def test_agreement_with_slow_definitions(items):
-    from sklearn import metrics
-
     truth, clusters = map(list, zip(*items, strict=True))
-    assert normalized_mutual_information(truth, clusters) == pytest.approx(
-        metrics.normalized_mutual_info_score(truth, clusters), abs=1e-9
-    )
     count = len(items)
     same = {
         i: ({j for j in range(count) if truth[j] == truth[i]}, {j for j in range(count) if clusters[j] == clusters[i]})
@@ -62,10 +55,3 @@ def test_agreement_with_slow_definitions(items):
     assert found.recall == pytest.approx(sum(len(t & p) / len(t) for t, p in same.values()) / count)
     best = sum(max(sum(t == label for t, c in items if c == group) for label in set(truth)) for group in set(clusters))
     assert purity(truth, clusters) == pytest.approx(best / count)
-
-
-@pytest.mark.parametrize(("truth", "clusters"), [("ab", "a"), ("", "")])
-def test_items_must_be_the_same(truth, clusters):
-    for measure in (purity, normalized_mutual_information, b_cubed):
-        with pytest.raises(InputError, match="give one for each"):
-            measure(truth, clusters)

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
+from eval.outcome import Outcome
 from eval.reports import html, latex, markdown
-from eval.reports.document import Document
 from eval.reports.provenance import Provenance
 from eval.reports.registry import FORMS, check_report, write_report
-from eval.reports.report import Report, Row, Table
-from eval.reports.results import results_document
+from eval.reports.report import Report
+from eval.reports.results import Results, results_report
+from eval.reports.tables import TextTable
 from eval.statistics.pairs import compare_values
 
 NASTY = '<script>alert("1")</script> a&b a_b a|b $x$ 100% #1 {y} \\z ~^ "q" `c` [red] *i*\nnew\x1b[2J\u202e 中文'
@@ -37,16 +38,19 @@ VALUES = {
     NASTY: {"nDCG@10": {f"q{i}": (i % 5) / 5 for i in range(20)}},
     "_b": {"nDCG@10": {f"q{i}": (i % 7) / 7 for i in range(20)}},
 }
-REPORT = Report(
+RESULTS = Results(
     "mode",
-    tuple(Row(name, {"nDCG@10": sum(one["nDCG@10"].values()) / 20}, {"queries": 20}) for name, one in VALUES.items()),
+    {
+        name: Outcome({"nDCG@10": sum(one["nDCG@10"].values()) / 20}, one, {"queries": 20})
+        for name, one in VALUES.items()
+    },
 )
 
 
 @pytest.fixture(scope="module")
-def document():
+def report():
     pairs = compare_values(VALUES, resamples=200)
-    return results_document(NASTY, REPORT, PROVENANCE, values=VALUES, pairs=pairs, seconds={NASTY: 0.5, "_b": 20.0})
+    return results_report(NASTY, RESULTS, PROVENANCE, pairs=pairs, seconds={NASTY: 0.5, "_b": 20.0})
 
 
 class Reader(HTMLParser):
@@ -73,8 +77,8 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def test_html_shows_every_text_and_runs_none(document):
-    page = html.render(document)
+def test_html_shows_every_text_and_runs_none(report):
+    page = html.render(report)
     reader = Reader()
     reader.feed(page)
     reader.close()
@@ -91,8 +95,8 @@ def test_html_shows_every_text_and_runs_none(document):
     assert [value for name, value in reader.attributes if name == "content" and value.startswith("default-src 'none'")]
 
 
-def test_plots_are_xml_that_says_what_is_in_them(document):
-    for plot in document.plots:
+def test_plots_are_xml_that_says_what_is_in_them(report):
+    for plot in report.plots:
         svg = ElementTree.fromstring(plot.draw())  # noqa: S314 - drawn here
         assert svg.get("role") == "img"
         assert svg.get("aria-label")
@@ -100,9 +104,9 @@ def test_plots_are_xml_that_says_what_is_in_them(document):
         assert "nDCG@10" in texts or "share that held the mean" in texts
         assert "_b" in texts
         assert "<script>" in texts, "as text"
-    ids = re.findall(r' id="([^"]*)"', html.render(document))
+    ids = re.findall(r' id="([^"]*)"', html.render(report))
     assert len(ids) == len(set(ids)), "ids of one plot must not lead to another's"
-    assert document.plots[0].draw() == document.plots[0].draw(), "the same data make the same file"
+    assert report.plots[0].draw() == report.plots[0].draw(), "the same data make the same file"
 
 
 def unescaped(text):
@@ -111,8 +115,8 @@ def unescaped(text):
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_markdown_cells_stay_cells(a, b):
-    table = Table("t", ("x", "y"), ((a, b),))
-    lines = markdown.render(Document("d", PROVENANCE, (table,))).split("\n")
+    table = TextTable("t", ("x", "y"), ((a, b),))
+    lines = markdown.render(Report("d", PROVENANCE, (table,))).split("\n")
     row = lines[lines.index("## t") + 4]
     cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
     assert len(cells) == 4, "two cells between three bars"
@@ -120,13 +124,13 @@ def test_markdown_cells_stay_cells(a, b):
     assert unescaped(cells[1].strip()) == table.rows[0][0].strip()
 
 
-def test_markdown_has_all_tables(document):
-    text = markdown.render(document)
+def test_markdown_has_all_tables(report):
+    text = markdown.render(report)
     assert "&lt;script&gt;" in text
     assert r"a\|b" in text
     assert r"a\_b" in text
     assert "| model tiny | fingerprint 0123456789abcdef |" in text
-    for table in document.tables:
+    for table in report.tables:
         assert f"## {markdown.escape(table.caption)}" in text
 
 
@@ -139,11 +143,11 @@ def balanced(text):
     return depth == 0
 
 
-def test_latex_sets_every_text(document):
-    text = latex.render(document)
+def test_latex_sets_every_text(report):
+    text = latex.render(report)
     body = [line for line in text.split("\n") if not line.startswith("%")]
     assert balanced("\n".join(body))
-    assert text.count(r"\toprule") == text.count(r"\bottomrule") == len(document.tables)
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == len(report.tables)
     assert r"\textless{}script\textgreater{}" in text
     for escaped in (r"a\&b", r"a\_b", r"a\textbar{}b", r"\$x\$", r"100\%", r"\#1", r"\{y\}", r"\textbackslash{}z"):
         assert escaped in text
@@ -161,8 +165,8 @@ def test_latex_text_is_balanced_and_holds_nothing_active(text):
     assert not re.match(r"[\[*]", escaped), "after the end of a row these would be its options"
 
 
-def test_json_is_whole(document):
-    told = json.loads(FORMS[".json"](document))
+def test_json_is_whole(report):
+    told = json.loads(FORMS[".json"](report))
     assert told["provenance"]["models"] == {"tiny": "0123456789abcdef"}
     assert told["per_unit"][NASTY] == VALUES[NASTY]
     assert told["rows"][1]["measures"]["nDCG@10"]["mean"] == pytest.approx(sum((i % 7) / 7 for i in range(20)) / 20)
@@ -171,11 +175,11 @@ def test_json_is_whole(document):
 
 
 @pytest.mark.parametrize("ending", FORMS)
-def test_the_ending_chooses_the_form_and_an_older_file_goes(document, tmp_path, ending):
+def test_the_ending_chooses_the_form_and_an_older_file_goes(report, tmp_path, ending):
     file = tmp_path / f"report{ending.upper()}"
     file.write_text("old")
-    write_report(document, file)
-    assert file.read_text(encoding="utf-8") == FORMS[ending](document)
+    write_report(report, file)
+    assert file.read_text(encoding="utf-8") == FORMS[ending](report)
     assert list(tmp_path.iterdir()) == [file]
 
 

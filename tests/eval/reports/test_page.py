@@ -7,11 +7,10 @@ import re
 
 import pytest
 
-from eval.reports.comparison import comparison_document
+from eval.reports.comparison import comparison_report
 from eval.reports.provenance import Provenance
 from eval.reports.registry import write_report
-from eval.reports.report import report_of
-from eval.reports.results import results_document
+from eval.reports.results import Results, results_report
 from eval.statistics.compare import compare_runs
 from eval.statistics.pairs import compare_values
 from eval.trec.judgments import read_qrels
@@ -20,7 +19,7 @@ from tests.conftest import chromium
 
 pytestmark = pytest.mark.browser
 
-HARM = '<script>document.title="taken"</script><img src=x onerror=alert(1)> "q" & \'a\' ' + "long" * 20
+HARM = '<script>report.title="taken"</script><img src=x onerror=alert(1)> "q" & \'a\' ' + "long" * 20
 QUERY = '"><b>q</b>'
 PROVENANCE = Provenance(
     command=f"ses eval compare {HARM}",
@@ -51,20 +50,20 @@ def browser():
 
 @pytest.fixture(scope="module", params=["results", "comparison"])
 def files(request, tmp_path_factory):
-    """One document as a page and as JSON."""
+    """One report as a page and as JSON."""
     folder = tmp_path_factory.mktemp("report")
     names = [QUERY, *(f"q{i}" for i in range(1, 30))]
     (folder / "qrels").write_text("".join(f"{name.replace(' ', '')} 0 d1 1\n" for name in names))
     qrels = read_qrels(folder / "qrels")
     runs = {}
     for label, step in ((HARM, 3), ("plain", 4)):
-        # The one relevant document is found at ranks 1 to `step`.
+        # The one relevant report is found at ranks 1 to `step`.
         lines = [f"{name} Q0 d{(j - i) % step + 1} {j} {-j} t\n" for i, name in enumerate(names) for j in range(step)]
         (folder / "run").write_text("".join(lines))
         runs[label] = read_run(folder / "run")
     comparison = compare_runs(runs, qrels, ("nDCG@10", "MAP"), texts={QUERY: HARM}, resamples=200)
     if request.param == "comparison":
-        document = comparison_document(comparison, PROVENANCE)
+        report = comparison_report(comparison, PROVENANCE)
     else:
         from eval.measures.metrics import evaluate
 
@@ -72,12 +71,11 @@ def files(request, tmp_path_factory):
         values = {label: one.per_query for label, one in scores.items()}
         pairs = compare_values(values, resamples=200)
         seconds = {HARM: 0.25, "plain": 8.0}
-        document = results_document(
-            f"Retrieval of {HARM}", report_of(scores), PROVENANCE, values=values, pairs=pairs, seconds=seconds
-        )
+        results = Results("mode", {label: one.outcome() for label, one in scores.items()})
+        report = results_report(f"Retrieval of {HARM}", results, PROVENANCE, pairs=pairs, seconds=seconds)
     for ending in (".html", ".json"):
-        write_report(document, folder / f"report{ending}")
-    return folder / "report.html", json.loads((folder / "report.json").read_text()), document
+        write_report(report, folder / f"report{ending}")
+    return folder / "report.html", json.loads((folder / "report.json").read_text()), report
 
 
 @pytest.fixture
@@ -132,18 +130,18 @@ def test_every_plot_is_drawn_and_says_what_it_shows(open_page, files):
         assert plot.locator("path").count() > 5
         assert re.search(r"\d", plot.get_attribute("aria-label")), "the numbers, not just a name"
     assert page.locator("figure > figcaption").count() == plots.count()
-    assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
+    assert page.evaluate("[...report.images].every(image => image.naturalWidth > 0)")
 
 
 @pytest.mark.parametrize("width", [360, 1200])
 def test_the_page_never_scrolls_sideways_but_its_wide_tables_do(open_page, width):
     page, _, _ = open_page(viewport={"width": width, "height": 800})
-    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.evaluate("report.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.evaluate("report.documentElement.scrollWidth") == width
     page.evaluate("window.scrollTo(500, 0)")
     assert page.evaluate("window.scrollX") == 0
     cut = page.evaluate(
-        "[...document.querySelectorAll('svg, h1, h2, figcaption, li, summary, .scroll')]"
+        "[...report.querySelectorAll('svg, h1, h2, figcaption, li, summary, .scroll')]"
         ".filter(one => one.getBoundingClientRect().right > innerWidth + 1).length"
     )
     assert cut == 0
@@ -161,16 +159,16 @@ def _channels(page, expression):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_and_plots_stand_out_by_day_and_by_night(open_page, scheme):
     page, _, _ = open_page(color_scheme=scheme)
-    ground = sum(_channels(page, "getComputedStyle(document.body).backgroundColor")) / 3
+    ground = sum(_channels(page, "getComputedStyle(report.body).backgroundColor")) / 3
     assert ground > 200 if scheme == "light" else ground < 60
     for seen in (
-        "getComputedStyle(document.querySelector('td')).color",
-        "getComputedStyle(document.querySelector('svg text')).fill",
-        "getComputedStyle(document.querySelector('figcaption')).color",
+        "getComputedStyle(report.querySelector('td')).color",
+        "getComputedStyle(report.querySelector('svg text')).fill",
+        "getComputedStyle(report.querySelector('figcaption')).color",
     ):
         assert abs(sum(_channels(page, seen)) / 3 - ground) > 100, seen
     series = (
-        "getComputedStyle([...document.querySelectorAll('svg path')].find(one => /series/.test(one.style.fill))).fill"
+        "getComputedStyle([...report.querySelectorAll('svg path')].find(one => /series/.test(one.style.fill))).fill"
     )
     assert max(abs(a - ground) for a in _channels(page, series)) > 100
 
@@ -178,7 +176,7 @@ def test_text_and_plots_stand_out_by_day_and_by_night(open_page, scheme):
 def test_night_is_not_printed(open_page):
     page, _, _ = open_page(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
-    assert _channels(page, "getComputedStyle(document.body).backgroundColor") == [255, 255, 255]
+    assert _channels(page, "getComputedStyle(report.body).backgroundColor") == [255, 255, 255]
     assert page.locator("nav").is_hidden()
 
 
@@ -231,9 +229,7 @@ def test_heads_have_scopes_and_the_contents_lead_to_the_sections(open_page):
     assert links.all_inner_texts() == headings
     assert headings[-1] == "How this was made"
     links.last.click()
-    assert page.evaluate("document.querySelector('section:target, h2:target').innerText").startswith(
-        "How this was made"
-    )
+    assert page.evaluate("report.querySelector('section:target, h2:target').innerText").startswith("How this was made")
     made = page.locator("section").last.inner_text()
     for part in ("ses eval compare", "0123456789abcdef", "LanceDB 0.40.0", "SHA-256 abab", "package-3 1.0", "3.11.9"):
         assert part in made

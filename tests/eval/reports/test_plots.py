@@ -1,51 +1,53 @@
 """What is drawn of which results, and what tables of queries hold."""
 
-from eval.reports.groups import groups_of
+from eval.outcome import Outcome
 from eval.reports.per_query import MOST_ROWS, query_tables, scatter_plots
-from eval.reports.report import Report, Row
-from eval.reports.results import results_document
+from eval.reports.results import Results, groups_of, results_report
 from eval.reports.svg import LIGHT, label
 from tests.eval.reports.test_forms import PROVENANCE
 
 
-def kinds(document):
-    return [plot.kind for plot in document.plots]
+def kinds(report):
+    return [plot.kind for plot in report.plots]
 
 
 def test_bars_are_grouped_by_measure_where_all_have_it_and_by_row_where_not():
-    full = Report("mode", (Row("a", {"x": 0.1, "y": 0.2}), Row("b", {"x": 0.3, "y": 0.4})))
+    full = Results("mode", {"a": Outcome({"x": 0.1, "y": 0.2}), "b": Outcome({"x": 0.3, "y": 0.4})})
     assert groups_of(full) == [{"x": {"a": 0.1, "b": 0.3}, "y": {"a": 0.2, "b": 0.4}}]
-    parts = Report("part", (Row("probe", {"F1": 0.5}), Row("pairs", {"AP": 0.2, "AUC": 0.6})))
+    parts = Results("part", {"probe": Outcome({"F1": 0.5}), "pairs": Outcome({"AP": 0.2, "AUC": 0.6})})
     assert groups_of(parts) == [{"probe": {"F1": 0.5}, "pairs": {"AP": 0.2, "AUC": 0.6}}]
 
 
 def test_values_of_another_size_and_many_series_get_plots_of_their_own():
-    report = Report("mode", (Row("a", {"nDCG": 0.1, "num_ret": 900.0}), Row("b", {"nDCG": 0.2, "num_ret": 800.0})))
+    report = Results(
+        "mode", {"a": Outcome({"nDCG": 0.1, "num_ret": 900.0}), "b": Outcome({"nDCG": 0.2, "num_ret": 800.0})}
+    )
     assert [list(one) for one in groups_of(report)] == [["nDCG"], ["num_ret"]]
-    rows = tuple(Row(f"r{i}", {f"m{i}": 0.5}) for i in range(17))
-    drawn = groups_of(Report("task", rows))
+    rows = {f"r{i}": Outcome({f"m{i}": 0.5}) for i in range(17)}
+    drawn = groups_of(Results("task", rows))
     assert [len(one) for one in drawn] == [8, 8, 1]
-    assert [row for one in drawn for row in one] == [row.label for row in rows]
+    assert [row for one in drawn for row in one] == list(rows)
 
 
 def test_speed_is_set_against_quality_of_modes_and_not_of_one_alone():
-    report = Report("mode", (Row("a", {"AP": 0.5}), Row("b", {"AP": 0.7}), Row("never timed", {"AP": 0.9})))
-    drawn = results_document("t", report, PROVENANCE, seconds={"a": 2.0, "b": 30.0})
+    report = Results(
+        "mode", {"a": Outcome({"AP": 0.5}), "b": Outcome({"AP": 0.7}), "never timed": Outcome({"AP": 0.9})}
+    )
+    drawn = results_report("t", report, PROVENANCE, seconds={"a": 2.0, "b": 30.0})
     plot = next(plot for plot in drawn.plots if plot.kind == "Speed against quality")
     assert 'aria-label="AP against time. a: 0.500 in 2 seconds; b: 0.700 in 30 seconds."' in plot.draw()
     for seconds in ({}, {"a": 1.0}, {"a": 1.0, "b": 0.0}):
-        assert kinds(results_document("t", report, PROVENANCE, seconds=seconds)) == ["Values"]
+        assert kinds(results_report("t", report, PROVENANCE, seconds=seconds)) == ["Values"]
 
 
-def test_systems_are_compared_over_the_rows_all_of_them_have():
-    rows = (Row("one", {"A": 0.2, "B": 0.4}), Row("two", {"A": 0.4, "B": 0.8}), Row("three", {"B": 0.1}))
-    took = {"A": {"one": 1.0, "two": 2.0}, "B": {"one": 10.0, "two": 20.0, "three": 500.0}}
-    drawn = results_document("t", Report("entry", rows), PROVENANCE, systems=took)
-    assert kinds(drawn) == ["Values", "Speed against quality"]
-    assert "one, A: 0.200; one, B: 0.400; two, A: 0.400" in drawn.plots[0].draw()
-    assert "A: 0.300 in 3 seconds; B: 0.600 in 30 seconds." in drawn.plots[1].draw()
-    assert "2 rows" in drawn.plots[1].caption
-    assert drawn.values["seconds"] == took
+def test_systems_are_the_bars_of_each_row_and_their_values_are_told_by_system():
+    rows = {
+        "one": Outcome({"A": 0.2, "B": 0.4}, {"A": {"q": 0.2}, "B": {"q": 0.4}}),
+        "two": Outcome({"B": 0.1}, {"B": {"r": 0.1}}),
+    }
+    drawn = results_report("t", Results("entry", rows), PROVENANCE, by_system=True)
+    assert "one, A: 0.200; one, B: 0.400; two, B: 0.100" in drawn.plots[0].draw()
+    assert drawn.values["per_unit"] == {"A": {"one": {"q": 0.2}}, "B": {"one": {"q": 0.4}, "two": {"r": 0.1}}}
 
 
 def test_systems_are_drawn_against_each_other_where_they_share_queries():
@@ -74,7 +76,7 @@ def test_tables_of_queries_are_sorted_cut_and_say_so():
 def test_long_names_keep_both_ends_and_the_page_gives_the_colours():
     assert label("model-" + "x" * 60 + "-one") != label("model-" + "x" * 60 + "-two")
     assert len(label("y" * 90)) == 40
-    report = Report("mode", (Row(LIGHT[0], {"AP": 0.5}),))
-    svg = results_document("t", report, PROVENANCE).plots[0].draw()
+    report = Results("mode", {LIGHT[0]: Outcome({"AP": 0.5})})
+    svg = results_report("t", report, PROVENANCE).plots[0].draw()
     assert f"var(--series-0, {LIGHT[0]})" in svg
     assert "currentColor" in svg

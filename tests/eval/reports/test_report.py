@@ -5,7 +5,9 @@ import pytest
 from rich.console import Console
 
 from eval.measures.metrics import Scores
-from eval.reports.report import Report, Row, counted, print_report, report_of
+from eval.outcome import Outcome
+from eval.reports.results import Results
+from eval.reports.tables import counted, print_table
 from eval.statistics.interval import Interval, mean_interval
 
 SCORES = {
@@ -14,9 +16,13 @@ SCORES = {
 }
 
 
-def printed(report, *, terminal):
+def of_scores(heading="mode", level=0.95):
+    return Results(heading, {label: one.outcome(level=level) for label, one in SCORES.items()}, level)
+
+
+def printed(results, *, terminal):
     out = io.StringIO()
-    print_report(report, Console(file=out, force_terminal=terminal, width=60, color_system=None))
+    print_table(results.table(), Console(file=out, force_terminal=terminal, width=60, color_system=None))
     return out.getvalue()
 
 
@@ -25,7 +31,7 @@ def test_plain_table_is_aligned_and_tells_counts():
         f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
         for cell in map(mean_interval, ([0.0, 1.0, 0.5], [0.2] * 3, [0.5] * 3))
     ]
-    assert printed(report_of(SCORES), terminal=False).splitlines() == [
+    assert printed(of_scores(), terminal=False).splitlines() == [
         "mode     nDCG@10               MAP",
         f"lexical  {cells[0]}  {cells[1]}",
         f"hybrid   {cells[2]}  -",
@@ -36,7 +42,7 @@ def test_plain_table_is_aligned_and_tells_counts():
 
 
 def test_terminal_gets_a_drawn_table_with_labels_as_they_are():
-    text = printed(Report("task", (Row("[red]x", {"F1": 0.5}),)), terminal=True)
+    text = printed(Results("task", {"[red]x": Outcome({"F1": 0.5})}), terminal=True)
     assert "┃" in text
     assert "[red]x" in text
     assert "0.500" in text
@@ -50,14 +56,14 @@ def test_counts_read_as_people_say_them():
 
 
 def test_plain_lines_are_never_wrapped_or_read_as_markup():
-    report = Report("task", (Row("[red]x", {"F1": 0.5, "y" * 80: 1.0}),))
-    assert len(printed(report, terminal=False).splitlines()) == 2
-    assert "[red]x" in printed(report, terminal=False)
+    results = Results("task", {"[red]x": Outcome({"F1": 0.5, "y" * 80: 1.0})})
+    assert len(printed(results, terminal=False).splitlines()) == 2
+    assert "[red]x" in printed(results, terminal=False)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_dict_is_json_in_full_precision(level):
-    got = json.loads(json.dumps(report_of(SCORES, heading="run", level=level).as_dict()))
+    got = json.loads(json.dumps(of_scores("run", level).as_dict()))
     interval = mean_interval([0.0, 1.0, 0.5], level=level)
     assert got["level"] == level
     assert [row["run"] for row in got["rows"]] == ["lexical", "hybrid"]
@@ -68,5 +74,6 @@ def test_dict_is_json_in_full_precision(level):
         "queries_without_relevant": 0,
         "queries_unjudged": 0,
         "hits_of_same_id_dropped": 0,
+        "judged_before_dropped": 0,
     }
-    assert Report("t", (Row("x", {"F1": 0.25}),)).as_dict()["rows"][0]["measures"] == {"F1": {"mean": 0.25}}
+    assert Results("t", {"x": Outcome({"F1": 0.25})}).as_dict()["rows"][0]["measures"] == {"F1": {"mean": 0.25}}

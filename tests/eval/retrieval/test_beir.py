@@ -28,7 +28,7 @@ def test_queries_of_a_split(folder):
     assert judged.texts == {"q1": "one"}
     assert judged.qrels == data.qrels("test") == Qrels({"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d1": 2}})
     assert judged.without_text == ("q2", "q3")
-    with pytest.raises(InputError, match="None of the queries judged in split 'dev'"):
+    with pytest.raises(InputError, match="No query has both a text and judgments"):
         data.judged("dev")
 
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import eval.retrieval.exact
+from corpora.errors import InputError
 from encoders.formats import Format
 from eval.embedder import Vectors
-from eval.retrieval.exact import PAIRWISE, SIMILARITIES, exact_rankings
+from eval.measures.similarity import PAIRWISE, SIMILARITIES
+from eval.retrieval.exact import exact_rankings
 from eval.retrieval.protocol import collect_legs
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
@@ -32,11 +34,13 @@ def test_every_document_against_every_query_in_any_blocks(monkeypatch, similarit
     documents = draw.integers(1, 3, (40, 3)).astype(np.float32)
     queries = draw.integers(1, 3, (5, 3)).astype(np.float32)
     names = [f"d{number:02}" for number in draw.permutation(40)]
-    found = exact_rankings(
-        Vectors({name: row for row, name in enumerate(names)}, documents),
-        Vectors({f"q{row}": row for row in range(5)}, queries),
-        similarity,
-        depth,
+    found = dict(
+        exact_rankings(
+            Vectors({name: row for row, name in enumerate(names)}, documents),
+            Vectors({f"q{row}": row for row in range(5)}, queries),
+            similarity,
+            depth,
+        )
     )
     for row, ranking in enumerate(found.values()):
         scores = {name: formula(queries[row], documents[at], similarity) for at, name in enumerate(names)}
@@ -52,8 +56,8 @@ def test_every_document_against_every_query_in_any_blocks(monkeypatch, similarit
 
 def test_what_has_no_vector_is_not_ranked():
     vectors = Vectors({"a": 1}, np.eye(2, dtype=np.float32), ("b",))
-    assert [hit.id for hit in exact_rankings(vectors, vectors, "dot", 9)["a"]] == ["a"]
-    assert exact_rankings(Vectors({}, np.empty((0, 2), np.float32)), vectors, "dot", 9) == {"a": []}
+    assert [hit.id for hit in dict(exact_rankings(vectors, vectors, "dot", 9))["a"]] == ["a"]
+    assert dict(exact_rankings(Vectors({}, np.empty((0, 2), np.float32)), vectors, "dot", 9)) == {"a": []}
 
 
 def test_exact_is_the_engines_vector_mode(tmp_path):
@@ -67,7 +71,22 @@ def test_exact_is_the_engines_vector_mode(tmp_path):
     documents = Vectors({id_: row for row, id_ in enumerate(stored)}, np.stack(list(stored.values())))
     asked = np.concatenate([encoder.encode([text], Format.QRY) for text in texts.values()])
     queries = Vectors({query: row for row, query in enumerate(texts)}, asked)
-    found = exact_rankings(documents, queries, encoder.card.similarity, 20)
+    found = dict(exact_rankings(documents, queries, encoder.card.similarity, 20))
     for query in texts:
         theirs = {hit.id: hit.score for hit in legs[query]["prx"]}
         assert {hit.id: hit.score for hit in found[query]} == pytest.approx(theirs, abs=1e-5)
+
+
+def test_ties_go_by_the_last_id_first_where_asked():
+    vectors = Vectors({name: row for row, name in enumerate("bca")}, np.ones((3, 2), np.float32))
+    query = Vectors({"q": 0}, np.ones((1, 2), np.float32))
+    for descending, order in ((False, "abc"), (True, "cba")):
+        ((_, hits),) = exact_rankings(vectors, query, "dot", 9, descending=descending)
+        assert "".join(hit.id for hit in hits) == order
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine", "l2"])
+def test_vectors_of_different_lengths_are_refused(similarity):
+    query, documents = Vectors({"q": 0}, np.ones((1, 3), np.float32)), Vectors({"d": 0}, np.ones((1, 2), np.float32))
+    with pytest.raises(InputError, match="have 3 values, and those they are compared with 2"):
+        next(exact_rankings(documents, query, similarity, 9))

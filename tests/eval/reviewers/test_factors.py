@@ -15,7 +15,7 @@ from encoders.layouts.factors import factor_models, instructions_for
 from encoders.registry import find_model
 from ses.commands.eval import eval_
 from ses.commands.eval.factors import Factor
-from ses.commands.eval.sources import Source
+from ses.commands.eval.sources import VectorSource
 from tests.encoders.checkpoints import make_unipr
 from tests.eval.vectors_by_hand import write_lines, write_vectors
 from tests.tiny import make_model
@@ -154,7 +154,7 @@ def test_formats_stand_for_the_factors_they_are_named_for(codes, data, tmp_path)
 
 @pytest.mark.parametrize("task_format", Format)
 def test_a_source_is_asked_for_the_format_that_was_named(task_format):
-    factor = Factor(Source(lambda texts, asked: (texts, asked), {}), {}, task_format)
+    factor = Factor(VectorSource(lambda texts, asked: (texts, asked), {}), {}, task_format)
     assert factor.embed(["text"]) == (["text"], task_format)
 
 

@@ -21,14 +21,12 @@ def test_pairs_by_hand():
     predicted = {"a": 0.1, "b": 0.9, "c": 0.1, "d": 0.0}
     found = compare_pairs(predicted, reported)
     # ab is wrong (1), ac is a tie (3 / 2), cd is no difference; ad, bc and bd are right.
-    assert (found.loss, found.weight) == (1 + 1.5, 1 + 3 + 3 + 2 + 2)
-    assert (found.easy_right, found.easy) == (3, 4)
-    assert (found.hard_right, found.hard) == (0, 1)
+    assert found == (1 + 1.5, 1 + 3 + 3 + 2 + 2, 3, 4, 0, 1)
 
 
 def test_a_paper_without_prediction_ties():
     found = compare_pairs({"a": 1.0}, {"a": 5.0, "b": 1.0})
-    assert (found.loss, found.weight, found.easy_right, found.easy) == (2.0, 4.0, 0, 1)
+    assert found == (2.0, 4.0, 0, 1, 0, 0)
 
 
 def test_reviewers_count_by_their_differences_not_equally():

@@ -1,16 +1,16 @@
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from eval.reports.comparison import comparison_tables
-from eval.statistics.bootstrap import paired_bootstrap_p
 from eval.statistics.compare import compare_runs
 from eval.statistics.interval import mean_interval
 from eval.statistics.pairs import compare_values
-from eval.statistics.significance import holm, randomization_p
+from eval.statistics.significance import holm, paired_bootstrap_p, randomization_p
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
 
@@ -92,8 +92,8 @@ def test_three_runs_and_two_measures_are_corrected_together():
     ]
     for pair in pairs:
         a, b = (list(values[name][pair.measure].values()) for name in (pair.baseline, pair.run))
-        assert pair.p_randomization == randomization_p(a, b, resamples=500)
-        assert pair.p_bootstrap == paired_bootstrap_p(a, b, resamples=500)
+        assert pair.p_randomization == randomization_p(np.subtract(b, a), resamples=500)
+        assert pair.p_bootstrap == paired_bootstrap_p(np.subtract(b, a), resamples=500)
         differences = [y - x for x, y in zip(a, b, strict=True)]
         reach = max(map(abs, differences))
         assert pair.difference == mean_interval(differences, scale=(-reach, reach), resamples=500)

@@ -141,10 +141,17 @@ def test_memory_is_bounded():
     [
         ([], {}, "no values"),
         ([float("nan")], {}, "finite"),
-        ([1.0], {"level": 1.0}, "between 0 and 1"),
-        ([1.0], {"resamples": 0}, "resamples"),
     ],
 )
 def test_what_has_no_interval(values, options, reason):
     with pytest.raises(InputError, match=reason):
         mean_interval(values, **options)
+
+
+def test_many_values_are_drawn_less_often_but_often_enough(monkeypatch):
+    values = [0.0, 1.0] * 2_000
+    assert mean_interval(values[:50]) == mean_interval(values[:50], resamples=10_000)
+    monkeypatch.setattr("eval.statistics.interval.DRAWS", 5_000_000)
+    assert mean_interval(values) == mean_interval(values, resamples=1_250)
+    monkeypatch.setattr("eval.statistics.interval.DRAWS", 1)
+    assert mean_interval(values) == mean_interval(values, resamples=1_000)

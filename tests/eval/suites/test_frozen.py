@@ -12,12 +12,16 @@ from hypothesis import strategies as st
 from eval.files.text import json_objects
 from eval.suites.freeze import frozen_lines
 from eval.suites.frozen import FROZEN, ids_of, read_frozen, title_key
-from eval.suites.offline import ENTRIES
-from eval.suites.samples import HELD_OUT, read_citations
+from eval.suites.manifest import get_suite
+from eval.suites.samples import read_citations
+
+ENTRIES = get_suite("offline")
+HELD_OUT = ["Meijboom_2021", "Nelson_2002", "van_der_Valk_2021"]
+"""The reviews that the suite's manifest names."""
 
 
 def test_the_list_is_what_the_entries_test_on(data_dir):
-    assert list(frozen_lines(data_dir)) == FROZEN.read_text().splitlines()
+    assert list(frozen_lines(data_dir, ENTRIES)) == FROZEN.read_text().splitlines()
 
 
 def test_every_entry_on_data_that_also_trains_says_what_it_tests_on():
@@ -35,10 +39,10 @@ def test_the_list_is_read_with_ids_and_titles():
 
 
 def test_citations_are_drawn_from_the_held_out_reviews_alone(data_dir):
-    data = read_citations(data_dir / "train" / "synergy.jsonl.xz")
-    assert len(data.qrels.gains) == 500
+    papers, qrels = read_citations(data_dir / "train" / "synergy.jsonl.xz", reviews=HELD_OUT)
+    assert len(qrels.gains) == 500
     reviews = {row["id"]: row["dataset"] for _, row in json_objects(data_dir / "train" / "synergy.jsonl.xz")}
-    assert {reviews[name] for name in data.papers} == set(HELD_OUT)
+    assert {reviews[name] for name in papers} == set(HELD_OUT)
 
 
 def test_the_held_out_reviews_are_the_first_draw_that_fits(data_dir):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -17,8 +18,8 @@ from eval.embedder import by_encoder
 from eval.outcome import Outcome
 from eval.statistics.interval import Interval
 from eval.suites.base import WORDS, Bench, Entry, run_suite
-from eval.suites.labels import labelled_entries
-from eval.suites.registry import SUITES
+from eval.suites.kinds import labels
+from eval.suites.manifest import OFFLINE, get_suite, read_manifest
 from eval.suites.samples import read_citations, read_numbered
 from eval.suites.synthetic import made_up_papers
 from eval.suites.words import Words
@@ -74,7 +75,7 @@ SMOKE = {
 """What the tiny model, whose weights are random, and BM25 come to; a guess would have 0.25 in the last."""
 
 
-@pytest.mark.parametrize("entry", SUITES["smoke"], ids=attrgetter("name"))
+@pytest.mark.parametrize("entry", get_suite("smoke"), ids=attrgetter("name"))
 def test_the_smoke_suite_runs_with_any_model(entry, bench):
     for run, value in zip((entry.by_vectors, entry.by_words), SMOKE[entry.name], strict=True):
         assert (run is None) == (value is None)
@@ -84,12 +85,19 @@ def test_the_smoke_suite_runs_with_any_model(entry, bench):
             assert cell.low < cell.mean < cell.high
 
 
+def few(path):
+    """The suite offline of fewer papers, which is quicker."""
+    lines = OFFLINE.read_text().splitlines()
+    drawn = [one + "\nmost = 300" if one in ('kind = "labels"', 'kind = "regression"') else one for one in lines]
+    path.write_text("\n".join(drawn))
+    return get_suite("offline", path)
+
+
 @pytest.mark.parametrize(
-    "entry", [one for one in SUITES["offline"] if "retrieval" not in one.name], ids=attrgetter("name")
+    "number", [number for number, one in enumerate(get_suite("offline")) if "retrieval" not in one.name]
 )
-def test_the_offline_suite_runs_on_its_data(entry, bench, data_dir, monkeypatch):
-    for module in ("offline", "labels"):
-        monkeypatch.setattr(f"eval.suites.{module}.DRAWN", 300)
+def test_the_offline_suite_runs_on_its_data(number, bench, data_dir, tmp_path):
+    entry = few(tmp_path / "few.toml")[number]
     found = entry.by_vectors(replace(bench, data=data_dir))
     cell = found.cells[entry.measure]
     value = getattr(cell, "mean", cell)
@@ -98,12 +106,11 @@ def test_the_offline_suite_runs_on_its_data(entry, bench, data_dir, monkeypatch)
     assert min(found.counts.get(name, 99) for name in ("papers", "queries", "reviews", "test")) >= 19
 
 
-def test_of_many_labelled_papers_some_are_drawn_and_the_rest_counted(bench, monkeypatch):
+def test_of_many_labelled_papers_some_are_drawn_and_the_rest_counted(bench):
     rows = [{"id": f"p{row}", "title": f"virus {row}", "journal": "abc"[row % 3]} for row in range(90)]
     rows += [{"id": "rare", "title": "lung", "journal": "d"}]
     (bench.data / "papers").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr("eval.suites.labels.DRAWN", 60)
-    probe, clusters = labelled_entries("Papers", "papers", label="journal", fewest=2)
+    probe, clusters = labels("Papers", "papers", label="journal", fewest=2, most=60)
     told = probe.by_vectors(bench).counts
     assert (told["papers"], told["classes"]) == (60, 3)
     found = clusters.by_vectors(bench)
@@ -131,11 +138,12 @@ def test_words_are_bm25s():
 
 
 def test_samples_are_drawn_from_real_papers_and_no_answer_is_among_the_others(data_dir):
-    data = read_citations(data_dir / "train" / "synergy.jsonl.xz", queries=20)
-    assert len(data.qrels.gains) == 20
-    for query, judged in data.qrels.gains.items():
+    reviews = ["Meijboom_2021", "Nelson_2002", "van_der_Valk_2021"]
+    papers, qrels = read_citations(data_dir / "train" / "synergy.jsonl.xz", reviews=reviews, queries=20)
+    assert len(qrels.gains) == 20
+    for query, judged in qrels.gains.items():
         assert (sum(judged.values()), len(judged), query in judged) == (5, 30, False)
-        assert {query, *judged} <= data.papers.keys()
+        assert {query, *judged} <= papers.keys()
     for name, log, low, high in (("citations", True, 0, 12), ("year", False, 1980, 2030)):
         numbers = read_numbered(data_dir / "train" / "conf.jsonl.xz", name, count=30, log=log)
         sizes = len(numbers.train), len(numbers.test)
@@ -175,7 +183,7 @@ def test_the_command_shows_a_table_and_writes_a_report(tmp_path):
     done = ses(tmp_path, "eval", "suite", "smoke", "--model", model, "--report", tmp_path / "out.md", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
-    assert [row["entry"] for row in rows] == [f"{entry.name}: {entry.measure}" for entry in SUITES["smoke"]]
+    assert [row["entry"] for row in rows] == [f"{entry.name}: {entry.measure}" for entry in get_suite("smoke")]
     assert rows[0]["measures"].keys() == {"BM25", str(model)}
     assert "Made-up queries, retrieval: nDCG@10" in (tmp_path / "out.md").read_text()
     again = ses(tmp_path, "eval", "suite", "smoke", "--model", model)
@@ -187,10 +195,72 @@ def test_the_command_shows_a_table_and_writes_a_report(tmp_path):
     names = [row["entry"] for row in json.loads(some.stdout)["rows"]]
     assert names
     assert all("retrieval" in name for name in names)
-    assert len(names) < len(SUITES["smoke"])
+    assert len(names) < len(get_suite("smoke"))
     fails(ses(tmp_path, "eval", "suite", "smoke", "--entry", "moon"), 2, "No entry of the suite has 'moon' in its name")
     fails(ses(tmp_path, "eval", "suite", "all"), 2, "There is no suite 'all'; choose one of smoke, offline.")
     fails(ses(tmp_path, "eval", "suite", "offline", "--data", tmp_path), 2, "which is not there; give its folder")
+
+
+MANIFEST = """
+[[entry]]
+kind = "labels"
+name = "Mine"
+path = "mine.jsonl"
+label = "journal"
+fewest = 2
+"""
+
+
+def test_a_manifest_of_ones_own_says_what_the_suite_runs(tmp_path):
+    rows = [{"id": f"p{row}", "title": f"virus {row}", "journal": "abc"[row % 3]} for row in range(60)]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "mine.toml").write_text(MANIFEST)
+    words = (
+        "eval",
+        "suite",
+        "offline",
+        "--data",
+        tmp_path,
+        "--model",
+        make_model(tmp_path / "model"),
+        "--entry",
+        "probe",
+    )
+    done = ses(tmp_path, *words, "--manifest", tmp_path / "mine.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["entry"] for row in json.loads(done.stdout)["rows"]] == ["Mine, probe: accuracy"]
+    (tmp_path / "mine.toml").write_text(MANIFEST + "most = 40\n")
+    other = ses(tmp_path, *words, "--manifest", tmp_path / "mine.toml", "--json")
+    assert "from the cache" not in other.stderr, "what other options came to is not shown for these"
+    fails(ses(tmp_path, "eval", "suite", "smoke", "--manifest", tmp_path / "mine.toml"), 2, "makes its own papers")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[entry", "can't be read"),
+        ("", r"lists no \[\[entry\]\]"),
+        ('[[entry]]\nkind = "magic"', "Entry 1 of .* needs a kind, one of retrieval, citations"),
+        ('[[entry]]\nkind = "labels"\nname = "a"', "Entry 1 of .*: path: "),
+        (MANIFEST + "colour = 3", "Entry 1 of .*: colour: "),
+        (MANIFEST + 'most = "many"', "Entry 1 of .*: most: "),
+        (MANIFEST * 2, "two entries of one name"),
+    ],
+)
+def test_a_wrong_manifest_is_refused_with_what_is_wrong(text, message, tmp_path):
+    (tmp_path / "suite.toml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_manifest(tmp_path / "suite.toml")
+
+
+def test_results_of_the_suites_own_manifest_are_kept_under_the_same_key_as_ever(tmp_path):
+    (tmp_path / "data").write_text("one")
+    entry = Entry("name", "m", ("data",), lambda bench: Outcome({"m": 0.5}))
+    list(run_suite([entry], Bench(tmp_path, None, None, tmp_path), "model", tmp_path / "found"))
+    facts = (3, "name", [("data", hashlib.sha256(b"one").hexdigest())], "model")
+    (file,) = (tmp_path / "found").iterdir()
+    assert file.stem == hashlib.sha256(repr(facts).encode()).hexdigest()[:24]
+    assert all(not one.options for one in get_suite("offline"))
 
 
 def test_no_texts_give_no_vectors(bench):

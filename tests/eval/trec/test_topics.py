@@ -5,8 +5,9 @@ import gzip
 import pytest
 
 from corpora.errors import InputError
+from eval.retrieval.beir import join
 from eval.trec.judgments import Qrels
-from eval.trec.topics import join, read_topics
+from eval.trec.topics import read_topics
 
 XML = """<?xml version="1.0"?>
 <topics task="t"><topic number="7"><query>virus  origin</query>

@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from eval.retrieval.exact import SIMILARITIES
+from eval.measures.similarity import SIMILARITIES
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.chance import drawn
 from training.data.pool import Asked, Pool, best, by_vectors, judged, judges_of, read_pool

@@ -1,0 +1,52 @@
+"""How close vectors are: cosine, dot product or minus Euclidean distance, each larger for closer vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from corpora.errors import InputError
+
+Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def l2_normalize(vectors: np.ndarray) -> np.ndarray:
+    """Return the rows at length one, in their own precision; a row of zeros stays as it is."""
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
+
+
+def minus_distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return minus the Euclidean distance of each row of one side to the same row, or the only row, of the other."""
+    return np.asarray(-np.linalg.norm(left - right, axis=1))
+
+
+def _minus_distances(queries: np.ndarray, documents: np.ndarray) -> np.ndarray:
+    # In double precision: the squares of near vectors all but cancel out.
+    left, right = queries.astype(np.float64), documents.astype(np.float64)
+    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
+    return np.asarray(-np.sqrt(np.maximum(squares, 0)), dtype=np.float32)
+
+
+SIMILARITIES: Mapping[str, Compare] = {
+    "cosine": lambda queries, documents: l2_normalize(queries) @ l2_normalize(documents).T,
+    "dot": lambda queries, documents: queries @ documents.T,
+    "l2": _minus_distances,
+}
+"""Every query against every document: float32 (queries, documents)."""
+
+PAIRWISE: Mapping[str, Compare] = {
+    "cosine": lambda left, right: (l2_normalize(left) * l2_normalize(right)).sum(axis=1),
+    "dot": lambda left, right: (left * right).sum(axis=1),
+    "l2": minus_distance,
+}
+"""Row by row."""
+
+
+def require_same_dimension(queries: np.ndarray, documents: np.ndarray) -> None:
+    """Raise `InputError` where the vectors of two sides have different lengths, and so can't be compared."""
+    if queries.shape[1] != documents.shape[1]:
+        raise InputError(
+            f"Some vectors have {queries.shape[1]} values, and those they are compared with {documents.shape[1]}: "
+            "take both from models that go together."
+        )

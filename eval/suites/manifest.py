@@ -1,0 +1,80 @@
+"""Suites by name: the made-up one, and those that a manifest lists, a TOML file of entries."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, ValidationError, validate_call
+
+from corpora.errors import InputError
+from eval.suites import smoke
+from eval.suites.base import Entry
+from eval.suites.kinds import KINDS
+
+OFFLINE = Path(__file__).with_name("offline.toml")
+SUITES = ("smoke", "offline")
+
+
+def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
+    """Return the entries of a suite.
+
+    Args:
+        name: `smoke` or `offline`.
+        manifest: What the suite offline runs in place of its own manifest.
+
+    Returns:
+        The entries.
+
+    Raises:
+        InputError: If there is no such suite, or the manifest can't be read.
+    """
+    if name not in SUITES:
+        raise InputError(f"There is no suite {name!r}; choose one of {', '.join(SUITES)}.")
+    if name == "smoke":
+        if manifest:
+            raise InputError("The suite smoke makes its own papers: leave --manifest out, or run the suite offline.")
+        return smoke.ENTRIES
+    if manifest is None:
+        return read_manifest(OFFLINE)
+    # What is found is kept by the entry's name. Somebody else's may have the same name with other options.
+    return [replace(entry, options=manifest.read_text(encoding="utf-8")) for entry in read_manifest(manifest)]
+
+
+def read_manifest(path: Path) -> list[Entry]:
+    """Read a manifest: `[[entry]]` tables, each with a `kind` of `KINDS` and what that takes.
+
+    Args:
+        path: A TOML file.
+
+    Returns:
+        The entries, in order; some kinds give two for one table.
+
+    Raises:
+        InputError: If the file can't be read, a kind or an option is wrong, or two entries have one name.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("entry", [])
+    except (OSError, ValueError) as error:
+        raise InputError(f"The manifest {path} can't be read ({error}).") from error
+    if not isinstance(tables, list) or not tables:
+        raise InputError(f"The manifest {path} lists no [[entry]].")
+    entries = [entry for number, table in enumerate(tables, start=1) for entry in _entries(path, number, table)]
+    if len({entry.name for entry in entries}) < len(entries):
+        raise InputError(f"The manifest {path} has two entries of one name; rename one.")
+    return entries
+
+
+def _entries(path: Path, number: int, table: dict[str, Any]) -> Sequence[Entry]:
+    options = dict(table)
+    kind = options.pop("kind", None)
+    if kind not in KINDS:
+        raise InputError(f"Entry {number} of {path} needs a kind, one of {', '.join(KINDS)}.")
+    try:
+        return validate_call(config=ConfigDict(strict=True))(KINDS[kind])(**options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"Entry {number} of {path}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
