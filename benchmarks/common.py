@@ -18,7 +18,7 @@ import numpy as np
 from corpora.paper import Paper
 from search_plugin.engines.base import Document, Index
 from search_plugin.engines.registry import connect
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 
 
 def data_dir() -> Path:
@@ -55,7 +55,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def random_index(url: str, size: int, model: str = "none", fingerprint: str = "none", dimension: int = 384) -> Index:
     """Write so many of PubMed's papers with random vectors into an index; not finished yet."""
-    schema = IndexSchema(model, fingerprint, (VectorField("prx", dimension, "cosine"),))
+    schema = IndexSchema(model, fingerprint, (paper_vector("prx", dimension, "cosine"),))
     index = connect(url).build("papers", schema, "benchmark")
     documents = random_documents(size, schema)
     while batch := list(islice(documents, 2_000)):
@@ -75,7 +75,7 @@ def random_documents(size: int, schema: IndexSchema) -> Iterator[Document]:
         row = rows[number % len(rows)]
         year = int(row["year"] or 0) or None
         paper = Paper(str(number), row["title"], row["abstract"] or "", venue=row["journal"], year=year)
-        vectors = {field.name: _unit(draw.standard_normal(field.dimension)) for field in schema.vectors}
+        vectors = {field.format: _unit(draw.standard_normal(field.dimension)) for field in schema.vectors}
         yield Document(paper, paper.content_hash(), vectors)
 
 

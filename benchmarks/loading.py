@@ -16,9 +16,9 @@ from benchmarks.common import interleaved, random_documents
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, body_of
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 
-SCHEMA = IndexSchema("none", "none", (VectorField("prx", 384, "cosine"), VectorField("clf", 384, "cosine")))
+SCHEMA = IndexSchema("none", "none", (paper_vector("prx", 384, "cosine"), paper_vector("clf", 384, "cosine")))
 ROUNDS = 3
 SENT_TOGETHER = 2_000  # about what `ses index` hands on at once
 

@@ -31,7 +31,7 @@ from search_plugin.engines.lance_index import PARTITION
 from search_plugin.engines.lance_legs import PROBES
 from search_plugin.engines.registry import connect
 from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, Quantization, VectorField
+from search_plugin.schema import IndexSchema, Quantization, paper_vector
 
 QUERIES = 200
 WINDOW = 100
@@ -66,7 +66,7 @@ def in_cluster(url: str, forms: Sequence[Quantization], vectors: np.ndarray) -> 
     documents = [Document(Paper(str(row), "title"), str(row), {"prx": vector}) for row, vector in enumerate(vectors)]
     searches = {}
     for form in forms:
-        schema = IndexSchema("none", "none", (VectorField("prx", vectors.shape[1], "cosine"),), form)
+        schema = IndexSchema("none", "none", (paper_vector("prx", vectors.shape[1], "cosine"),), form)
         try:
             index = engine.build(f"nearest-{form}", schema, "benchmark")
             index.upsert(documents)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, SINGLE, normal_name
 from corpora.cleaning import flag_of, identifiers_of, text_of, texts_of, url_of, year_of
+from corpora.custom import CustomField, read_custom
 from corpora.paper import Accepted, Paper, Rejected
 
 RETRACTED_TYPE = "retracted publication"
@@ -21,17 +23,25 @@ but a file gone wrong, and it's rejected rather than cut."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]) -> Accepted | Rejected:
+def assemble(
+    line: int,
+    record: Mapping[str, object],
+    columns: Mapping[str, str],
+    custom: Sequence[CustomField] = (),
+    beside: Mapping[str, object] | None = None,
+) -> Accepted | Rejected:
     """Make a paper of a record whose keys are among those in `corpora.aliases`.
 
     Args:
         line: Line on which the record begins.
         record: What the corpus says, by its own names.
         columns: Attribute or kind of identifier to the key that holds it, instead of the aliases.
+        custom: Custom fields to read as well.
+        beside: Where their values are, if not in the record.
 
     Returns:
-        The paper, or why there is none: no id or title, an id that can't be a key, a text no paper has, or a mark of
-        retraction that says neither yes nor no.
+        The paper, or why there is none: no id or title, an id that can't be a key, a text no paper has, a mark of
+        retraction that says neither yes nor no, or a value that is not of its field's kind.
     """
     values = {normal_name(key): value for key, value in record.items() if value not in (None, "")}
     external: dict[str, object] = {}
@@ -80,6 +90,13 @@ def assemble(line: int, record: Mapping[str, object], columns: Mapping[str, str]
     if retracted is None:
         shown = text_of(mark)[:40] or "something else"
         return Rejected(line, f"Whether the paper is retracted should be true or false, not {shown}.", paper.id)
+    if custom:
+        among = record if beside is None else beside
+        raw = {field.name: among.get(field.source, values.get(normal_name(field.source))) for field in custom}
+        try:
+            paper = replace(paper, extra=read_custom(custom, raw))
+        except ValueError as error:
+            return Rejected(line, str(error), paper.id)
     return validate(line, paper)
 
 

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 import orjson
+
+if TYPE_CHECKING:
+    from corpora.custom import FieldValue
+
+_NOT_CONTENT = ("origins", "extra")
+_ALWAYS_HASHED = (
+    *("id", "title", "abstract", "authors", "year", "venue", "types", "language", "fields", "identifiers"),
+    *("references", "url"),
+)
+"""Attributes that content hashes have held from the first version on, empty or not."""
+
+
+def is_empty(value: object) -> bool:
+    """Return whether a value of a field stands for none; 0 is a number."""
+    return value is None or value is False or value in ("", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +44,8 @@ class Paper:
         url: Where to read it.
         retracted: Whether the corpus says that the paper was retracted.
         origins: Names of the corpora that hold the paper; a reader leaves them out, an index records them.
+        extra: Values of fields that are not of every paper (custom fields, tags, forecasts), by name; none of them
+            empty.
     """
 
     id: str
@@ -43,13 +62,23 @@ class Paper:
     url: str = ""
     retracted: bool = False
     origins: tuple[str, ...] = ()
+    extra: Mapping[str, FieldValue] = field(default_factory=dict, hash=False)
 
     def content_hash(self) -> str:
-        """Return 32 hex digits that change whenever any attribute but `origins` does, the same on every machine."""
-        # Who holds a paper is none of its content. And a paper that is not retracted keeps the hash that it had before
-        # papers had this mark, so that no index has to be made anew for it.
-        content = {name: value for name, value in asdict(self).items() if name != "origins" and value is not False}
+        """Return 32 hex digits that change with any attribute but `origins` and `extra`, the same on every machine."""
+        # Who holds a paper, and what is said of it beside its text, is none of its content. An attribute that later
+        # versions added counts only where it has a value, so that no index has to be made anew for it.
+        content = {
+            name: value
+            for name, value in asdict(self).items()
+            if name in _ALWAYS_HASHED or (name not in _NOT_CONTENT and not is_empty(value))
+        }
         return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
+
+    def value(self, name: str) -> FieldValue | None:
+        """Return the value of an attribute or of a field in `extra`, or None where there is none."""
+        value: FieldValue | None = self.extra.get(name) if name in self.extra else getattr(self, name, None)
+        return None if is_empty(value) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,9 @@ def source_of(corpus: str, path: Path, limit: int | None) -> str:
     """Return a text that changes when another corpus, path or limit is read, or the files of the path change."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     marks = [f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files if file.exists()]
-    digest = hashlib.blake2b("\n".join(marks).encode(errors="replace"), digest_size=8).hexdigest()
-    return f"{corpus} {path} {limit or 'all'} {digest}"
+    # A digest, since it is stored with the index, where other people have no use for paths of this machine.
+    told = "\n".join([str(path), str(limit or "all"), *marks])
+    return f"{corpus} {hashlib.blake2b(told.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
 def origin_of(corpus: Corpus, path: Path) -> str:

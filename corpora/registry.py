@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.deferred import deferred
 from corpora.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from corpora.custom import CustomField
     from corpora.paper import Record
 
-Reader = Callable[[Path, Mapping[str, str]], Iterator["Record"]]
-"""Reads a path lazily, given a mapping of paper attribute to column or key name (empty where the layout is fixed)."""
+
+class Reader(Protocol):
+    """Reads a path lazily."""
+
+    def __call__(self, path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = ()) -> Iterator[Record]:
+        """Return the records, read lazily.
+
+        Args:
+            path: A file or folder.
+            columns: Paper attribute to column or key name, empty where the layout is fixed.
+            custom: Custom fields to read as well.
+
+        Returns:
+            The records.
+        """
+
 
 Locator = Callable[[Path], Path]
 """Finds the corpus's file where the user gives no path, given the data folder; downloads it where it is published."""

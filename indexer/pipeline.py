@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -18,7 +19,8 @@ from indexer.pruning import UNOWNED, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey
 from search_plugin.engines.base import Document
-from search_plugin.schema import Bm25, IndexSchema, Quantization, VectorField
+from search_plugin.languages import DEFAULT_LANGUAGE
+from search_plugin.schema import Bm25, Field, IndexSchema, Quantization, paper_vector
 from search_plugin.search import check_model
 
 if TYPE_CHECKING:
@@ -42,9 +44,13 @@ class IndexJob:
         formats: Task formats to store a vector for.
         fresh: Build a new version beside the one there is, and swap at the end.
         prune: Delete papers that the corpus no longer holds; papers of other corpora stay.
-        origin: The corpus's name in the index, the index's own name if empty; the same from run to run.
+        origin: The corpus's name in the index, the index's own name if empty; the same from run to run. None if papers
+            have their origins already, as those of an index have.
         quantization: How a new index keeps vectors, whole if None; one that is there keeps its own.
         bm25: How a new index scores words, the default if None; one that is there keeps its own.
+        fields: Custom fields that the corpus gives; they are added to an index that lacks them.
+        language: How a new index analyses words. If None, a fresh one does as the one before, and a first one by
+            default; one that is there keeps its own.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
             resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
         bulk_bytes: Whole blocks are written together when they reach this size: text and vectors of about 2,500 papers.
@@ -59,9 +65,11 @@ class IndexJob:
     formats: tuple[Format, ...] = (Format.PRX,)
     fresh: bool = False
     prune: bool = False
-    origin: str = ""
+    origin: str | None = ""
     quantization: Quantization | None = None
     bm25: Bm25 | None = None
+    fields: tuple[Field, ...] = ()
+    language: str | None = None
     block: int = 512
     bulk_bytes: int = 8 << 20
 
@@ -86,24 +94,25 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     begun = time.perf_counter()
     progress = progress or Silent()
     stopwatch = _Stopwatch()
-    origin = job.origin or job.index
+    origin = job.index if job.origin == "" else job.origin
     list_of_rejected = job.state_dir / "rejected" / f"{job.index}.jsonl"
     # The list is touched under the lock only: a run that is refused must not delete that of the run in progress.
     with (
         engine.lock(job.index),
-        open_survey(job.state_dir, origin) as survey,
+        open_survey(job.state_dir, origin, [field.name for field in job.fields]) as survey,
         closing(DeadLetter(list_of_rejected)) as dead,
     ):
-        index, published = _target(job, engine)
+        before = _published(job, engine)
+        index, published = _target(job, engine, before)
         progress.stage("reading", None)
         survey.read(job.records(), dead.add, progress)
-        survey.compare(index.hashes, index.origins)
-        _write(job, index, survey, dead, progress, stopwatch)
+        survey.compare(index.hashes, index.values)
+        _write(job, index, before, survey, dead, progress, stopwatch)
         progress.stage("finishing", None)
-        for claimed in survey.claims():
-            index.relabel(claimed)
-        withdrawn = release(index, origin, withdrawn_ids(index, origin, survey))
-        pruned = release(index, origin, gone_ids(index, origin, survey) if job.prune else [])
+        for values in survey.updates():
+            index.update(values)
+        withdrawn = release(index, origin or "", withdrawn_ids(index, origin or "", survey))
+        pruned = release(index, origin or "", gone_ids(index, origin or "", survey) if job.prune else [])
         index.finish()
         unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
         counts = survey.counts()
@@ -112,12 +121,14 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
             engine.publish(index)
     return IndexReport(
         index=job.index,
-        origin=origin,
+        origin=origin or "",
         generation=index.generation,
         model=job.card.name,
         new=counts["new"],
         updated=counts["updated"],
         unchanged=counts["unchanged"],
+        revalued=survey.revalued,
+        fields=survey.filled,
         duplicates=counts["duplicates"],
         deletions=counts.get("deleted", 0),
         deleted_by_corpus=withdrawn.deleted,
@@ -132,18 +143,37 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     )
 
 
-def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
-    """Return the generation to write to, and whether it is the published one."""
+def _published(job: IndexJob, engine: Engine) -> Index | None:
+    """Return the published generation, if there is one that can be read or must be."""
+    if job.index not in engine.names():
+        return None
+    try:
+        return engine.open(job.index)
+    except UnavailableError as error:
+        if not job.fresh:
+            raise
+        logging.getLogger("ses").warning("Nothing of the version before can be taken over: %s", error)
+        return None
+
+
+def _target(job: IndexJob, engine: Engine, before: Index | None) -> tuple[Index, bool]:
+    """Return the generation to write to, and whether it is the published one, which is `before`."""
     for task_format in job.formats:
         job.card.head(task_format)
-    vectors = tuple(VectorField(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
-    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors, job.quantization or "none", job.bm25 or Bm25())
-    if job.fresh or job.index not in engine.names():
-        return engine.build(job.index, schema, job.source), False
-    index = engine.open(job.index)
+    vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
+    if job.fresh or before is None:
+        schema = IndexSchema(
+            job.card.name, job.card.fingerprint, vectors, job.quantization or "none", job.bm25 or Bm25()
+        ).with_fields(job.fields)
+        if before:
+            given = {field.name for field in job.fields}
+            schema = schema.with_fields(field for field in before.schema.added if field.name not in given)
+        language = job.language or (before.schema.language if before else DEFAULT_LANGUAGE)
+        return engine.build(job.index, replace(schema, language=language), job.source), False
+    index = before
     check_model(index, job.card.name, job.card.fingerprint)
     for task_format in job.formats:
-        index.schema.vector(task_format)
+        index.schema.vector(task_format.value)
     if job.quantization not in (None, index.schema.quantization):
         raise InputError(
             f"The index {job.index} keeps its vectors in the form {index.schema.quantization}",
@@ -154,6 +184,12 @@ def _target(job: IndexJob, engine: Engine) -> tuple[Index, bool]:
             f"The index {job.index} scores words by BM25 with {index.schema.bm25}",
             f"leave <bm25> out, or index again with <fresh> to have {job.bm25}",
         )
+    if job.language not in (None, index.schema.language):
+        raise InputError(
+            f"The index {job.index} analyses words as {index.schema.language}",
+            f"leave <language> out, or index again with <fresh> and <language={job.language}>",
+        )
+    index.add_fields(job.fields)
     return index, True
 
 
@@ -173,9 +209,9 @@ def _checked(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, publi
             "index the same papers again, with <fresh> if this message comes twice",
         )
     for field in index.schema.vectors:
-        if (held := index.count(field.name)) != papers:
+        if (held := index.count(field.format)) != papers:
             raise UnavailableError(
-                f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.name} vector, "
+                f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.format} vector, "
                 "so somebody else has written to it",
                 "index again with <fresh>",
             )
@@ -183,7 +219,13 @@ def _checked(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, publi
 
 
 def _write(
-    job: IndexJob, index: Index, survey: Survey, dead: DeadLetter, progress: Progress, stopwatch: _Stopwatch
+    job: IndexJob,
+    index: Index,
+    before: Index | None,
+    survey: Survey,
+    dead: DeadLetter,
+    progress: Progress,
+    stopwatch: _Stopwatch,
 ) -> None:
     counts = survey.counts()
     total = counts["new"] + counts["updated"]
@@ -192,11 +234,22 @@ def _write(
     progress.stage("indexing", total)
     papers = prefetch(_blocks(job.records(), survey.work(), job.block))
     documents = prefetch(_encoded(papers, job, index, stopwatch))
+    given = {field.name for field in job.fields}
+    kept = [field.name for field in index.schema.added if field.name not in given]
     for bulk in _bulks(documents, job.bulk_bytes):
-        refused = index.upsert(bulk)
+        refused = index.upsert(_with_values(bulk, before, kept))
         for refusal in refused:
             dead.add(Rejected(survey.refuse(refusal.id), refusal.reason, refusal.id))
         progress.advance(len(bulk) - len(refused), len(refused))
+
+
+def _with_values(documents: Sequence[Document], before: Index | None, names: Sequence[str]) -> Sequence[Document]:
+    """Return documents with those values that the corpus does not give and the index has, such as tags."""
+    if not names or before is None:
+        return documents
+    held = before.values([document.paper.id for document in documents], names)
+    papers = [replace(doc.paper, extra={**held.get(doc.paper.id, {}), **doc.paper.extra}) for doc in documents]
+    return [replace(document, paper=paper) for document, paper in zip(documents, papers, strict=True)]
 
 
 def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]]], size: int) -> Iterator[list[Paper]]:
@@ -222,7 +275,7 @@ def _encoded(
     blocks: Iterator[list[Paper]], job: IndexJob, index: Index, stopwatch: _Stopwatch
 ) -> Iterator[list[Document]]:
     encoder = job.encoder()
-    formats = [Format(vector.name) for vector in index.schema.vectors]
+    formats = [Format(vector.format) for vector in index.schema.vectors]
     for papers in blocks:
         with stopwatch:
             texts = [job.card.text(paper.title, paper.abstract) for paper in papers]

@@ -7,7 +7,7 @@ only when no other has it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
 
@@ -50,10 +50,14 @@ def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Releas
     """
     deleted = kept = 0
     for ids in found:
-        others = {id_: [o for o in origins if o != origin] for id_, origins in index.origins(ids).items()}
+        held = index.values(ids, ["origins"])
+        others = {
+            id_: tuple(o for o in cast("tuple[str, ...]", row.get("origins", ())) if o != origin)
+            for id_, row in held.items()
+        }
         shared = {id_: origins for id_, origins in others.items() if origins}
         alone = [id_ for id_ in ids if id_ not in shared]
-        index.relabel(shared)
+        index.update({id_: {"origins": origins} for id_, origins in shared.items()})
         index.delete(alone)
         deleted += len(alone)
         kept += len(shared)

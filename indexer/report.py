@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,12 +36,14 @@ class IndexReport:
 
     Attributes:
         index: Its name.
-        origin: The corpus's name in it.
+        origin: The corpus's name in it, empty where an index was made anew from its own papers.
         generation: The version that is searched now.
         model: Made the vectors.
         new: Papers the index did not hold.
         updated: Papers whose content changed.
-        unchanged: Papers left as they were.
+        unchanged: Papers whose content is left as it was.
+        revalued: Of them, those of which custom fields were written.
+        fields: How many records have a value, by custom field of the corpus.
         duplicates: Records with the id of a later one, which won.
         deletions: Records that say that a paper is deleted, whether the index held it or not.
         deleted_by_corpus: Papers deleted because such a record says so.
@@ -61,6 +64,8 @@ class IndexReport:
     new: int
     updated: int
     unchanged: int
+    revalued: int
+    fields: Mapping[str, int]
     duplicates: int
     deletions: int
     deleted_by_corpus: int

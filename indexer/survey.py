@@ -16,31 +16,38 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import cast
 
+from corpora.custom import FieldValue
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted, Record, Rejected
 from indexer.report import Progress
 
 _CHUNK = 1_000
-_CLAIMED_AT_ONCE = 50_000
+_UPDATED_AT_ONCE = 50_000
 
 
 class Survey:
     """Notes on the accepted papers of a corpus, by ordinal: the position among the accepted, from 0.
 
-    A paper's `work` is new, updated, unchanged, claimed (unchanged, but the index does not have it from this corpus
-    yet), deleted (by a record of the corpus) or refused (by the engine).
+    A paper's `work` is new, updated, unchanged, touched (its content is unchanged, but the index does not have it from
+    this corpus yet, or with other values of the custom fields), deleted (by a record of the corpus) or refused (by the
+    engine).
 
     Args:
         connection: Of an empty database.
-        origin: The corpus's name in the index.
+        origin: The corpus's name in the index, None if papers have their origins already.
+        fields: Names of the custom fields that the corpus gives.
     """
 
-    def __init__(self, connection: sqlite3.Connection, origin: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, origin: str | None, fields: Sequence[str] = ()) -> None:
         self._connection = connection
         self._origin = origin
+        self._fields = fields
+        self.filled = dict.fromkeys(fields, 0)
+        self.revalued = 0
         connection.execute(
             "CREATE TABLE papers "
-            "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT, origins TEXT) WITHOUT ROWID"
+            "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT, origins TEXT, extra TEXT) "
+            "WITHOUT ROWID"
         )
         # A record that can't be read this time is still in the corpus.
         connection.execute("CREATE TABLE unreadable (id TEXT PRIMARY KEY) WITHOUT ROWID")
@@ -63,12 +70,16 @@ class Survey:
             progress.advance(len(chunk) - rejected, rejected)
 
     def _accept(self, records: Iterable[Accepted]) -> None:
-        origins = json.dumps([self._origin])
-        rows = [
-            (record.paper.id, self.accepted + i, record.line, record.paper.content_hash(), "new", origins)
-            for i, record in enumerate(records)
-        ]
-        self._connection.executemany("INSERT OR REPLACE INTO papers VALUES (?, ?, ?, ?, ?, ?)", rows)
+        rows = []
+        for i, record in enumerate(records):
+            paper = record.paper
+            extra = {name: paper.extra[name] for name in self._fields if name in paper.extra}
+            for name in extra:
+                self.filled[name] += 1
+            noted = json.dumps(extra) if extra else None
+            origins = json.dumps(paper.origins if self._origin is None else [self._origin])
+            rows.append((paper.id, self.accepted + i, record.line, paper.content_hash(), "new", origins, noted))
+        self._connection.executemany("INSERT OR REPLACE INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         self.accepted += len(rows)
 
     def _note(self, record: Record) -> None:
@@ -78,39 +89,50 @@ class Survey:
             self._connection.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", [record.id])
         elif isinstance(record, Deleted):
             row = (record.id, record.line)
-            self._connection.execute("INSERT OR REPLACE INTO papers VALUES (?, NULL, ?, NULL, 'deleted', NULL)", row)
+            self._connection.execute(
+                "INSERT OR REPLACE INTO papers VALUES (?, NULL, ?, NULL, 'deleted', NULL, NULL)", row
+            )
             self.deletions += 1
 
     def compare(
         self,
         hashes: Callable[[Sequence[str]], Mapping[str, str]],
-        origins: Callable[[Sequence[str]], Mapping[str, Sequence[str]]],
+        values: Callable[[Sequence[str], Sequence[str]], Mapping[str, Mapping[str, FieldValue]]],
     ) -> None:
-        """Mark each paper as new, updated, unchanged or claimed, by what the index has of it.
+        """Mark each paper as new, updated, unchanged or touched, by what the index has of it.
 
         Args:
             hashes: Looks up the index's content hashes by id.
-            origins: Looks up the index's origins by id.
+            values: Looks up the index's values by id, of some fields.
         """
-        page = "SELECT id, hash FROM papers WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?"
+        page = "SELECT id, hash, origins, extra FROM papers WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?"
         last = ""
         while rows := self._connection.execute(page, [last, _CHUNK]).fetchall():
-            there = hashes([id_ for id_, _ in rows])
-            held = origins([id_ for id_, _ in rows if id_ in there])
+            there = hashes([id_ for id_, *_ in rows])
+            held = values([id_ for id_, *_ in rows if id_ in there], ["origins", *self._fields])
             known = []
-            for id_, hash_ in rows:
+            for id_, hash_, noted, extra in rows:
                 if id_ in there:
-                    unchanged = "unchanged" if self._origin in held[id_] else "claimed"
-                    everyones = json.dumps(sorted({*held[id_], self._origin}))
-                    known.append((unchanged if there[id_] == hash_ else "updated", everyones, id_))
-            self._connection.executemany("UPDATE papers SET work = ?, origins = ? WHERE id = ?", known)
+                    origins = set(cast("tuple[str, ...]", held[id_].get("origins", ())))
+                    everyones = origins.union(json.loads(noted))
+                    changes = self._changes(held[id_], json.loads(extra or "{}"))
+                    same = "unchanged" if everyones == origins and not changes else "touched"
+                    self.revalued += there[id_] == hash_ and bool(changes)
+                    work = same if there[id_] == hash_ else "updated"
+                    known.append((work, json.dumps(sorted(everyones)), json.dumps(changes), id_))
+            self._connection.executemany("UPDATE papers SET work = ?, origins = ?, extra = ? WHERE id = ?", known)
             last = rows[-1][0]
 
+    def _changes(self, held: Mapping[str, FieldValue], given: Mapping[str, object]) -> dict[str, object]:
+        """Return what the corpus says of custom fields and the index does not, None for a value that is gone."""
+        there = {name: list(value) if isinstance(value, tuple) else value for name, value in held.items()}
+        return {name: given.get(name) for name in self._fields if given.get(name) != there.get(name)}
+
     def counts(self) -> dict[str, int]:
-        """Return how many papers are new, updated, unchanged (claimed or not), and records are duplicates."""
+        """Return how many papers are new, updated, unchanged (touched or not), and records are duplicates."""
         counts = dict(self._connection.execute("SELECT work, count(*) FROM papers GROUP BY work"))
         papers = sum(counts.values())
-        counts["unchanged"] = counts.get("unchanged", 0) + counts.pop("claimed", 0)
+        counts["unchanged"] = counts.get("unchanged", 0) + counts.pop("touched", 0)
         return {"new": 0, "updated": 0, **counts, "duplicates": self.accepted + self.deletions - papers}
 
     def work(self) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -118,11 +140,11 @@ class Survey:
         doing = "SELECT ordinal, origins FROM papers WHERE work IN ('new', 'updated') ORDER BY ordinal"
         return ((ordinal, tuple(json.loads(origins))) for ordinal, origins in self._connection.execute(doing))
 
-    def claims(self) -> Iterator[dict[str, list[str]]]:
-        """Yield, many at a time, the origins by id of unchanged papers that the index did not have from this corpus."""
-        rows = self._connection.execute("SELECT id, origins FROM papers WHERE work = 'claimed'")
-        while chunk := rows.fetchmany(_CLAIMED_AT_ONCE):
-            yield {id_: json.loads(origins) for id_, origins in chunk}
+    def updates(self) -> Iterator[dict[str, dict[str, FieldValue | None]]]:
+        """Yield, many at a time, the values to write by id and field of papers whose content is unchanged."""
+        rows = self._connection.execute("SELECT id, origins, extra FROM papers WHERE work = 'touched'")
+        while chunk := rows.fetchmany(_UPDATED_AT_ONCE):
+            yield {id_: {"origins": json.loads(origins), **json.loads(extra)} for id_, origins, extra in chunk}
 
     def deleted(self) -> Iterator[list[str]]:
         """Yield, some at a time, the ids of papers that the corpus says are deleted."""
@@ -147,12 +169,13 @@ class Survey:
 
 
 @contextmanager
-def open_survey(folder: Path, origin: str) -> Iterator[Survey]:
+def open_survey(folder: Path, origin: str | None, fields: Sequence[str] = ()) -> Iterator[Survey]:
     """Give a survey whose notes lie in a folder and are gone afterwards.
 
     Args:
         folder: Where there is room for some 180 bytes a paper.
-        origin: The corpus's name in the index.
+        origin: The corpus's name in the index, None if papers have their origins already.
+        fields: Names of the custom fields that the corpus gives.
 
     Yields:
         An empty survey; it may be used by one thread at a time.
@@ -169,7 +192,7 @@ def open_survey(folder: Path, origin: str) -> Iterator[Survey]:
         ) from error
     with scratch as inside, closing(_connect(Path(inside) / "papers.sqlite")) as connection:
         try:
-            yield Survey(connection, origin)
+            yield Survey(connection, origin, fields)
         except sqlite3.Error as error:
             raise UnavailableError(
                 f"The survey's notes in {folder} can't be kept ({error}); "

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from search_plugin.languages import DEFAULT_LANGUAGE, get_language
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
@@ -28,13 +30,6 @@ class Snippet:
     text: str
     spans: tuple[Span, ...]
 
-
-_STOP_WORDS = """
-a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was
-will with
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English words too common to mark; Lucene's list."""
 
 # Scripts written without spaces between words: kana, Han, Thai, Lao, Tibetan, Burmese and Khmer.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u109f\u1780-\u17ff"
@@ -78,54 +73,63 @@ class _Passage(NamedTuple):
         return {match.term for match in self.matches}
 
 
-def highlight(query: str, title: str, abstract: str, *, max_snippets: int = 2, width: int = 240) -> tuple[Snippet, ...]:
+def highlight(
+    query: str,
+    title: str,
+    abstract: str,
+    language: str = DEFAULT_LANGUAGE,
+    *,
+    max_snippets: int = 2,
+    width: int = 240,
+) -> tuple[Snippet, ...]:
     """Find where a paper speaks the words of a query.
 
-    Words are compared by their English stem, without case and accents; in scripts without spaces, by pairs of
-    characters. Stop words don't count.
+    Words are compared by their stem in the index's language, without case and accents; in scripts without spaces, by
+    pairs of characters. Stop words don't count.
 
     Args:
         query: What the user searched for.
         title: The paper's title; shown whole if it holds a word.
         abstract: The paper's abstract; shown by the sentences, or windows of long ones, that together hold the most
             different words, and no more of them than add one.
+        language: Of the index; a name in `search_plugin.languages`.
         max_snippets: Most snippets from the abstract.
         width: Most characters of each, except where a single word is longer.
 
     Returns:
         The title's snippet, then the abstract's in the order of the text; empty where nothing matches.
     """
-    terms = _query_terms(query)
+    terms = _query_terms(query, language)
     if not terms:
         return ()
     snippets: list[Snippet] = []
-    if in_title := _matches(title, terms):
+    if in_title := _matches(title, terms, language):
         snippets.append(_snippet("title", title, _Passage(0, len(title), in_title)))
-    passages = list(_passages(abstract, _matches(abstract, terms), width))
+    passages = list(_passages(abstract, _matches(abstract, terms, language), width))
     snippets += [_snippet("abstract", abstract, passage) for passage in _best(passages, max_snippets)]
     return tuple(snippets)
 
 
 @lru_cache(maxsize=16)  # a page asks for each of its papers
-def _query_terms(query: str) -> frozenset[str]:
+def _query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     terms: set[str] = set()
     for token in _TOKEN.finditer(query):
         if token[1]:
             terms.update(token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1)))
         else:
-            terms.add(_term(token[0]))
+            terms.add(_term(token[0], language))
     return frozenset(terms - {""})
 
 
-def _matches(text: str, terms: Collection[str]) -> list[_Match]:
+def _matches(text: str, terms: Collection[str], language: str = DEFAULT_LANGUAGE) -> list[_Match]:
     if not _BEYOND_WORDS.search(text):
         # Each word is looked at once, however often it stands there; and of those in plain letters only some are, since
-        # no English stem changes the first letter.
+        # no stem changes the first letter.
         initials = {letter for term in terms for letter in (term[0], term[0].upper())}
         words = {
             word: term
             for word in set(_WORD.findall(text))
-            if (word[0] in initials or not word[0].isascii()) and (term := _term(word)) in terms
+            if (word[0] in initials or not word[0].isascii()) and (term := _term(word, language)) in terms
         }
         found = [_Match(term, at, at + len(word)) for word, term in words.items() for at in _places(word, text)]
         return sorted(found, key=lambda match: match.start)
@@ -133,7 +137,7 @@ def _matches(text: str, terms: Collection[str]) -> list[_Match]:
     for token in _TOKEN.finditer(text):
         if token[1]:
             found += _pairs(token[1], token.start(), terms)
-        elif (term := _term(token[0])) in terms:
+        elif (term := _term(token[0], language)) in terms:
             found.append(_Match(term, token.start(), token.end()))
     return found
 
@@ -163,21 +167,29 @@ def _fold(word: str) -> str:
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
-def _term(token: str) -> str:
+def _term(token: str, language: str) -> str:
     """Return what a word is compared by; nothing for a stop word."""
-    return _cached_term(token) if len(token) <= _LONGEST_WORD else _fold(token)
+    return _cached_term(token, language) if len(token) <= _LONGEST_WORD else _fold(token)
+
+
+@lru_cache
+def _stop_words(language: str) -> frozenset[str]:
+    return frozenset(map(_fold, get_language(language).stop_words))
 
 
 @lru_cache(maxsize=1 << 16)
-def _cached_term(token: str) -> str:
+def _cached_term(token: str, language: str) -> str:
     import Stemmer
 
-    word = _fold(token)
-    if word in STOP_WORDS or len(word) > _LONGEST_WORD:
-        return "" if word in STOP_WORDS else word
+    word, algorithm = _fold(token), get_language(language).stemmer
+    if word in _stop_words(language):
+        return ""
+    if not algorithm or len(word) > _LONGEST_WORD:
+        return word
+    # Other stemmers than the English one know accents, which come off afterwards.
+    whole = word if algorithm == "english" else token.lower()
     # A stemmer keeps the word it works on, so threads can't share one; it is cheap to make.
-    stem: str = Stemmer.Stemmer("english", 0).stemWord(word)
-    return stem
+    return _fold(Stemmer.Stemmer(algorithm, 0).stemWord(whole))
 
 
 def _passages(text: str, matches: Sequence[_Match], width: int) -> Iterator[_Passage]:

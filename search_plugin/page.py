@@ -25,7 +25,7 @@ class Facets:
 
     matches: int
     counted: str
-    counts: Mapping[str, tuple[tuple[str | int, int], ...]]
+    counts: Mapping[str, tuple[tuple[str | int | float, int], ...]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import fields as attributes_of
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.plan import TITLE_BOOST, check_boost
-from search_plugin.schema import FIELDS, resolve_field
+from search_plugin.schema import PAPER_FIELDS
 from search_plugin.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
+    from search_plugin.schema import Field
 
 Mode = Literal["lexical", "vector", "hybrid"]
 
@@ -77,21 +79,21 @@ class SearchRequest:
                 f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
             )
         check_boost(self.title_boost)
-        if self.collapse and FIELDS[resolve_field(self.collapse)] == "keywords":
-            single = ", ".join(name for name, kind in FIELDS.items() if kind != "keywords")
-            raise InputError(f"A paper has several {self.collapse}, so none is its own; collapse by one of {single}.")
 
 
-DEFAULTS: Mapping[str, Any] = {option.name: option.default for option in fields(SearchRequest)}
+DEFAULTS: Mapping[str, Any] = {option.name: option.default for option in attributes_of(SearchRequest)}
 """What a search does where the user says nothing, for whoever tells the user so."""
 
 
-def make_request(query: str, *, tuned: SearchSettings | None = None, **given: Any) -> SearchRequest:
+def make_request(
+    query: str, *, tuned: SearchSettings | None = None, fields: Sequence[Field] = PAPER_FIELDS, **given: Any
+) -> SearchRequest:
     """Make a search of what a user gave: the same in Python, on the command line and over HTTP.
 
     Args:
         query: Plain words.
         tuned: Fitted settings; what is given counts first.
+        fields: Of the index (`IndexSchema.fields`), which a filter may name.
         **given: Attributes of `SearchRequest`; None, an empty text and an empty list count as not given. `filter` may
             also be an expression, or several that must all hold; `weights` may be texts `LEG=NUMBER`; `facets` may be
             a single field.
@@ -114,7 +116,7 @@ def make_request(query: str, *, tuned: SearchSettings | None = None, **given: An
     if not isinstance(said["weights"], Mapping):
         said["weights"] = parse_weights(said["weights"])
     if isinstance(said.get("filter"), str | list | tuple):
-        said["filter"] = parse_filters(_listed(said["filter"]))
+        said["filter"] = parse_filters(_listed(said["filter"]), fields)
     return SearchRequest(query, **{**said, "facets": tuple(_listed(said.get("facets", ())))})
 
 

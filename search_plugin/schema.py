@@ -1,31 +1,76 @@
-"""What an index holds, told without naming an engine; each engine renders it in its own terms."""
+"""What an index holds, told without naming an engine; each engine stores this and renders it in its own terms."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from corpora.errors import InputError
+import orjson
+
+from corpora.custom import CustomField, FieldKind, check_field_name
+from corpora.errors import InputError, UnavailableError
 from encoders.formats import Similarity
+from search_plugin.languages import DEFAULT_LANGUAGE, get_language
 
-FieldKind = Literal["number", "keyword", "keywords", "flag"]
-"""One number, one exact string, a list of exact strings, or true where something is so and missing where it is not."""
+VERSION = 2
+"""Of the schema that new indexes get. Version 1 had no fields of its own, and called vectors by their format."""
 
-FIELDS: dict[str, FieldKind] = {
-    "id": "keyword",
-    "year": "number",
-    "venue": "keyword",
-    "language": "keyword",
-    "authors": "keywords",
-    "types": "keywords",
-    "fields": "keywords",
-    "identifiers": "keywords",
-    "references": "keywords",
-    "retracted": "flag",
-    "origins": "keywords",
-}
-"""The fields filters and facets may name; all are attributes of `Paper`."""
+Origin = Literal["paper", "custom", "tag", "forecast"]
+"""Who says it: the corpus of every paper, the user's own corpus, a tagger, or a forecaster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the papers of an index.
+
+    Attributes:
+        name: In filters, facets and the engine.
+        kind: What its values are.
+        facet: Whether its values can be counted.
+        origin: Who says it.
+
+    Raises:
+        InputError: If a field can't be named so.
+    """
+
+    name: str
+    kind: FieldKind
+    facet: bool = True
+    origin: Origin = "custom"
+
+    def __post_init__(self) -> None:
+        check_field_name(self.name)
+
+    @property
+    def single(self) -> bool:
+        """Whether a paper has at most one value, which can be compared with another paper's."""
+        return self.kind not in ("text", "keywords")
+
+    @property
+    def whole(self) -> bool:
+        """Whether its values are whole numbers of 32 bits, as all numbers of every paper are; others are doubles."""
+        return self.kind == "number" and self.origin == "paper"
+
+
+PAPER_FIELDS = (
+    Field("id", "keyword", origin="paper"),
+    Field("title", "text", facet=False, origin="paper"),
+    Field("abstract", "text", facet=False, origin="paper"),
+    Field("authors", "keywords", origin="paper"),
+    Field("year", "number", origin="paper"),
+    Field("venue", "keyword", origin="paper"),
+    Field("types", "keywords", origin="paper"),
+    Field("language", "keyword", origin="paper"),
+    Field("fields", "keywords", origin="paper"),
+    Field("identifiers", "keywords", origin="paper"),
+    Field("references", "keywords", origin="paper"),
+    Field("url", "keyword", facet=False, origin="paper"),
+    Field("retracted", "boolean", origin="paper"),
+    Field("origins", "keywords", origin="paper"),
+)
+"""What every paper has, as attributes of `Paper`."""
 
 ALIASES = {
     "journal": "venue",
@@ -38,26 +83,30 @@ ALIASES = {
 """What users also call those fields."""
 
 LATER_FIELDS = ("retracted", "origins")
-"""Fields that indexes of earlier versions lack: there no paper has a value, until something is written."""
+"""Fields of every paper that indexes of earlier versions may lack: there no paper has a value, until something is
+written."""
 
 
-def resolve_field(name: str) -> str:
-    """Return the schema's name for the field a user named.
+def find_field(name: str, fields: Sequence[Field] = PAPER_FIELDS) -> Field:
+    """Return the field that a user named.
 
     Args:
-        name: A field name or alias, in any case.
+        name: Its name or alias, in any case.
+        fields: Those there are.
 
     Returns:
-        A key of `FIELDS`.
+        The field, which can be filtered by.
 
     Raises:
-        InputError: If there is no such field; the message names those there are.
+        InputError: If there is no such field, or it is text; the message names those there are.
     """
     lowered = name.strip().lower()
-    field = ALIASES.get(lowered, lowered)
-    if field not in FIELDS:
-        known = ", ".join(sorted([*FIELDS, *ALIASES]))
-        raise InputError(f"There is no field {name!r} to filter or count by; those there are: {known}.")
+    known = {field.name: field for field in fields if field.kind != "text"}
+    field = known.get(lowered) or known.get(ALIASES.get(lowered, ""))
+    if field is None:
+        aliases = [alias for alias, meant in ALIASES.items() if meant in known and alias not in known]
+        listed = ", ".join(sorted([*known, *aliases]))
+        raise InputError(f"There is no field {name!r} to filter or count by; those there are: {listed}.")
     return field
 
 
@@ -65,20 +114,38 @@ Quantization = Literal["none", "int8", "int4", "1bit"]
 """How an engine keeps a vector's numbers in memory: whole, or in 8, 4 or 1 bits; the nearest are then ranked again by
 their whole vectors."""
 
+Unit = Literal["paper", "passage"]
+"""What a vector stands for: a paper, or one of its passages, of which there are many."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorField:
-    """One vector per paper.
+    """A field of vectors.
 
     Attributes:
-        name: The task format in lower case: `prx`, `clf`, `rgn` or `qry`.
+        name: In the engine.
+        format: The task format in lower case, `prx`, `clf`, `rgn` or `qry`; search legs and `Document.vectors` carry
+            this name.
         dimension: Length of the vectors.
         similarity: The measure of similarity; the model card says which.
+        unit: What each vector stands for.
     """
 
     name: str
+    format: str
     dimension: int
     similarity: Similarity
+    unit: Unit = "paper"
+
+    def __post_init__(self) -> None:
+        # It stands in scripts that a search server runs.
+        if not self.name.isidentifier() or not self.name.isascii():
+            raise InputError(f"A vector field can't be named {self.name[:60]!r}.")
+
+
+def paper_vector(name: str, dimension: int, similarity: Similarity) -> VectorField:
+    """Return the field of the papers' vectors of a format, under the name that new indexes give it."""
+    return VectorField(f"vector_{name}", name, dimension, similarity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +173,7 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class IndexSchema:
-    """The vectors of an index and the model that made them; text and facet fields are the same in every index.
+    """What an index holds, and how it is searched.
 
     Attributes:
         model: Name of the model, to tell the user.
@@ -114,6 +181,12 @@ class IndexSchema:
         vectors: One field per task format.
         quantization: Of all of them.
         bm25: How words are scored.
+        fields: Of the papers: `PAPER_FIELDS`, then those of other origins.
+        language: How words are analysed; a name in `search_plugin.languages`.
+        version: Of the form of the index in its engine.
+
+    Raises:
+        InputError: If there is no such language, or two fields have the same name.
     """
 
     model: str
@@ -121,11 +194,118 @@ class IndexSchema:
     vectors: tuple[VectorField, ...]
     quantization: Quantization = "none"
     bm25: Bm25 = Bm25()
+    fields: tuple[Field, ...] = PAPER_FIELDS
+    language: str = DEFAULT_LANGUAGE
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        get_language(self.language)
+        names = [*(field.name for field in self.fields), *(vector.name for vector in self.vectors)]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise InputError(f"Two fields of the index are named {twice}; rename one of them.")
+
+    def field(self, name: str) -> Field:
+        """Return the field of a name or alias, or raise `InputError` naming those the index has."""
+        return find_field(name, self.fields)
+
+    def facet(self, name: str) -> Field:
+        """Return the field of a name or alias, or raise `InputError` if its values can't be counted."""
+        field = self.field(name)
+        if not field.facet:
+            counted = ", ".join(sorted(other.name for other in self.fields if other.facet))
+            raise InputError(f"Values of {field.name} can't be counted; count by one of {counted}.")
+        return field
+
+    def single(self, name: str) -> Field:
+        """Return the field of a name or alias, or raise `InputError` if a paper may have several values of it."""
+        field = self.field(name)
+        if not field.single:
+            single = ", ".join(sorted(other.name for other in self.fields if other.single))
+            raise InputError(f"A paper has several {field.name}, so none is its own; collapse by one of {single}.")
+        return field
 
     def vector(self, name: str) -> VectorField:
-        """Return the vector field of a format, or raise `InputError` naming those the index has."""
-        for field in self.vectors:
-            if field.name == name:
+        """Return the papers' vector field of a format, or raise `InputError` naming the formats the index has."""
+        own = [field for field in self.vectors if field.unit == "paper"]
+        for field in own:
+            if field.format == name:
                 return field
-        known = ", ".join(field.name for field in self.vectors)
+        known = ", ".join(field.format for field in own)
         raise InputError(f"This index holds no {name} vectors, only: {known}", f"index again with <formats={name}>")
+
+    @property
+    def added(self) -> tuple[Field, ...]:
+        """The fields that are not of every paper: custom fields, tags and forecasts."""
+        return tuple(field for field in self.fields if field.origin != "paper")
+
+    def with_fields(self, fields: Iterable[Field]) -> IndexSchema:
+        """Return the schema with more fields.
+
+        Args:
+            fields: To add; those there are already are left as they are.
+
+        Returns:
+            The schema, which may be the same.
+
+        Raises:
+            InputError: If the name is that of a field of every paper, an alias, or a field of another kind or origin.
+        """
+        held = {field.name: field for field in self.fields}
+        new = []
+        for field in fields:
+            there = held.get(field.name)
+            if field.name in ALIASES or (there and there.origin == "paper"):
+                raise InputError(f"Every paper has a field {field.name} already; choose another name.")
+            if there and (there.kind, there.origin) != (field.kind, field.origin):
+                raise InputError(
+                    f"The index has a field {field.name} already, of the kind {there.kind} and from {there.origin}",
+                    "choose another name, or index again with <fresh>",
+                )
+            if there is None:
+                held[field.name] = field
+                new.append(field)
+        return replace(self, fields=(*self.fields, *new)) if new else self
+
+
+def custom_fields(fields: Iterable[CustomField]) -> tuple[Field, ...]:
+    """Return custom fields as fields of an index; text is not counted."""
+    return tuple(Field(field.name, field.kind, field.kind != "text") for field in fields)
+
+
+def to_stored(schema: IndexSchema) -> dict[str, Any]:
+    """Return what engines store of a schema, ready for JSON."""
+    return asdict(schema)
+
+
+def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
+    """Return the schema that an index was made with.
+
+    Args:
+        stored: What `to_stored` gave, in this version of ses or the one before.
+
+    Returns:
+        The schema; an index of the version before has version 1, under which engines read and write it as it is.
+
+    Raises:
+        ValueError: If it is damaged.
+        UnavailableError: If a newer version of ses made it.
+    """
+    from pydantic import TypeAdapter
+
+    content = dict(stored)
+    version = content.setdefault("version", 1)
+    if isinstance(version, int) and version > VERSION:
+        raise UnavailableError(
+            f"A newer version of ses made this index (its schema is version {version}, and this one reads up to "
+            f"{VERSION})",
+            "install that version, or index again with <fresh>",
+        )
+    if "fields" not in content:
+        if version != 1:
+            raise ValueError("The schema names no fields.")
+        content["fields"] = [asdict(field) for field in PAPER_FIELDS if field.name != "url"]
+        content["vectors"] = [{**vector, "format": vector["name"]} for vector in content["vectors"]]
+    try:
+        return TypeAdapter(IndexSchema).validate_json(orjson.dumps(content), strict=True, extra="forbid")
+    except InputError as error:
+        raise ValueError(str(error)) from error

@@ -16,7 +16,6 @@ from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.rerankers.registry import get_reranker
-from search_plugin.schema import resolve_field
 from search_plugin.stages.registry import STAGES
 from search_plugin.stages.state import SearchState
 from search_plugin.trace import requests_noted
@@ -57,12 +56,12 @@ def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None)
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical":
         vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.query)),)
-    return _plan(request, vectors, request.filter)
+    return _plan(index, request, vectors, request.filter)
 
 
-def _plan(request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
+def _plan(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
     words = request.query if request.mode != "vector" else ""
-    column = resolve_field(request.collapse) if request.collapse else ""
+    column = index.schema.single(request.collapse).name if request.collapse else ""
     return Plan(words, vectors, where, request.window, request.exact, request.title_boost, column)
 
 
@@ -91,7 +90,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
     others: Filter = Not(Compare("id", "=", paper_id))
     everything = And((request.filter, others)) if request.filter else others
-    return _page(index, request, _plan(request, vectors, everything), clock)
+    return _page(index, request, _plan(index, request, vectors, everything), clock)
 
 
 def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
@@ -100,7 +99,7 @@ def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Pag
     if request.rerank:
         get_reranker(request.rerank)
     for name in request.facets:
-        resolve_field(name)
+        index.schema.facet(name)
     state = SearchState(index, request, plan)
     for name, stage in STAGES.items():
         with clock.step(name):

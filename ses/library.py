@@ -12,6 +12,7 @@ from corpora.errors import InputError, NotFoundError
 from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
+    from corpora.custom import CustomField, FieldValue
     from corpora.paper import Paper
     from encoders.model import Model
     from encoders.text_encoder import TextEncoder
@@ -97,6 +98,7 @@ class Library:
         *,
         corpus: str = "",
         columns: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
         formats: Sequence[str] = ("prx",),
         limit: int | None = None,
         fresh: bool = False,
@@ -104,6 +106,7 @@ class Library:
         origin: str | None = None,
         quantization: Quantization | None = None,
         bm25: Bm25 | None = None,
+        language: str | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
         """Index papers, or bring their index up to date; unchanged papers are skipped, an interrupted run resumes.
@@ -112,7 +115,8 @@ class Library:
             name: Of the index.
             papers: File or folder of a corpus, or the papers; if None, the corpus is found or fetched where it can be.
             corpus: How to read the file; the index's name if empty.
-            columns: Columns or keys by attribute of a paper, for CSV and JSON.
+            columns: Columns or keys by attribute of a paper, for CSV and JSON, or by custom field.
+            fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
             formats: Task formats to store vectors for; `prx` always is.
             limit: Index the first papers only.
             fresh: Build a new version beside the one there is, and swap at the end.
@@ -120,6 +124,7 @@ class Library:
             origin: Name of the source within the index.
             quantization: How a cluster keeps vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
+            language: How words are analysed in a new index; English if None.
             progress: Is told how far it is.
 
         Returns:
@@ -130,9 +135,11 @@ class Library:
             UnavailableError: If the engine, the model or the disk fails.
             ConflictError: If another run is writing the index.
         """
+        from corpora.custom import declared
         from encoders.formats import Format
         from indexer.pipeline import IndexJob, index_corpus
         from search_plugin.engines.index_name import check_index_name
+        from search_plugin.schema import custom_fields
         from ses.arguments import parse_formats
 
         if prune and limit:
@@ -140,7 +147,8 @@ class Library:
                 "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
             )
         check_index_name(name)
-        source = self._source(name, papers, corpus, columns or {}, limit, origin)
+        custom, rest = declared(fields or {}, columns or {})
+        source = self._source(name, papers, corpus, rest, custom, limit, origin)
         model = self._model_for(name, fresh=fresh)
         job = IndexJob(
             records=source.records,
@@ -156,8 +164,82 @@ class Library:
             origin=source.origin,
             quantization=quantization,
             bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
+            fields=custom_fields(custom),
+            language=language,
         )
         return index_corpus(job, self._engine, progress)
+
+    def rebuild(
+        self,
+        name: str,
+        *,
+        quantization: Quantization | None = None,
+        bm25: Bm25 | None = None,
+        language: str | None = None,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Build an index again from its own papers: for the model of the settings, another language, or a new form.
+
+        Args:
+            name: Of the index. Origins, custom fields, tags and forecasts stay.
+            quantization: How a cluster keeps vectors in memory; as before if None.
+            bm25: BM25's constants; those of the tuned settings, or as before, if None.
+            language: How words are analysed; as before if None.
+            progress: Is told how far it is.
+
+        Returns:
+            What was done.
+
+        Raises:
+            NotFoundError: If there is no such index.
+            UnavailableError: If the engine, the model or the disk fails.
+        """
+        from encoders.registry import find_model
+        from indexer.moving import moved
+        from indexer.pipeline import IndexJob, index_corpus
+
+        index = self._engine.open(name)
+        model = find_model(self._settings.model or index.schema.model)
+        job = IndexJob(
+            records=lambda: iter(()),
+            source="",
+            index=index.name,
+            card=model.card,
+            encoder=functools.partial(self._encoder, model),
+            state_dir=self._settings.data_dir,
+            quantization=quantization,
+            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
+            language=language,
+        )
+        return index_corpus(moved(job, index), self._engine, progress)
+
+    def update(self, name: str, values: Mapping[str, Mapping[str, FieldValue | None]]) -> list[str]:
+        """Write some fields of papers that are there; nothing is encoded again.
+
+        Args:
+            name: Of the index.
+            values: By id and field; None takes a field's value away.
+
+        Returns:
+            The ids that the index does not hold.
+
+        Raises:
+            InputError: If the index has no such field, or a value is of another kind.
+            ConflictError: If another run is writing the index.
+        """
+        with self._engine.lock(name):
+            return list(self._engine.open(name).update(values))
+
+    def add_fields(self, name: str, fields: Mapping[str, str]) -> None:
+        """Add custom fields to an index, kinds by name; no paper has a value in them yet.
+
+        Raises `InputError` if a field can't be named so, or the index has one of that name and another kind.
+        """
+        from corpora.custom import declared
+        from search_plugin.schema import custom_fields
+
+        with self._engine.lock(name):
+            self._engine.open(name).add_fields(custom_fields(declared(fields, {})[0]))
 
     def rollback(self, name: str) -> OpenIndex:
         """Search the version before the last fresh one again, or raise `NotFoundError` if there is none."""
@@ -180,6 +262,7 @@ class Library:
         papers: str | Path | Iterable[Paper | Mapping[str, Any]] | None,
         corpus: str,
         columns: Mapping[str, str],
+        fields: Sequence[CustomField],
         limit: int | None,
         origin: str | None,
     ) -> PaperSource:
@@ -187,11 +270,11 @@ class Library:
         from ses.papers import check_columns, located, of_corpus, of_program
 
         if papers is not None and not isinstance(papers, str | Path):
-            return of_program(papers, name, limit=limit, origin=origin)
+            return of_program(papers, name, fields, limit=limit, origin=origin)
         known = get_corpus(corpus or name)
         check_columns(known, columns)
         path = located(known, self._settings.data_dir) if papers is None else Path(papers)
-        return of_corpus(known, path, columns, limit=limit, origin=origin)
+        return of_corpus(known, path, columns, fields, limit=limit, origin=origin)
 
     def _model_for(self, name: str, *, fresh: bool) -> Model:
         """Return the model to write an index with: an index that is there is kept up to date by its own."""

@@ -9,7 +9,7 @@ from corpora.errors import ErrorKind, SesError, written
 
 EXIT_CODES: Mapping[ErrorKind, int] = {"invalid": 2, "not found": 2, "conflict": 3, "unavailable": 3, "stopped": 130}
 
-_REPEATABLE = {"columns": "column", "facets": "facet", "weights": "weight"}
+_REPEATABLE = {"columns": "column", "facets": "facet", "fields": "field", "weights": "weight"}
 """Settings that take several values in Python, where the command line repeats a flag of another name."""
 
 

@@ -53,7 +53,7 @@ class OpenIndex:
         from search_plugin.request import make_request
         from search_plugin.search import search
 
-        request = make_request(query, tuned=self.tuned, **options)
+        request = make_request(query, tuned=self.tuned, fields=self.index.schema.fields, **options)
         return search(self.index, request, None if request.mode == "lexical" else self.load(self.index))
 
     def similar(self, paper_id: str, **options: Unpack[PageOptions]) -> Page:
@@ -73,7 +73,8 @@ class OpenIndex:
         from search_plugin.search import similar
 
         asked = {"mode": "vector", **options}
-        return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, **asked))
+        fields = self.index.schema.fields
+        return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, fields=fields, **asked))
 
     def show(self, paper_id: str) -> Paper:
         """Return a paper by its id, or raise `NotFoundError`."""

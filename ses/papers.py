@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from corpora.assembling import assemble
+from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Record
 from corpora.reading import check_origin, first_accepted, origin_of, source_of
@@ -31,7 +32,13 @@ class PaperSource:
 
 
 def of_corpus(
-    corpus: Corpus, path: Path, columns: Mapping[str, str], *, limit: int | None = None, origin: str | None = None
+    corpus: Corpus,
+    path: Path,
+    columns: Mapping[str, str],
+    fields: Sequence[CustomField] = (),
+    *,
+    limit: int | None = None,
+    origin: str | None = None,
 ) -> PaperSource:
     """Return the papers of a corpus.
 
@@ -39,6 +46,7 @@ def of_corpus(
         corpus: How to read it.
         path: Its file or folder.
         columns: Columns or keys by attribute of a paper.
+        fields: Custom fields to read as well.
         limit: Stop after so many papers.
         origin: Name within the index; the corpus's own if None.
 
@@ -52,18 +60,24 @@ def of_corpus(
     whole = path.resolve()
     name = origin_of(corpus, whole) if origin is None else check_origin(origin)
     return PaperSource(
-        lambda: first_accepted(corpus.read(path, columns), limit), source_of(corpus.name, whole, limit), name
+        lambda: first_accepted(corpus.read(path, columns, fields), limit), source_of(corpus.name, whole, limit), name
     )
 
 
 def of_program(
-    papers: Iterable[Paper | Mapping[str, Any]], index: str, *, limit: int | None = None, origin: str | None = None
+    papers: Iterable[Paper | Mapping[str, Any]],
+    index: str,
+    fields: Sequence[CustomField] = (),
+    *,
+    limit: int | None = None,
+    origin: str | None = None,
 ) -> PaperSource:
     """Return papers that a program made; they are cleaned and checked as those of any corpus.
 
     Args:
         papers: Papers, or mappings with the usual names. They are read twice, so an iterator is kept as a list.
         index: Name of the index, and of the origin if that is None.
+        fields: Custom fields: keys of the mappings, or names in `Paper.extra`.
         limit: Stop after so many papers.
         origin: Name within the index.
 
@@ -76,22 +90,28 @@ def of_program(
     import hashlib
 
     again = list(papers) if isinstance(papers, Iterator) else papers
-    records = partial(_records, again, limit)
+    records = partial(_records, again, fields, limit)
     digest = hashlib.blake2b(digest_size=8)
     for record in records():
-        digest.update((record.paper.content_hash() if isinstance(record, Accepted) else repr(record)).encode())
+        digest.update(repr((record.paper, record.paper.extra) if isinstance(record, Accepted) else record).encode())
     return PaperSource(records, f"python {digest.hexdigest()}", index if origin is None else check_origin(origin))
 
 
-def _records(papers: Iterable[Paper | Mapping[str, Any]], limit: int | None) -> Iterator[Record]:
-    return first_accepted((_record(number, paper) for number, paper in enumerate(papers, start=1)), limit)
+def _records(
+    papers: Iterable[Paper | Mapping[str, Any]], fields: Sequence[CustomField], limit: int | None
+) -> Iterator[Record]:
+    return first_accepted((_record(number, paper, fields) for number, paper in enumerate(papers, start=1)), limit)
 
 
-def _record(number: int, paper: object) -> Record:
+def _record(number: int, paper: object, fields: Sequence[CustomField]) -> Record:
     if isinstance(paper, Paper):
-        return assemble(number, asdict(paper), {})
+        if unknown := paper.extra.keys() - {field.name for field in fields}:
+            raise InputError(
+                f"Paper {number} has a value of {min(unknown)}, which is no custom field", "declare it in <fields>"
+            )
+        return assemble(number, asdict(paper), {}, fields, paper.extra)
     if isinstance(paper, Mapping):
-        return assemble(number, paper, {})
+        return assemble(number, paper, {}, fields)
     raise InputError(
         f"Paper {number} is of the type {type(paper).__name__}; give papers as ses.Paper(id, title, ...), or as "
         "dictionaries with id and title."

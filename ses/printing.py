@@ -10,10 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from corpora.custom import FieldValue
     from search_plugin.highlights import Snippet
     from search_plugin.page import Facets, Hit, Page
 
 _AUTHORS_SHOWN = 3
+_LONGEST_VALUE = 200
 
 
 def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
@@ -50,6 +52,10 @@ def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
     authors = ", ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
     facts = [str(paper.year) if paper.year else "", paper.venue, authors, paper.id]
     console.print(Text("     " + " · ".join(fact for fact in facts if fact), style="dim"))
+    if paper.extra:
+        console.print(
+            Text("     " + " · ".join(f"{name}: {_value(value)}" for name, value in paper.extra.items()), "dim")
+        )
     for snippet in hit.snippets:
         if snippet.field == "abstract":
             console.print(Text("     "), marked(snippet), sep="")
@@ -60,6 +66,13 @@ def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
         for leg, part in hit.legs.items():
             told = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
             console.print(Text(told, style="cyan"))
+
+
+def _value(value: FieldValue) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    shown = "yes" if value is True else str(value)
+    return shown if len(shown) <= _LONGEST_VALUE else f"{shown[: _LONGEST_VALUE - 1]}…"
 
 
 def marked(snippet: Snippet) -> Text:

@@ -18,19 +18,27 @@ from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_other, remedy_for_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from corpora.custom import CustomField
+
 LONGEST_STAND_IN = 200
+_ID = {"id": "_id"}
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
-def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: ARG001  # every reader is given it
+def read(
+    path: Path,
+    columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
+    custom: Sequence[CustomField] = (),
+) -> Iterator[Record]:
     """Read a BEIR corpus lazily.
 
     Args:
         path: The folder, or its `corpus.jsonl`, plain or compressed.
         columns: Not heeded, the layout is fixed.
+        custom: Custom fields to read as well, from a document or its `metadata`.
 
     Yields:
         A record per document; its `metadata` is looked into for year, venue, authors and the like.
@@ -44,7 +52,7 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: A
     with open_binary(corpus_path) as stream:
         refuse_other(corpus_path, stream.peek(), "a BEIR corpus.jsonl", ("jsonl",))
         for item in read_lines(stream):
-            yield item if isinstance(item, Rejected) else assemble(item.line, _flat(item.members), {"id": "_id"})
+            yield item if isinstance(item, Rejected) else assemble(item.line, _flat(item.members), _ID, custom)
 
 
 def _flat(document: dict[str, object]) -> dict[str, object]:

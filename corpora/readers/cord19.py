@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corpora.assembling import assemble
+from corpora.custom import placed
 from corpora.download import download
 from corpora.errors import InputError
 from corpora.opening import find_compressed
@@ -16,8 +17,10 @@ from corpora.sniffing import remedy_for_folder
 from corpora.tables import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from corpora.custom import CustomField
 
 METADATA_URL = "https://ai2-semanticscholar-cord-19.s3-us-west-2.amazonaws.com/2022-06-02/metadata.csv"
 """The final release, 2022-06-02, about 1.65 GB. Its publisher gives checksums of the 18.7 GB archive only (shortened:
@@ -26,13 +29,20 @@ SHA-256 recorded at the first one."""
 
 _COLUMNS = {"id": "cord_uid", "venue": "journal", "year": "publish_time", "types": "", "fields": "", "language": ""}
 
+_CUSTOM = {"source": "source_x", "licence": "license", "published": "publish_time"}
 
-def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: ARG001  # every reader is given it
+
+def read(
+    path: Path,
+    columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
+    custom: Sequence[CustomField] = (),
+) -> Iterator[Record]:
     """Read CORD-19's metadata lazily.
 
     Args:
         path: The table, plain or compressed, or the folder that holds it as `metadata.csv`.
         columns: Not heeded, the layout is fixed.
+        custom: Custom fields to read as well; `source`, `licence` and `published` are known by these names.
 
     Yields:
         A record per row.
@@ -44,8 +54,9 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: A
     if table_path is None:
         raise InputError(f"{path} holds no metadata.csv, as CORD-19 does", remedy_for_folder(path))
     with open_table(table_path, "CORD-19's metadata.csv", ("cord19",)) as table:
+        fields = placed(custom, table.header, table_path, _CUSTOM)
         for row in table.rows:
-            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, _COLUMNS)
+            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, _COLUMNS, fields)
 
 
 def locate(data_folder: Path, *, url: str = METADATA_URL, sha256: str | None = None) -> Path:

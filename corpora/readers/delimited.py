@@ -6,22 +6,26 @@ from typing import TYPE_CHECKING
 
 from corpora.aliases import SINGLE, check_columns, normal_name
 from corpora.assembling import assemble
+from corpora.custom import placed
 from corpora.errors import InputError
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder
 from corpora.tables import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from corpora.custom import CustomField
 
-def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:
+
+def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = ()) -> Iterator[Record]:
     """Read a table lazily.
 
     Args:
         path: The file, plain or compressed.
         columns: Attribute to the column that holds it; the others are found by their usual names, in any case.
+        custom: Custom fields to read as well.
 
     Yields:
         A record per row.
@@ -33,8 +37,9 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:
     refuse_folder(path, "a table")
     with open_table(path, "a CSV or TSV table", ("csv", "cord19")) as table:
         chosen = _choose_columns(path, table.header, columns)
+        fields = placed(custom, table.header, path)
         for row in table.rows:
-            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, chosen)
+            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, chosen, fields)
 
 
 def _choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:

@@ -19,20 +19,23 @@ from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from io import BufferedReader
     from pathlib import Path
+
+    from corpora.custom import CustomField
 
 _FIRST_MEMBER = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(?=\{)')
 _KNOWN_NAMES = frozenset((*EXTERNAL, *(name for attribute in ATTRIBUTES for name in names_of(attribute))))
 
 
-def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:
+def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = ()) -> Iterator[Record]:
     """Read JSON papers lazily.
 
     Args:
         path: The file, plain or compressed.
         columns: Attribute to the key that holds it, for keys that aren't known.
+        custom: Custom fields to read as well.
 
     Yields:
         A record per object.
@@ -45,7 +48,7 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:
     with open_binary(path) as stream:
         refuse_other(path, stream.peek(), "one JSON object a line", ("jsonl",))
         for item in read_objects(stream):
-            yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns)
+            yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns, custom)
 
 
 def read_objects(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
+from corpora.custom import placed
 from corpora.errors import InputError, UnavailableError
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from corpora.paper import Deleted, Record, Rejected
@@ -14,15 +15,28 @@ from corpora.sniffing import refuse_other, remedy_for_folder
 from corpora.xml_records import XmlRecord, read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lxml.etree import XMLParser
     from lxml.etree import _Element as Element
 
+    from corpora.custom import CustomField
+
     ParseArticle = Callable[[Element], Mapping[str, Any]]
 
 URL = "https://pubmed.ncbi.nlm.nih.gov/{}/"
+
+CUSTOM = {
+    "country": "MedlineCitation/MedlineJournalInfo/Country",
+    "abbreviation": "MedlineCitation/MedlineJournalInfo/MedlineTA",
+    "issn": "MedlineCitation/MedlineJournalInfo/ISSNLinking",
+    "volume": "MedlineCitation/Article/Journal/JournalIssue/Volume",
+    "issue": "MedlineCitation/Article/Journal/JournalIssue/Issue",
+    "pages": "MedlineCitation/Article/Pagination/MedlinePgn",
+    "copyright": "MedlineCitation/Article/Abstract/CopyrightInformation",
+}
+"""What custom fields can be read from a record, and where it stands."""
 
 _COMMENTS = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections"
 _TAGS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
@@ -33,12 +47,17 @@ _NEVER_EMPTY = ("ELocationID", "OtherID", "PublicationType", "NameOfSubstance", 
 _NO_LABEL = ("", "UNASSIGNED", "UNLABELLED", "UNLABELED")
 
 
-def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: ARG001  # every reader is given it
+def read(
+    path: Path,
+    columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
+    custom: Sequence[CustomField] = (),
+) -> Iterator[Record]:
     """Read PubMed records lazily.
 
     Args:
         path: An XML file, plain or compressed, or a folder of them, read in order of name.
         columns: Not heeded, the layout is fixed.
+        custom: Custom fields to read as well, from `CUSTOM`.
 
     Yields:
         A record per article and per deleted citation; books are rejected, and articles that are broken or untitled.
@@ -48,14 +67,15 @@ def read(path: Path, columns: Mapping[str, str]) -> Iterator[Record]:  # noqa: A
         UnavailableError: If lxml or pubmed_parser isn't installed.
     """
     parse = _article_parser()
+    fields = placed(custom, tuple(CUSTOM), "PubMed")
     if not path.is_dir():
-        yield from _read_file(path, parse)
+        yield from _read_file(path, parse, fields)
         return
     files = sorted(file for suffix in COMPRESSED_SUFFIXES for file in path.glob(f"*.xml{suffix}"))
     if not files:
         raise InputError(f"{path} holds no .xml or .xml.gz file, as PubMed does", remedy_for_folder(path))
     for file in files:
-        for record in _read_file(file, parse):
+        for record in _read_file(file, parse, fields):
             yield replace(record, reason=f"{file.name}: {record.reason}") if isinstance(record, Rejected) else record
 
 
@@ -74,7 +94,7 @@ def _article_parser() -> ParseArticle:
     return parse
 
 
-def _read_file(path: Path, parse: ParseArticle) -> Iterator[Record]:
+def _read_file(path: Path, parse: ParseArticle, custom: Sequence[CustomField]) -> Iterator[Record]:
     from lxml import etree
 
     with open_binary(path) as stream:
@@ -97,7 +117,7 @@ def _read_file(path: Path, parse: ParseArticle) -> Iterator[Record]:
             if isinstance(record, Rejected):
                 yield record
             elif record.tag == "PubmedArticle":
-                yield _article(record, parser, parse)
+                yield _article(record, parser, parse, custom)
             else:
                 yield from _not_articles(record)
 
@@ -118,7 +138,7 @@ def _pmid_of(record: XmlRecord) -> str:
     return found.group(1).decode() if found else ""
 
 
-def _article(record: XmlRecord, parser: XMLParser, parse: ParseArticle) -> Record:
+def _article(record: XmlRecord, parser: XMLParser, parse: ParseArticle, custom: Sequence[CustomField]) -> Record:
     from lxml import etree
 
     pmid = _pmid_of(record)
@@ -131,7 +151,8 @@ def _article(record: XmlRecord, parser: XMLParser, parse: ParseArticle) -> Recor
         return Rejected(record.line, f"The article's XML is broken on line {line} ({error.msg}).", pmid)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         return Rejected(record.line, f"The article lacks a part that PubMed's form asks for ({error}).", pmid)
-    return assemble(record.line, _members(article, info), {})
+    beside = {name: article.findtext(place) for name, place in CUSTOM.items()} if custom else {}
+    return assemble(record.line, _members(article, info), {}, custom, beside)
 
 
 def _mend(article: Element) -> None:

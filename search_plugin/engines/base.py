@@ -15,10 +15,11 @@ from search_plugin.schema import IndexSchema
 if TYPE_CHECKING:
     import numpy as np
 
+    from corpora.custom import FieldValue
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.filters.tree import Filter
     from search_plugin.plan import Counting, Plan
-    from search_plugin.schema import Bm25
+    from search_plugin.schema import Bm25, Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Document:
     Attributes:
         paper: The paper.
         content_hash: Of the paper, to tell later whether it changed.
-        vectors: float32 (dimension,) by vector field.
+        vectors: float32 (dimension,) by format; (passages, dimension) where the vector field's unit is the passage.
     """
 
     paper: Paper
@@ -64,25 +65,41 @@ class Index(Protocol):
         """Return the content hashes of those ids that are there."""
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
-        """Return those papers that are there."""
+        """Return those papers that are there, with their values of added fields in `extra`."""
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return those papers that are there, with their vectors in some fields."""
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
-        """Return float32 (dimension,) vectors of those ids that are there."""
+        """Return float32 (dimension,) vectors of a format of those ids that are there."""
 
     def count(self, field: str | None = None) -> int:
-        """Return how many papers the index holds, or how many of them have a vector in a field."""
+        """Return how many papers the index holds, or how many of them have a vector of a format."""
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of those that pass a filter, in any order."""
 
-    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the origins of those ids that are there."""
+    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Return the values of some fields of those ids that are there; a field without a value is left out."""
 
-    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
-        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
+    def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
+        """Write some fields of papers that are there, and change nothing else; durable on return.
+
+        Args:
+            values: By id and field; None or an empty value takes the field's value away.
+
+        Returns:
+            The ids that are not there.
+
+        Raises:
+            InputError: If the index has no such field, it can't be updated, or a value is of another kind.
+        """
+
+    def add_fields(self, fields: Sequence[Field]) -> None:
+        """Add fields to the schema and to the index, durable on return; no paper has a value in them yet.
+
+        Raises `InputError` where `IndexSchema.with_fields` does.
+        """
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return each leg's papers, best first, ties by id."""

@@ -80,7 +80,7 @@ def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> In
         return index
     try:
         opened = engine.open(name)
-        vectors = tuple(VectorCount(v.name, v.dimension, opened.count(v.name)) for v in opened.schema.vectors)
+        vectors = tuple(VectorCount(v.format, v.dimension, opened.count(v.format)) for v in opened.schema.vectors)
         return replace(index.read(opened.schema, opened.count(), vectors), disk_bytes=_size(path))
     except UnavailableError as error:
         return replace(index, troubles=(error.marked, *index.troubles))

@@ -16,9 +16,9 @@ from corpora.errors import ConflictError, InputError, NotFoundError, Unavailable
 from search_plugin.engines.base import Index
 from search_plugin.engines.index_name import check_index_name
 from search_plugin.engines.lance_errors import explained, failure
-from search_plugin.engines.lance_index import LanceIndex, check_bm25
-from search_plugin.engines.lance_rows import create_table
-from search_plugin.schema import IndexSchema
+from search_plugin.engines.lance_index import LanceIndex, check_bm25, check_schema
+from search_plugin.engines.lance_rows import added_fields, create_table
+from search_plugin.schema import IndexSchema, from_stored, to_stored
 
 if TYPE_CHECKING:
     from search_plugin.engines.diagnosis import Diagnosis
@@ -73,9 +73,10 @@ class LanceEngine:
         if schema.quantization != "none":
             raise InputError("The embedded engine keeps vectors whole", "leave <quantization> out, or use a cluster")
         check_bm25(schema.bm25)
+        check_schema(schema)
         generations = self._generations(name)
         newest = max([*generations, alias.current, alias.previous, 0])
-        facts = orjson.dumps({"schema": asdict(schema), "source": source})
+        facts = orjson.dumps({"schema": to_stored(schema), "source": source})
         if newest in generations and newest not in (alias.current, alias.previous):
             with suppress(UnavailableError):
                 index = self._generation(name, newest)
@@ -147,13 +148,11 @@ class LanceEngine:
         return sorted(int(number) for folder in folders if (number := folder.stem.rpartition(".v")[2]).isdigit())
 
     def _generation(self, name: str, generation: int) -> LanceIndex:
-        from pydantic import TypeAdapter
-
         try:
             with self._explained():
                 table = self._database.open_table(_table(name, generation))
             facts = table.schema.metadata[b"ses"]
-            schema = TypeAdapter(IndexSchema).validate_python(orjson.loads(facts)["schema"], extra="forbid")
+            schema = from_stored(orjson.loads(facts)["schema"]).with_fields(added_fields(table.schema))
         except (KeyError, TypeError, ValueError) as error:
             raise UnavailableError(
                 f"The index {name} in {self._root} is damaged, or not made by this version of ses",

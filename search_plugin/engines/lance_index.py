@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,26 @@ from search_plugin.engines import background
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.lance_errors import explained, told
 from search_plugin.engines.lance_legs import matches, search_legs, take
-from search_plugin.engines.lance_rows import add_later_columns, arrow_type, paper_of, to_arrow
+from search_plugin.engines.lance_rows import (
+    ATTRIBUTES,
+    add_columns,
+    add_later_columns,
+    arrow_type,
+    paper_of,
+    plain,
+    to_arrow,
+    values_of,
+)
 from search_plugin.filters.sql import to_sql
 from search_plugin.page import Facets
-from search_plugin.schema import Bm25, IndexSchema
+from search_plugin.schema import Bm25, Field, IndexSchema
+from search_plugin.values import checked
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from corpora.custom import FieldKind, FieldValue
     from search_plugin.filters.tree import Filter
     from search_plugin.legs import Ranking, Scored
     from search_plugin.plan import Counting, Plan
@@ -36,7 +46,7 @@ and not exact (docs/benchmarks.md)."""
 PARTITION = 8_192
 """Vectors in a partition, about; LanceDB's own choice is half of that."""
 
-_ENGLISH = {"language": "English", "stem": True, "remove_stop_words": True}
+_LANGUAGES = ("english", "german", "french", "spanish")
 
 _KEPT_VERSIONS = timedelta(hours=1)  # a search that began before an update still reads the files it began with
 
@@ -48,6 +58,16 @@ def check_bm25(bm25: Bm25) -> None:
             f"The embedded engine scores words by BM25 with {Bm25()}, which can't be changed",
             "leave <bm25> out, or use a cluster",
         )
+
+
+def check_schema(schema: IndexSchema) -> None:
+    """Raise `InputError` for what LanceDB can't hold."""
+    if schema.language not in _LANGUAGES:
+        raise InputError(
+            f"The embedded engine analyses words in {', '.join(_LANGUAGES)}, not in {schema.language}; use a cluster."
+        )
+    if any(vector.unit != "paper" for vector in schema.vectors):
+        raise InputError("The embedded engine holds one vector a paper for each format; use a cluster for passages.")
 
 
 class LanceIndex:
@@ -85,15 +105,34 @@ class LanceIndex:
             self._table.delete(_among(ids))
 
     @told
-    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
-        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
+    def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
+        """Write some fields of papers that are there; returns the ids that are not there."""
         import pyarrow as pa
 
+        rows = checked(self.schema, values)
         self._written()
-        if origins:
-            add_later_columns(self._table)
-            rows = pa.table({"id": list(origins), "origins": pa.array(list(origins.values()), arrow_type("origins"))})
-            self._table.merge_insert("id").when_matched_update_all().execute(rows)
+        there = self.hashes(list(rows))
+        add_later_columns(self._table)
+        # A merge writes the same columns of all its rows.
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for id_ in there:
+            groups.setdefault(tuple(sorted(rows[id_])), []).append(id_)
+        for names, ids in groups.items():
+            columns = {
+                "id": pa.array(ids),
+                **{name: self._column(name, [rows[id_][name] for id_ in ids]) for name in names},
+            }
+            if names:
+                self._table.merge_insert("id").when_matched_update_all().execute(pa.table(columns))
+        return [id_ for id_ in rows if id_ not in there]
+
+    @told
+    def add_fields(self, fields: Sequence[Field]) -> None:
+        """Add fields to the schema and empty columns to the table."""
+        wider = self.schema.with_fields(fields)
+        self._written()
+        add_columns(self._table, [field for field in wider.added if field not in self.schema.added])
+        self.schema = wider
 
     @told
     def finish(self) -> None:
@@ -102,7 +141,8 @@ class LanceIndex:
 
         self._written()
         rows = self._table.count_rows()
-        wanted = {"id": BTree(), "text": FTS(**_ENGLISH), "title": FTS(**_ENGLISH)} if rows else {}
+        words = {"language": self.schema.language.title(), "stem": True, "remove_stop_words": True}
+        wanted = {"id": BTree(), "text": FTS(**words), "title": FTS(**words)} if rows else {}
         if rows >= PARTITIONED_FROM:
             wanted |= {
                 vector.name: IvfFlat(distance_type=vector.similarity, target_partition_size=PARTITION)
@@ -124,14 +164,14 @@ class LanceIndex:
     @told
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return those papers that are there."""
-        rows = self._select(ids, self._present(field.name for field in fields(Paper))).to_pylist()
-        return {row["id"]: paper_of(row) for row in rows}
+        rows = self._select(ids, self._present([*ATTRIBUTES, *(field.name for field in self.schema.added)])).to_pylist()
+        return {row["id"]: paper_of(row, self.schema) for row in rows}
 
     @told
-    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the origins of those ids that are there."""
-        rows = self._select(ids, self._present(["id", "origins"])).to_pylist()
-        return {row["id"]: tuple(row.get("origins") or ()) for row in rows}
+    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Return the values of some fields of those ids that are there; a field without a value is left out."""
+        rows = self._select(ids, self._present(["id", *fields])).to_pylist()
+        return {row["id"]: values_of(row, self.schema, fields) for row in rows}
 
     @told
     def documents(self, ids: Sequence[str], names: Sequence[str]) -> Mapping[str, Document]:
@@ -143,8 +183,9 @@ class LanceIndex:
     @told
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
-        found = self._select(ids, ["id", self.schema.vector(field).name])
-        rows = found[field].combine_chunks().flatten().to_numpy().reshape(-1, self.schema.vector(field).dimension)
+        vector = self.schema.vector(field)
+        found = self._select(ids, ["id", vector.name])
+        rows = found[vector.name].combine_chunks().flatten().to_numpy().reshape(-1, vector.dimension)
         return dict(zip(found["id"].to_pylist(), rows, strict=True))
 
     @told
@@ -156,7 +197,7 @@ class LanceIndex:
         """Yield the ids of all papers, or of those that pass a filter, in any order."""
         with explained(self.root):
             query = self._table.search().select(["id"])
-            query = query.where(to_sql(where, self._table.schema.names)) if where else query
+            query = query.where(to_sql(where, self.schema.fields, self._table.schema.names)) if where else query
             for batch in query.to_batches():
                 yield from batch["id"].to_pylist()
 
@@ -189,7 +230,7 @@ class LanceIndex:
         rows = self._select(list(counting.found), columns)
         counted = f"the {plan.window} nearest papers"
         if plan.words:
-            condition = to_sql(plan.filter, self._table.schema.names) if plan.filter else None
+            condition = to_sql(plan.filter, self.schema.fields, self._table.schema.names) if plan.filter else None
             matching = background.run(
                 matches(self._searched(), plan.words, "text", self.count(), condition, columns)
             ).select(columns)
@@ -197,8 +238,15 @@ class LanceIndex:
             extra = rows.filter(pa.array([id_ not in seen for id_ in rows["id"].to_pylist()], pa.bool_()))
             rows = pa.concat_tables([matching, extra.cast(matching.schema)])
             counted = "papers that hold a word of the query" + (f", and {counted}" if plan.vectors else "")
-        counts = {name: _counts(rows[name], size) if name in columns else () for name in names}
+        kinds = {field.name: field.kind for field in self.schema.fields}
+        counts = {name: _counts(rows[name], kinds[name], size) if name in columns else () for name in names}
         return Facets(len(rows), counted, counts)
+
+    def _column(self, name: str, values: list[Any]) -> Any:
+        import pyarrow as pa
+
+        field = next(field for field in self.schema.fields if field.name == name)
+        return pa.array(values, arrow_type(field))
 
     def _present(self, names: Iterable[str]) -> list[str]:
         there = self._table.schema.names
@@ -235,17 +283,20 @@ def _among(ids: Sequence[str]) -> str:
     return f"id IN ({quoted})"
 
 
-def _counts(column: Any, size: int) -> tuple[tuple[str | int, int], ...]:
+def _counts(column: Any, kind: FieldKind, size: int) -> tuple[tuple[str | int | float, int], ...]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = column.combine_chunks()
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.string())
+    if kind == "date":
+        # Dates are counted by year.
+        column = pc.cast(pc.utf8_slice_codeunits(column, 0, 4), pa.int32())
     if pa.types.is_list(column.type):
         # A paper counts once for a value, however often it names it.
         pairs = pa.table({"row": pc.list_parent_indices(column), "value": pc.list_flatten(column)})
         column = pairs.group_by(["row", "value"]).aggregate([])["value"].combine_chunks()
     counted = pc.value_counts(column.drop_null())
-    found = [(entry["values"], entry["counts"]) for entry in counted.to_pylist() if entry["values"] != ""]
+    found = [(plain(entry["values"]), entry["counts"]) for entry in counted.to_pylist() if entry["values"] != ""]
     return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0]))[:size])

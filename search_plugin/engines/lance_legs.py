@@ -41,7 +41,7 @@ async def search_legs(table: Any, schema: IndexSchema, plan: Plan) -> tuple[dict
         InputError: If a vector has another length than the index's.
     """
     names = (await table.schema()).names
-    condition = to_sql(plan.filter, names) if plan.filter else None
+    condition = to_sql(plan.filter, schema.fields, names) if plan.filter else None
     legs = {clause.field: _nearest(table, schema, clause, plan, condition) for clause in plan.vectors}
     if plan.words:
         legs = {LEXICAL: _lexical(table, plan, condition), **legs}
@@ -85,7 +85,7 @@ async def _nearest(table: Any, schema: IndexSchema, clause: VectorClause, plan: 
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
             f"search with the model that made it, {schema.model}."
         )
-    query = table.query().nearest_to(clause.vector).column(clause.field).distance_type(field.similarity)
+    query = table.query().nearest_to(clause.vector).column(field.name).distance_type(field.similarity)
     query = query.select(["_distance"]).with_row_id().minimum_nprobes(PROBES).maximum_nprobes(0)
     query = query.where(condition) if condition else query
     query = query.bypass_vector_index() if plan.exact else query

@@ -38,4 +38,4 @@ def estimate(dimension: int, quantization: Quantization, count: int, m: int) -> 
 
 def estimate_index(schema: IndexSchema, counts: Mapping[str, int], m: int, quantization: Quantization) -> int:
     """Return the bytes of one copy of an index's vectors, counted by field, in its own quantization or another."""
-    return sum(estimate(field.dimension, quantization, counts.get(field.name, 0), m) for field in schema.vectors)
+    return sum(estimate(field.dimension, quantization, counts.get(field.format, 0), m) for field in schema.vectors)

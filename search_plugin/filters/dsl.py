@@ -9,18 +9,21 @@ an index can't hold, such as numbers beyond 32 bits, so tests with those are dec
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import orjson
 
 from corpora.errors import InputError
 from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
-from search_plugin.schema import FIELDS
+from search_plugin.schema import PAPER_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from search_plugin.filters.tree import Operator
+    from search_plugin.schema import Field
+
+    Known = Mapping[str, Field]
 
 MAX_CLAUSES = 512
 """Clauses of one filter as OpenSearch counts them; the other half of its 1,024 is left to the words of the search."""
@@ -47,20 +50,22 @@ class _Clause(NamedTuple):
     cost: int
 
 
-def to_query(where: Filter) -> dict[str, Any]:
+def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> dict[str, Any]:
     """Render a filter as a query to stand where a server takes one that does not score, such as `bool.filter`.
 
     Args:
         where: The filter.
+        fields: Of the index.
 
     Returns:
-        JSON that finds the papers the filter passes, in an index where fields of the schema are `integer` or `keyword`
-        and documents leave out what is missing.
+        JSON that finds the papers the filter passes, in an index that has such fields and whose documents leave out
+        what is missing.
 
     Raises:
         InputError: If it asks for more than the servers take by default.
     """
-    clause = _render(_gathered(where))
+    known = {field.name: field for field in fields}
+    clause = _render(_gathered(where, known), known)
     if clause.cost > MAX_CLAUSES:
         raise InputError(
             f"The filter comes to {clause.cost:,} clauses, and search servers take {MAX_CLAUSES} beside the words; ask "
@@ -69,34 +74,34 @@ def to_query(where: Filter) -> dict[str, Any]:
     return clause.query
 
 
-def _gathered(where: Filter) -> Filter:
+def _gathered(where: Filter, known: Known) -> Filter:
     """Return an equal tree: flat, no Or under a Not, `=` as OneOf, and only values that an index can hold."""
     match where:
         case Not(part):
-            return _negated(_gathered(part))
+            return _negated(_gathered(part, known))
         case And(parts):
-            return _all_of(map(_gathered, parts))
+            return _all_of(_gathered(part, known) for part in parts)
         case Or(parts):
-            return _any_of(map(_gathered, parts))
+            return _any_of(_gathered(part, known) for part in parts)
         case Compare(field, "=", value):
-            return _one_of(field, (value,))
-        case Compare(field, op, int(value)) if not _MIN_INTEGER <= value <= _MAX_INTEGER:
-            return Exists(field) if (value > 0) == (op in ("<", "<=")) else OneOf(field, ())
+            return _one_of(known[field], (value,))
+        case Compare(field, op, value) if not _can_be_held(known[field], value):
+            return Exists(field) if (cast("int", value) > 0) == (op in ("<", "<=")) else OneOf(field, ())
         case OneOf(field, values):
-            return _one_of(field, values)
+            return _one_of(known[field], values)
         case _:
             return where
 
 
-def _one_of(field: str, values: Iterable[Value]) -> OneOf:
-    return OneOf(field, tuple(dict.fromkeys(value for value in values if _can_be_held(field, value))))
+def _one_of(field: Field, values: Iterable[Value]) -> OneOf:
+    return OneOf(field.name, tuple(dict.fromkeys(value for value in values if _can_be_held(field, value))))
 
 
-def _can_be_held(field: str, value: Value) -> bool:
-    if isinstance(value, int):
-        return _MIN_INTEGER <= value <= _MAX_INTEGER
+def _can_be_held(field: Field, value: Value) -> bool:
+    if isinstance(value, int | float):
+        return _MIN_INTEGER <= value <= _MAX_INTEGER or not field.whole
     # An empty string in a field of one value stands for none, so no document holds it.
-    return len(value.encode()) <= _MAX_TERM_BYTES and (value != "" or FIELDS[field] == "keywords")
+    return len(value.encode()) <= _MAX_TERM_BYTES and (value != "" or field.kind == "keywords")
 
 
 def _negated(where: Filter) -> Filter:
@@ -134,39 +139,39 @@ def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
     return [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
 
 
-def _render(where: Filter) -> _Clause:
+def _render(where: Filter, known: Known) -> _Clause:
     match where:
         case OneOf(_, ()):
             return _Clause({"match_none": {}}, 1, 1)
         case OneOf(field, (value,)):
-            return _Clause({"term": {field: value}}, 1, _cost(field))
+            return _Clause({"term": {field: value}}, 1, _cost(known[field]))
         case OneOf(field, values):
             if len(values) > MAX_VALUES:
                 raise InputError(
                     f"The filter asks for {len(values):,} values of {field}, and search servers take {MAX_VALUES:,}; "
                     "search several times."
                 )
-            return _Clause({"terms": {field: list(values)}}, 1, _cost(field))
+            return _Clause({"terms": {field: list(values)}}, 1, _cost(known[field]))
         case Compare(field, op, value):
-            return _Clause({"range": {field: {_RANGES[op]: value}}}, 1, _cost(field))
+            return _Clause({"range": {field: {_RANGES[op]: value}}}, 1, _cost(known[field]))
         case Exists(field):
             return _Clause({"exists": {"field": field}}, 1, 1)
         case Or(parts):
-            any_of = _bool(should=[_render(part) for part in parts])
+            any_of = _bool(should=[_render(part, known) for part in parts])
             any_of.query["bool"]["minimum_should_match"] = 1
             return any_of
         case And(parts):
             return _bool(
-                filter=[_render(part) for part in parts if not isinstance(part, Not)],
-                must_not=[_render(part.part) for part in parts if isinstance(part, Not)],
+                filter=[_render(part, known) for part in parts if not isinstance(part, Not)],
+                must_not=[_render(part.part, known) for part in parts if isinstance(part, Not)],
             )
         case Not(part):
-            return _bool(must_not=[_render(part)])
+            return _bool(must_not=[_render(part, known)])
 
 
-def _cost(field: str) -> int:
-    # A number is sought both in the points and in the column, whichever is quicker, and counts as two.
-    return 2 if FIELDS[field] == "number" else 1
+def _cost(field: Field) -> int:
+    # A number or a date is sought both in the points and in the column, whichever is quicker, and counts as two.
+    return 2 if field.kind in ("number", "date") else 1
 
 
 def _bool(**occurrences: Sequence[_Clause]) -> _Clause:

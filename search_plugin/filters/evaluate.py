@@ -5,13 +5,16 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from corpora.custom import first_day
 from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+from search_plugin.schema import PAPER_FIELDS, find_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from corpora.paper import Paper
     from search_plugin.filters.tree import Operator
+    from search_plugin.schema import Field
 
 _RELATIONS: dict[Operator, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -22,33 +25,36 @@ _RELATIONS: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-def matches(where: Filter, paper: Paper) -> bool:
+def matches(where: Filter, paper: Paper, fields: Sequence[Field] = PAPER_FIELDS) -> bool:
     """Say whether a paper passes a filter.
 
     Args:
         where: The filter.
         paper: The paper.
+        fields: Of the index.
 
     Returns:
         True if it does.
     """
     match where:
         case Compare(field, op, value):
-            return any(_RELATIONS[op](held, value) for held in _held(paper, field))
+            return any(_RELATIONS[op](held, value) for held in _held(paper, field, fields))
         case OneOf(field, values):
-            return any(held in values for held in _held(paper, field))
+            return any(held in values for held in _held(paper, field, fields))
         case Exists(field):
-            return bool(_held(paper, field))
+            return bool(_held(paper, field, fields))
         case Not(part):
-            return not matches(part, paper)
+            return not matches(part, paper, fields)
         case And(parts):
-            return all(matches(part, paper) for part in parts)
+            return all(matches(part, paper, fields) for part in parts)
         case Or(parts):
-            return any(matches(part, paper) for part in parts)
+            return any(matches(part, paper, fields) for part in parts)
 
 
-def _held(paper: Paper, field: str) -> tuple[Value, ...]:
-    held: str | int | tuple[str, ...] | None = getattr(paper, field)
-    if held is None or held == "" or held is False:
+def _held(paper: Paper, field: str, fields: Sequence[Field]) -> tuple[Value, ...]:
+    held = paper.value(field)
+    if held is None:
         return ()
-    return held if isinstance(held, tuple) else (held,)
+    if isinstance(held, tuple):
+        return held
+    return (first_day(held),) if isinstance(held, str) and find_field(field, fields).kind == "date" else (held,)

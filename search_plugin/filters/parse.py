@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from corpora.custom import FieldKind, first_day, last_day, normal_date
 from corpora.errors import InputError
 from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Operator, Or, Value
-from search_plugin.schema import FIELDS, resolve_field
+from search_plugin.schema import PAPER_FIELDS, Field, find_field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 MAX_LENGTH = 10_000
 """Characters in all the filters of one search."""
@@ -35,18 +37,23 @@ _EXPECTATIONS = {
 """By the first of these terminals that could have come next."""
 
 # 9 digits fit the 32-bit columns of every engine.
-_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,17})?(e[+-]?[0-9]{1,2})?", re.ASCII | re.IGNORECASE)
 
 
-def parse_filter(text: str) -> Filter:
+def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     """Read one filter expression.
 
-    Comparisons are `FIELD OP VALUE` (`=`, `!=`, and for numbers `<`, `<=`, `>`, `>=`), `FIELD in (VALUE, ...)` and
-    `FIELD exists`; `not` binds tighter than `and`, `and` tighter than `or`. A value is quoted, with a backslash before
-    a quote or backslash inside it, or bare: words up to the next `and`, `or`, `,` or `)`, joined by single spaces.
+    Comparisons are `FIELD OP VALUE` (`=`, `!=`, and for numbers and dates `<`, `<=`, `>`, `>=`), `FIELD in (VALUE,
+    ...)` and `FIELD exists`; `not` binds tighter than `and`, `and` tighter than `or`. A value is quoted, with a
+    backslash before a quote or backslash inside it, or bare: words up to the next `and`, `or`, `,` or `)`, joined by
+    single spaces.
+
+    A year or a month as a date means all its days: `published > 2020-03` begins with April.
 
     Args:
         text: The expression.
+        fields: Those the index has.
 
     Returns:
         The filter, its fields under the schema's names.
@@ -56,17 +63,18 @@ def parse_filter(text: str) -> Filter:
     """
     _check_text(text)
     try:
-        parsed = cast("_Parsed", _parser().parse(text))
+        parsed = cast("_Parsed", _parser(tuple(fields)).parse(text))
     except UnexpectedInput as error:
         raise _syntax_error(text, error) from None
     return parsed.filter
 
 
-def parse_filters(texts: Iterable[str]) -> Filter | None:
+def parse_filters(texts: Iterable[str], fields: Sequence[Field] = PAPER_FIELDS) -> Filter | None:
     """Read several expressions that must all hold, as from an option that is repeated.
 
     Args:
         texts: The expressions.
+        fields: Those the index has.
 
     Returns:
         One filter, or None where there are no expressions.
@@ -76,7 +84,7 @@ def parse_filters(texts: Iterable[str]) -> Filter | None:
     """
     texts = list(texts)
     _check_length(sum(map(len, texts)))
-    parts = tuple(parse_filter(text) for text in texts)
+    parts = tuple(parse_filter(text, fields) for text in texts)
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else And(parts)
@@ -95,10 +103,10 @@ def _check_length(length: int) -> None:
         raise InputError(f"The filter has {length:,} characters; keep it within {MAX_LENGTH:,}.")
 
 
-@cache
-def _parser() -> Lark:
+@lru_cache(maxsize=16)
+def _parser(fields: tuple[Field, ...]) -> Lark:
     grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", transformer=_Builder())
+    return Lark(grammar, parser="lalr", transformer=_Builder(fields))
 
 
 class _Parsed(NamedTuple):
@@ -116,6 +124,10 @@ class _Given(NamedTuple):
 class _Builder(Transformer[Token, _Parsed]):
     """Called by the parser while it reads, so that nothing recurses however deep the text nests."""
 
+    def __init__(self, fields: Sequence[Field]) -> None:
+        super().__init__()
+        self._fields = fields
+
     def any_of(self, parts: Sequence[_Parsed]) -> _Parsed:
         return _Parsed(Or(tuple(part.filter for part in parts)), max(part.depth for part in parts))
 
@@ -132,26 +144,31 @@ class _Builder(Transformer[Token, _Parsed]):
 
     def compare(self, children: tuple[Token, Token, _Given]) -> _Parsed:
         name, sign, given = children
-        field = _field(name)
-        if sign not in ("=", "!=") and FIELDS[field] != "number":
-            kind = "true or false" if FIELDS[field] == "flag" else "text"
-            raise _error(_position(sign), f"expected = or != for {field}, which is {kind}, but found {sign}")
+        field = self._field(name)
+        if sign not in ("=", "!=") and field.kind not in ("number", "date"):
+            kind = "true or false" if field.kind == "boolean" else "text"
+            raise _error(_position(sign), f"expected = or != for {field.name}, which is {kind}, but found {sign}")
         value = _value(field, given)
         if sign == "!=":
             return _Parsed(Not(_equals(field, value)), 0)
-        return _Parsed(_equals(field, value) if sign == "=" else Compare(field, cast("Operator", str(sign)), value), 0)
+        return _Parsed(
+            _equals(field, value) if sign == "=" else _compared(field, cast("Operator", str(sign)), value), 0
+        )
 
     def one_of(self, children: Sequence[Token | _Given]) -> _Parsed:
         name, *values = children
-        field = _field(cast("Token", name))
+        field = self._field(cast("Token", name))
         given = tuple(_value(field, cast("_Given", value)) for value in values)
-        if False in given and FIELDS[field] == "flag":
-            parts = tuple(_equals(field, value) for value in dict.fromkeys(given))
-            return _Parsed(Or(parts) if len(parts) > 1 else parts[0], 0)
-        return _Parsed(OneOf(field, given), 0)
+        parts = tuple(_equals(field, value) for value in dict.fromkeys(given))
+        if all(isinstance(part, Compare) for part in parts):
+            return _Parsed(OneOf(field.name, given), 0)
+        return _Parsed(Or(parts) if len(parts) > 1 else parts[0], 0)
 
     def exists(self, children: tuple[Token]) -> _Parsed:
-        return _Parsed(Exists(_field(children[0])), 0)
+        return _Parsed(Exists(self._field(children[0]).name), 0)
+
+    def _field(self, name: Token) -> Field:
+        return find_field(str(name)[:60], self._fields)
 
     def value(self, tokens: Sequence[Token]) -> _Given:
         first = tokens[0]
@@ -166,29 +183,51 @@ def _deeper(depth: int) -> int:
     return depth + 1
 
 
-def _field(name: Token) -> str:
-    return resolve_field(str(name)[:60])
+def _equals(field: Field, value: Value) -> Filter:
+    if value is False:
+        return Not(Compare(field.name, "=", value=True))
+    if field.kind == "date" and (first := first_day(str(value))) != (last := last_day(str(value))):
+        return And((Compare(field.name, ">=", first), Compare(field.name, "<=", last)))
+    return Compare(field.name, "=", value)
 
 
-def _equals(field: str, value: Value) -> Filter:
-    return Not(Compare(field, "=", value=True)) if value is False else Compare(field, "=", value)
+def _compared(field: Field, op: Operator, value: Value) -> Filter:
+    if field.kind == "date":
+        value = first_day(str(value)) if op in ("<", ">=") else last_day(str(value))
+    return Compare(field.name, op, value)
 
 
-def _value(field: str, given: _Given) -> Value:
+def _value(field: Field, given: _Given) -> Value:
     if not given.text:
         raise _error(
-            given.position, f"expected a value but found empty quotes (papers without one: not {field} exists)"
+            given.position, f"expected a value but found empty quotes (papers without one: not {field.name} exists)"
         )
-    if FIELDS[field] == "flag":
-        if given.text.lower() not in ("true", "false"):
-            raise _error(given.position, f"expected true or false for {field} but found {_short(given.text)}")
-        return given.text.lower() == "true"
-    if FIELDS[field] != "number":
-        return given.text
-    if not _NUMBER.fullmatch(given.text):
-        problem = f"expected a whole number of at most 9 digits for {field} but found {_short(given.text)}"
-        raise _error(given.position, problem)
-    return int(given.text)
+    read, expected = _WHOLE if field.whole else _READERS.get(field.kind, (str, "text"))
+    value = read(given.text)
+    if value is None:
+        raise _error(given.position, f"expected {expected} for {field.name} but found {_short(given.text)}")
+    return value
+
+
+def _number(text: str) -> Value | None:
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+_Reader = tuple[Callable[[str], Value | None], str]
+"""Reads a value, None if it is none, and says what was expected."""
+
+_WHOLE: _Reader = (
+    lambda text: int(text) if _WHOLE_NUMBER.fullmatch(text) else None,
+    "a whole number of at most 9 digits",
+)
+_READERS: Mapping[FieldKind, _Reader] = {
+    "boolean": (lambda text: {"true": True, "false": False}.get(text.lower()), "true or false"),
+    "number": (_number, "a number"),
+    "date": (normal_date, "a date such as 2020-03-16, 2020-03 or 2020"),
+}
 
 
 def _syntax_error(text: str, error: UnexpectedInput) -> InputError:

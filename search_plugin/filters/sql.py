@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Test, Value
-from search_plugin.schema import FIELDS
+from search_plugin.schema import PAPER_FIELDS, find_field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+    from corpora.custom import FieldKind
+    from search_plugin.schema import Field
 
 
 class _Clause(NamedTuple):
@@ -22,32 +25,37 @@ class _Clause(NamedTuple):
     depth: int
 
 
-def to_sql(where: Filter, columns: Collection[str] = FIELDS) -> str:
+def to_sql(where: Filter, fields: Sequence[Field] = PAPER_FIELDS, columns: Collection[str] = ()) -> str:
     """Render a filter as a `where` clause.
 
     Args:
         where: The filter.
-        columns: Those the table has; of a field without one, no paper has a value.
+        fields: Of the index.
+        columns: Those the table has, if not one for each field; of a field without one, no paper has a value.
 
     Returns:
         SQL that is true for the papers the filter passes, over columns named as the schema's fields.
     """
-    return _clause(where, columns, negated=False).sql
+    return _clause(where, fields, columns or {field.name for field in fields}, negated=False).sql
 
 
-def _clause(where: Filter, columns: Collection[str], *, negated: bool) -> _Clause:
+def _clause(where: Filter, fields: Sequence[Field], columns: Collection[str], *, negated: bool) -> _Clause:
     match where:
         case Not(part):
-            return _clause(part, columns, negated=not negated)
+            return _clause(part, fields, columns, negated=not negated)
         case And(parts):
-            return _join("OR" if negated else "AND", [_clause(part, columns, negated=negated) for part in parts])
+            return _join(
+                "OR" if negated else "AND", [_clause(part, fields, columns, negated=negated) for part in parts]
+            )
         case Or(parts):
-            return _join("AND" if negated else "OR", [_clause(part, columns, negated=negated) for part in parts])
+            return _join(
+                "AND" if negated else "OR", [_clause(part, fields, columns, negated=negated) for part in parts]
+            )
         case _ if where.field not in columns:
             return _Clause(str(negated).lower(), "", 0)
         case _:
-            sql = _test(where)
-            return _Clause(f"(NOT {sql} OR {_column(where)} IS NULL)" if negated else sql, "", 0)
+            sql = _test(where, find_field(where.field, fields).kind)
+            return _Clause(f"(NOT {sql} OR `{where.field}` IS NULL)" if negated else sql, "", 0)
 
 
 def _join(word: Literal["AND", "OR"], clauses: Sequence[_Clause]) -> _Clause:
@@ -57,16 +65,42 @@ def _join(word: Literal["AND", "OR"], clauses: Sequence[_Clause]) -> _Clause:
     return _Clause(f" {word} ".join(parts), word, ordered[0].depth + 1)
 
 
-def _test(test: Test) -> str:
-    column, kind = _column(test), FIELDS[test.field]
+def _test(test: Test, kind: FieldKind) -> str:
+    column = f"`{test.field}`"
     match test:
         case Exists():
             return {
                 "number": f"{column} IS NOT NULL",
-                "flag": f"{column} IS NOT NULL",
+                "boolean": f"{column} IS NOT NULL",
+                "date": f"{column} <> ''",
                 "keyword": f"{column} <> ''",
                 "keywords": f"array_length({column}) > 0",
             }[kind]
+        case _:
+            return _compared(test if kind != "date" else _as_text(test), column, kind)
+
+
+def _as_text(test: Compare | OneOf) -> Compare | OneOf:
+    """Return a test of days for a column where the first of a month or year may stand as the month or year alone.
+
+    The order of such texts is that of the days, but for the several forms of one day.
+    """
+    if isinstance(test, OneOf):
+        return OneOf(test.field, tuple(form for day in test.values for form in _forms(str(day))))
+    forms = _forms(str(test.value))
+    if test.op == "=":
+        return OneOf(test.field, forms)
+    return Compare(test.field, test.op, forms[-1] if test.op in ("<", ">=") else forms[0])
+
+
+def _forms(day: str) -> tuple[str, ...]:
+    """Return the texts that stand for a day, the longest first."""
+    month = (day[:7],) if day.endswith("-01") else ()
+    return (day, *month, *((day[:4],) if day.endswith("-01-01") else ()))
+
+
+def _compared(test: Compare | OneOf, column: str, kind: FieldKind) -> str:
+    match test:
         case OneOf(_, values):
             # An empty string in a column of one value stands for none, so it can't be one of those asked for.
             asked = [_literal(value) for value in values if value != "" or kind == "keywords"]
@@ -80,12 +114,8 @@ def _test(test: Test) -> str:
             return "false" if value == "" else f"{column} {op} {_literal(value)}"
 
 
-def _column(test: Test) -> str:
-    return f"`{test.field}`"
-
-
 def _literal(value: Value) -> str:
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return str(value).lower()
     # DataFusion knows no escapes inside quotes: backslashes, newlines and NUL stand for themselves.
     doubled = value.replace("'", "''")

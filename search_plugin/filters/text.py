@@ -37,7 +37,7 @@ def _operand(where: Filter) -> str:
 
 
 def _value(value: Value) -> str:
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return str(value).lower()
     escaped = re.sub(r'(["\\])', r"\\\1", value)
     return f'"{escaped}"'

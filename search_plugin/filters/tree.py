@@ -1,8 +1,9 @@
 """What a filter is: a small tree that every engine renders in its own terms.
 
 Logic is two-valued. A comparison with a missing value (None, an empty string, an empty list) is false, so its negation
-is true; a comparison on a list is true when any element matches. A flag that is not set is a missing value, so its only
-value is True, and "= false" is the negation of that. `evaluate.matches` is the reference.
+is true; a comparison on a list is true when any element matches. A boolean that is not true is a missing value, so its
+only value is True, and "= false" is the negation of that. A date of a paper stands for its first day.
+`evaluate.matches` is the reference.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 Operator = Literal["=", "<", "<=", ">", ">="]
-"""All but `=` are for number fields; `!=` is the negation of `=`."""
+"""All but `=` are for numbers and dates; `!=` is the negation of `=`."""
 
-Value = str | int
-"""A whole number for number fields, True for flags, a string for all others."""
+Value = str | int | float
+"""A number for numbers (a whole one for `year`), True for booleans, a day (`YYYY-MM-DD`) for dates, a string for all
+others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from search_plugin.schema import FIELDS
-
 if TYPE_CHECKING:
     from search_plugin.legs import Fused
     from search_plugin.stages.state import SearchState
@@ -18,7 +16,7 @@ def collapse(state: SearchState) -> SearchState:
     if not column:
         return state
     # A flag that is not set is false, which papers can share.
-    missing = False if FIELDS[column] == "flag" else None
+    missing = False if state.index.schema.field(column).kind == "boolean" else None
     best: dict[object, str] = {}
     shown: list[Fused] = []
     hidden: dict[str, int] = {}

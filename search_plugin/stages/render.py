@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from search_plugin.highlights import highlight
 from search_plugin.page import Hit
 from search_plugin.plan import Counting
-from search_plugin.schema import resolve_field
 
 if TYPE_CHECKING:
     from search_plugin.stages.state import SearchState
@@ -20,7 +19,7 @@ def render(state: SearchState) -> SearchState:
     """Make the page's hits and facets."""
     request = state.request
     page = state.shown[request.offset : request.offset + request.size]
-    fields = {name: resolve_field(name) for name in request.facets}
+    fields = {name: state.index.schema.field(name).name for name in request.facets}
     counting = None
     if fields:
         found = [hit.id for hit in state.ranking]
@@ -35,7 +34,9 @@ def render(state: SearchState) -> SearchState:
             paper=papers[hit.id],
             score=hit.score,
             legs=hit.contributions,
-            snippets=highlight(request.query, papers[hit.id].title, papers[hit.id].abstract),
+            snippets=highlight(
+                request.query, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language
+            ),
             collapsed=state.hidden.get(hit.id, 0),
         )
         for position, hit in enumerate(page, start=1)

@@ -10,6 +10,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from corpora.registry import CORPORA, get_corpus
+from search_plugin.languages import LANGUAGES
 from search_plugin.schema import Quantization
 from ses.options import engine_options, model_options
 
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Where csv and jsonl keep what; repeatable."
+)
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME=KIND",
+    help="A custom field to keep, such as collection=keyword, from the column of its name or of --column NAME=COLUMN; "
+    "kinds are text, keyword, keywords, number, date and boolean; repeatable.",
+)
+@click.option(
+    "--language",
+    type=click.Choice(list(LANGUAGES)),
+    help="Language of titles and abstracts, to analyse words by, in a new index [default: english].",
 )
 @click.option("--index", "name", metavar="NAME", help="Name of the index [default: the corpus's].")
 @click.option(
@@ -66,8 +80,12 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     Papers that have not changed are skipped. A run that was stopped, even by kill -9, goes on where it was when the
     same command is given again. A record that says a paper is deleted deletes it. Records that can't be indexed are
     listed in a file, with line and reason, and the exit code is 1.
+
+    With --index and --fresh but without --corpus, an index is built again from its own papers: for another --model or
+    --language, or in the form of this version of ses. Custom fields, tags, forecasts and origins stay.
     """
     import ses
+    from corpora.custom import parse_fields
     from ses.arguments import parse_bm25, parse_columns, settings_of
     from ses.progress import progress_on_stderr
 
@@ -81,6 +99,17 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         told = {"index": restored.name, "generation": restored.generation}
         _say(told, f"Searching version {restored.generation} of {restored.name} again.", as_json=as_json)
         return
+    bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
+    in_new = {name: options[name] for name in ("quantization", "language")}
+    if name and options["fresh"] and not corpus:
+        if given := [option for option in ("path", "columns", "fields", "limit", "prune", "origin") if options[option]]:
+            raise InputError(
+                "An index is built again from its own papers alone", f"leave <{given[0]}> out, or give <corpus>"
+            )
+        with progress_on_stderr() as progress:
+            report = library.rebuild(name, bm25=bm25, **in_new, progress=progress)
+        _say(report.to_dict(), _summary(report), as_json=as_json)
+        return
     if not corpus:
         raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
     with progress_on_stderr() as progress:
@@ -89,13 +118,14 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             options["path"],
             corpus=corpus,
             columns=parse_columns(options["columns"]),
+            fields=parse_fields(options["fields"]),
             formats=[options["formats"]],
             limit=options["limit"],
             fresh=options["fresh"],
             prune=options["prune"],
             origin=options["origin"],
-            quantization=options["quantization"],
-            bm25=parse_bm25(options["bm25"]) if options["bm25"] else None,
+            bm25=bm25,
+            **in_new,
             progress=progress,
         )
     _say(report.to_dict(), _summary(report), as_json=as_json)
@@ -105,11 +135,15 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
 def _summary(report: IndexReport) -> str:
     parts = [
         f"Index {report.index}, version {report.generation}: {report.papers:,} papers",
-        f"From {report.origin}: {report.new:,} new, {report.updated:,} updated, {report.unchanged:,} unchanged, "
-        f"{report.duplicates:,} duplicates, {report.deleted_by_corpus:,} deleted by the corpus, "
-        f"{report.deleted:,} deleted by pruning, {report.rejected:,} rejected",
+        f"From {report.origin or 'the index itself'}: {report.new:,} new, {report.updated:,} updated, "
+        f"{report.unchanged:,} unchanged, {report.duplicates:,} duplicates, {report.deleted_by_corpus:,} deleted by "
+        f"the corpus, {report.deleted:,} deleted by pruning, {report.rejected:,} rejected",
         f"{report.seconds:.1f} s, of them {report.encoding_seconds:.1f} s encoding by {report.model}",
     ]
+    for name, count in report.fields.items():
+        parts.append(f"Field {name}: {count:,} records have a value")
+    if report.revalued:
+        parts.append(f"Unchanged but for their custom fields, which were written: {report.revalued:,}")
     if report.kept:
         parts.append(f"No longer in this corpus, but kept since another corpus holds them: {report.kept:,}")
     if report.unowned:

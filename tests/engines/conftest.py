@@ -8,13 +8,15 @@ import pytest
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.plan import Counting
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import NODES, SECURED, SERVERS, server_connection, server_url
 from tests.faults import FaultProxy
 from tests.tiny import make_model, papers, write_jsonl
 
 DIMENSION = 16
-SCHEMA = IndexSchema("tiny", "0123456789abcdef", (VectorField("prx", DIMENSION, "cosine"), VectorField("clf", 8, "l2")))
+SCHEMA = IndexSchema(
+    "tiny", "0123456789abcdef", (paper_vector("prx", DIMENSION, "cosine"), paper_vector("clf", 8, "l2"))
+)
 
 
 def _lanes(names):

@@ -1,41 +1,88 @@
-"""An index as the version before retractions and origins made it."""
+"""An index as the version before declared schemas made it, or the one before retractions and origins."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import lancedb
+import orjson
+import pyarrow as pa
 
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.documents import batches
-from search_plugin.engines.cluster.mapping import SERVING
-from search_plugin.schema import LATER_FIELDS
+from search_plugin.engines.cluster.mapping import SERVING, body_of
+from search_plugin.schema import LATER_FIELDS, from_stored
+
+SOURCE = "jsonl /home/somebody/library/papers.jsonl all 0123456789abcdef"
+"""As that version stored it."""
+
+_STRINGS = ("id", "title", "abstract", "venue", "language", "url", "text", "content_hash")
+_LISTS = ("authors", "types", "fields", "identifiers", "references", "origins")
 
 
-def make_earlier(engine, name):
-    """Take the later fields out of a published index, and of its papers."""
-    if hasattr(engine, "cluster"):
-        _make_earlier_in_a_cluster(engine, engine.open(name))
-    else:
-        table = lancedb.connect(engine.url.removeprefix("lance:")).open_table(f"{name}.v1")
-        table.drop_columns(list(LATER_FIELDS))
-
-
-def _make_earlier_in_a_cluster(engine, index):
-    ids = list(index.ids())
-    papers, hashes, vectors = index.papers(ids), index.hashes(ids), index.vectors(ids, "prx")
-    kept = engine.cluster.call("GET", f"/{index.physical}")[index.physical]
-    for field in LATER_FIELDS:
-        del kept["mappings"]["properties"][field]
-    settings = {
-        part: kept["settings"]["index"][part] for part in ("similarity", "knn") if part in kept["settings"]["index"]
+def stored(schema):
+    """What version 1 stored of a schema."""
+    vectors = [
+        {"name": field.format, "dimension": field.dimension, "similarity": field.similarity} for field in schema.vectors
+    ]
+    return {
+        "model": schema.model,
+        "fingerprint": schema.fingerprint,
+        "vectors": vectors,
+        "quantization": schema.quantization,
+        "bm25": {"k1": schema.bm25.k1, "b": schema.bm25.b},
     }
+
+
+def make_earlier(engine, name, lacking=LATER_FIELDS):
+    """Put in place of a published index one of version 1 with the same papers, which lacks some fields."""
+    index = engine.open(name)
+    ids = sorted(index.ids())
+    papers, hashes = index.papers(ids), index.hashes(ids)
+    formats = [field.format for field in index.schema.vectors]
+    vectors = {task_format: index.vectors(ids, task_format) for task_format in formats}
+    if lacking:
+        # What is missing was left out, so that papers without a mark or an origin are documents as they were.
+        papers = {id_: replace(paper, origins=()) for id_, paper in papers.items()}
+    documents = [
+        Document(papers[id_], hashes[id_], {task_format: vectors[task_format][id_] for task_format in formats})
+        for id_ in ids
+    ]
+    make = _in_a_cluster if hasattr(engine, "cluster") else _in_a_folder
+    make(engine, index, documents, lacking)
+
+
+def _in_a_folder(engine, index, documents, lacking):
+    columns = [(name, pa.string()) for name in _STRINGS] + [(name, pa.list_(pa.string())) for name in _LISTS]
+    columns += [("year", pa.int32()), ("retracted", pa.bool_())]
+    columns += [(field.format, pa.list_(pa.float32(), field.dimension)) for field in index.schema.vectors]
+    facts = orjson.dumps({"schema": stored(index.schema), "source": SOURCE})
+    schema = pa.schema([column for column in columns if column[0] not in lacking], metadata={b"ses": facts})
+    rows = []
+    for document in documents:
+        paper = document.paper
+        row = {name: getattr(paper, name, None) for name in schema.names}
+        row |= {"text": f"{paper.title}\n{paper.abstract}", "content_hash": document.content_hash}
+        row |= {name: list(vector) for name, vector in document.vectors.items()}
+        rows.append({name: value for name, value in row.items() if name in schema.names})
+    database = lancedb.connect(Path(engine.url.removeprefix("lance:")))
+    database.drop_table(f"{index.name}.v{index.generation}")
+    database.create_table(f"{index.name}.v{index.generation}", pa.Table.from_pylist(rows, schema=schema))
+    engine.open(index.name).finish()
+
+
+def _in_a_cluster(engine, index, documents, lacking):
+    schema = from_stored(stored(index.schema))
+    body = body_of(schema, SOURCE, engine.dialect, 1)
+    body["mappings"]["_meta"] = {"ses": {"schema": stored(index.schema), "source": SOURCE, "published": 1.0}}
+    for field in lacking:
+        del body["mappings"]["properties"][field]
+    body["settings"]["index"] |= SERVING
+    body["aliases"] = engine.cluster.call("GET", f"/{index.physical}")[index.physical]["aliases"]
     engine.cluster.call("DELETE", f"/{index.physical}")
-    body = {"settings": {"index": SERVING | settings}, "mappings": kept["mappings"], "aliases": kept["aliases"]}
     engine.cluster.call("PUT", f"/{index.physical}", body)
-    # What is missing is left out, so that papers without a mark or an origin are documents as they were.
-    written = [Document(replace(papers[id_], origins=()), hashes[id_], {"prx": vectors[id_]}) for id_ in ids]
-    for batch in batches(written, index.schema, 1 << 30, []):
+    for batch in batches(documents, schema, 1 << 30, []):
         reply = engine.cluster.call(
             "POST", f"/{index.physical}/_bulk", b"\n".join([*batch.lines, b""]), params={"refresh": True}
         )

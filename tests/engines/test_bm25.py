@@ -12,7 +12,7 @@ from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.plan import LEXICAL, Plan
-from search_plugin.schema import Bm25, IndexSchema, VectorField
+from search_plugin.schema import Bm25, IndexSchema, paper_vector
 from tests.engines.conftest import another, every_version
 
 COUNTS = {f"p{virus}{other}": (virus, other) for virus in range(1, 6) for other in (0, 3, 9)}
@@ -21,7 +21,7 @@ OTHER = Bm25(2.0, 0.1)
 
 
 def build(engine, bm25):
-    schema = IndexSchema("tiny", "0" * 16, (VectorField("prx", 3, "cosine"),), bm25=bm25)
+    schema = IndexSchema("tiny", "0" * 16, (paper_vector("prx", 3, "cosine"),), bm25=bm25)
     with engine.lock("words"):
         index = engine.build("words", schema, "test")
         index.upsert([

@@ -14,7 +14,7 @@ from search_plugin.engines.base import Document
 from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 from tests.engines.conftest import EVERYWHERE, emptied
 from tests.engines.earlier import make_earlier
@@ -43,7 +43,8 @@ def no_encoder():
 
 def origins(engine):
     index = engine.open("papers")
-    return dict(index.origins(sorted(index.ids())))
+    held = index.values(sorted(index.ids()), ["origins"])
+    return {id_: row.get("origins", ()) for id_, row in held.items()}
 
 
 def found(engine, text):
@@ -162,7 +163,7 @@ def test_a_change_of_any_field_reaches_the_index(engine, home):
 
 def test_a_build_that_holds_more_than_it_was_given_is_not_published(engine, home):
     job = make_job(home, home / "none", records=lambda: iter([Accepted(1, paper) for paper in SIX[:3]]))
-    schema = IndexSchema(job.card.name, job.card.fingerprint, (VectorField("prx", 64, job.card.similarity),))
+    schema = IndexSchema(job.card.name, job.card.fingerprint, (paper_vector("prx", 64, job.card.similarity),))
     # As somebody else's papers would be in what an interrupted run of this job left.
     left = engine.build("papers", schema, job.source)
     left.upsert([Document(paper, paper.content_hash(), {"prx": np.ones(64, np.float32)}) for paper in SIX])

@@ -21,14 +21,14 @@ from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS, server_url
 from tests.engines.conftest import facets_of
 from tests.search_plugin.filtered import PAPERS, expected
 from tests.search_plugin.test_filters import filters
 
 WIDTH = 32
-SCHEMA = IndexSchema("random", "0123", (VectorField("prx", WIDTH, "cosine"), VectorField("clf", WIDTH, "l2")))
+SCHEMA = IndexSchema("random", "0123", (paper_vector("prx", WIDTH, "cosine"), paper_vector("clf", WIDTH, "l2")))
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 FACETS = ("year", "venue", "types", "fields", "authors", "language", "retracted", "origins")
 

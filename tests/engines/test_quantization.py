@@ -10,11 +10,11 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.engines.base import Document
 from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS
 from tests.tiny import papers
 
-FIELDS = (VectorField("prx", 64, "cosine"), VectorField("clf", 128, "l2"))
+FIELDS = (paper_vector("prx", 64, "cosine"), paper_vector("clf", 128, "l2"))
 SCHEMA = IndexSchema("tiny", "0123456789abcdef", FIELDS)
 COUNT, DEPTH = 800, 10
 
@@ -45,7 +45,7 @@ def closeness(similarity, rows, query):
 
 @pytest.mark.parametrize(("engine", "quantization"), RUNNABLE, indirect=["engine"])
 def test_rescored_searches_find_what_exact_ones_do(engine, quantization):
-    rows = {field.name: clustered(field.dimension, seed) for seed, field in enumerate(FIELDS)}
+    rows = {field.format: clustered(field.dimension, seed) for seed, field in enumerate(FIELDS)}
     written = papers(COUNT)
     index = engine.build("quantized", replace(SCHEMA, quantization=quantization), "source")
     refused = index.upsert(
@@ -58,15 +58,15 @@ def test_rescored_searches_find_what_exact_ones_do(engine, quantization):
     assert refused == []
     queries = np.random.default_rng(9).integers(COUNT, size=15)
     for field in FIELDS:
-        matrix = rows[field.name]
+        matrix = rows[field.format]
         recalls = []
         for row in queries:
             query = matrix[row] + 0.3 * matrix[row - 1]
             expected = closeness(field.similarity, matrix, query)
             best = [written[i].id for i in np.argsort(-expected)[:DEPTH]]
-            clause = (VectorClause(field.name, query),)
-            assert [hit.id for hit in index.search(Plan("", clause, None, DEPTH, exact=True))[field.name]] == best
-            hits = index.search(Plan("", clause, None, DEPTH))[field.name]
+            clause = (VectorClause(field.format, query),)
+            assert [hit.id for hit in index.search(Plan("", clause, None, DEPTH, exact=True))[field.format]] == best
+            hits = index.search(Plan("", clause, None, DEPTH))[field.format]
             recalls.append(len({hit.id for hit in hits} & set(best)) / DEPTH)
             # Were they not scored anew, they would be off by hundredths.
             assert [hit.score for hit in hits] == pytest.approx(

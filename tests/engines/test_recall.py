@@ -8,11 +8,11 @@ import pytest
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS
 
 DIMENSION, DEPTH = 24, 100
-SCHEMA = IndexSchema("tiny", "0123456789abcdef", (VectorField("prx", DIMENSION, "cosine"),))
+SCHEMA = IndexSchema("tiny", "0123456789abcdef", (paper_vector("prx", DIMENSION, "cosine"),))
 LANES = [pytest.param(lane, 60_000, 0.9, marks=[getattr(pytest.mark, lane), pytest.mark.long]) for lane in SERVERS]
 # The embedded engine promises to be exact up to here, the clusters' graphs do not.
 LARGEST = pytest.param("lance", 160_000, 0.999, marks=pytest.mark.long)

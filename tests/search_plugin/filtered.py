@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 
-from corpora.paper import Paper
+from corpora.paper import Paper, is_empty
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_DEPTH
 from search_plugin.filters.tree import Compare, Exists, OneOf
-from search_plugin.schema import FIELDS
-from tests.search_plugin.test_filters import WORDS, YEARS
+from tests.search_plugin.test_filters import DAYS, FIELDS, SHARES, WORDS, YEARS
 
 
 def _papers():
@@ -18,7 +17,7 @@ def _papers():
     def several():
         return tuple(chance.sample(WORDS, chance.choice([0, 0, 1, 2, 3])))
 
-    lists = [name for name, kind in FIELDS.items() if kind == "keywords"]
+    lists = [field.name for field in FIELDS if field.kind == "keywords" and field.origin == "paper"]
     drawn = [
         Paper(
             id=WORDS[number] if number < len(WORDS) else str(number),
@@ -27,6 +26,7 @@ def _papers():
             venue=chance.choice(["", *WORDS]),
             language=chance.choice(["", *WORDS]),
             retracted=chance.random() < 0.2,
+            extra=_extra(chance, several()),
             **{name: several() for name in lists},
         )
         for number in range(300)
@@ -34,11 +34,28 @@ def _papers():
     return [*drawn, Paper(id="unnamed", title="t", authors=("",))]
 
 
+def _extra(chance, labels):
+    values = {
+        "shelf": chance.choice(["", *WORDS]),
+        "labels": labels,
+        "impact": chance.choice([None, *SHARES]),
+        "published": chance.choice(["", *DAYS, "1999", "2000", "2000-03", "2000-02"]),
+        "open_access": chance.random() < 0.2,
+    }
+    return {name: value for name, value in values.items() if not is_empty(value)}
+
+
 PAPERS = _papers()
 
 
 def expected(where):
-    return {paper.id for paper in PAPERS if matches(where, paper)}
+    return {paper.id for paper in PAPERS if matches(where, paper, FIELDS)}
+
+
+def rows_of(paper):
+    """All values of a paper by field."""
+    own = {field.name: getattr(paper, field.name, None) for field in FIELDS if field.kind != "text"}
+    return own | {field.name: paper.extra.get(field.name) for field in FIELDS if field.origin != "paper"}
 
 
 def bushy(levels):

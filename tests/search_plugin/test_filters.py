@@ -12,7 +12,7 @@ from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_LENGTH, parse_filter, parse_filters
 from search_plugin.filters.text import to_text
 from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
-from search_plugin.schema import FIELDS
+from search_plugin.schema import PAPER_FIELDS, Field
 
 EXAMPLE = ' Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 WORDS = [
@@ -30,23 +30,39 @@ WORDS = [
     "(a, b)",
     "%_`",
 ]
+FIELDS = (
+    *PAPER_FIELDS,
+    Field("shelf", "keyword"),
+    Field("labels", "keywords", origin="tag"),
+    Field("impact", "number", origin="forecast"),
+    Field("published", "date"),
+    Field("open_access", "boolean"),
+)
+"""Every kind and origin there is."""
+
 RETRACTED = Compare("retracted", "=", value=True)
 YEARS = [-1, 0, 1999, 2000, 2001]
+SHARES = [-0.5, 0, 0.25, 1e-7, 3, 123456789012.5]
+DAYS = ["0001-01-01", "1999-12-31", "2000-01-01", "2000-02-29", "2000-03-01", "2001-01-01"]
+ORDERS = ["=", "<", "<=", ">", ">="]
 
 
 def fields_of(kind):
-    return st.sampled_from([name for name, its in FIELDS.items() if its == kind])
+    return st.sampled_from([field.name for field in FIELDS if field.kind == kind and field.name != "url"])
 
 
 words = st.sampled_from(WORDS)
 text_fields = fields_of("keyword") | fields_of("keywords")
 tests = (
-    st.builds(Compare, fields_of("number"), st.sampled_from(["=", "<", "<=", ">", ">="]), st.sampled_from(YEARS))
+    st.builds(Compare, st.just("year"), st.sampled_from(ORDERS), st.sampled_from(YEARS))
+    | st.builds(Compare, st.just("impact"), st.sampled_from(ORDERS), st.sampled_from(SHARES))
+    | st.builds(Compare, fields_of("date"), st.sampled_from(ORDERS), st.sampled_from(DAYS))
+    | st.builds(OneOf, fields_of("date"), st.lists(st.sampled_from(DAYS), min_size=1, max_size=3).map(tuple))
     | st.builds(Compare, text_fields, st.just("="), words)
     | st.builds(OneOf, text_fields, st.lists(words, min_size=1, max_size=3).map(tuple))
-    | st.builds(OneOf, fields_of("number"), st.lists(st.sampled_from(YEARS), min_size=1, max_size=3).map(tuple))
-    | st.builds(Compare, fields_of("flag"), st.just("="), st.just(value=True))
-    | st.builds(Exists, st.sampled_from(list(FIELDS)))
+    | st.builds(OneOf, st.just("year"), st.lists(st.sampled_from(YEARS), min_size=1, max_size=3).map(tuple))
+    | st.builds(Compare, fields_of("boolean"), st.just("="), st.just(value=True))
+    | st.builds(Exists, st.sampled_from([field.name for field in FIELDS if field.kind != "text"]))
 )
 
 
@@ -139,18 +155,18 @@ def test_any_text_is_read_or_refused(text):
         where = parse_filter(text)
     except InputError:
         return
-    assert parse_filter(to_text(where)) == where
+    assert parse_filter(to_text(where), FIELDS) == where
 
 
 @given(filters)
 def test_text_form_reads_back(where):
-    assert parse_filter(to_text(where)) == where
+    assert parse_filter(to_text(where), FIELDS) == where
 
 
 @given(st.text(min_size=1))
 def test_any_value_reads_back(value):
     where = OneOf("venue", (value, value))
-    assert parse_filter(to_text(where)) == where
+    assert parse_filter(to_text(where), FIELDS) == where
 
 
 def test_filters_are_joined_by_and():

@@ -6,18 +6,18 @@ import base64
 import json
 import os
 import uuid
-from dataclasses import asdict
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from corpora.errors import InputError
+from corpora.paper import is_empty
+from search_plugin.engines.cluster.mapping import property_of
 from search_plugin.filters.dsl import MAX_CLAUSES, MAX_VALUES, to_query
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
-from search_plugin.schema import FIELDS
-from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected, nested
-from tests.search_plugin.test_filters import filters
+from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected, nested, rows_of
+from tests.search_plugin.test_filters import FIELDS, filters
 
 FAR = 99_999_999_999
 NONE = {"match_none": {}}
@@ -150,16 +150,14 @@ class Server:
         return json.loads(response.data)
 
     def fill(self):
-        kinds = {"number": "integer", "flag": "boolean"}
-        types = {name: {"type": kinds.get(kind, "keyword")} for name, kind in FIELDS.items()}
+        types = {field.name: property_of(field, {}) for field in FIELDS if field.kind != "text"}
         mappings = {"dynamic": "strict", "properties": types}
         self.ask("PUT", body=json.dumps({"settings": {"number_of_replicas": 0}, "mappings": mappings}))
         lines = []
         for paper in PAPERS:
-            row = {name: value for name, value in asdict(paper).items() if name in FIELDS}
             lines += [
                 {"index": {}},
-                {name: value for name, value in row.items() if value not in (None, "", ()) and value is not False},
+                {name: value for name, value in rows_of(paper).items() if not is_empty(value)},
             ]
         reply = self.ask("POST", "/_bulk?refresh=true", "".join(json.dumps(line) + "\n" for line in lines))
         assert not reply["errors"]
@@ -194,7 +192,7 @@ def inside(query, levels):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=filters)
 def test_servers_find_what_the_filter_means(server, where):
-    assert server.found(to_query(where)) == expected(where)
+    assert server.found(to_query(where, FIELDS)) == expected(where)
 
 
 @pytest.mark.parametrize("where", WITHOUT_VALUE)
@@ -214,7 +212,7 @@ def test_numbers_beyond_32_bits_compare_as_numbers(server, far):
 @pytest.mark.parametrize("text", [*EXTREME, f"id!='{LONG}'"], ids=start)
 def test_servers_read_whatever_the_grammar_allows(server, text):
     where = parse_filter(text)
-    assert server.found(inside(to_query(where), 6)) == expected(where)
+    assert server.found(inside(to_query(where, FIELDS), 6)) == expected(where)
 
 
 @pytest.mark.parametrize("text", FULL, ids=start)
@@ -227,4 +225,4 @@ def test_servers_take_a_full_filter_and_half_of_their_clauses_beside_it(server, 
 
 def test_servers_take_as_many_values_as_one_field_may_be_asked_for(server):
     where = OneOf("id", tuple(map(str, range(MAX_VALUES))))
-    assert server.found(to_query(where)) == expected(where)
+    assert server.found(to_query(where, FIELDS)) == expected(where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import lancedb
 import pyarrow as pa
@@ -10,31 +10,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from lancedb.index import Bitmap, BTree, LabelList
 
+from search_plugin.engines.lance_rows import arrow_type
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.sql import to_sql
 from search_plugin.filters.tree import Not
-from search_plugin.schema import FIELDS
-from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected
-from tests.search_plugin.test_filters import filters
+from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected, rows_of
+from tests.search_plugin.test_filters import FIELDS, filters
 
-TYPES = {"number": pa.int32(), "keyword": pa.string(), "keywords": pa.list_(pa.string()), "flag": pa.bool_()}
+SCHEMA = pa.schema([(field.name, arrow_type(field)) for field in FIELDS if field.kind != "text"])
 
 
 def rows(missing):
     """The papers as rows, with empty strings and lists as they are or as NULL."""
     for paper in PAPERS:
-        row = {name: value for name, value in asdict(paper).items() if name in FIELDS}
+        row = rows_of(paper)
         row["retracted"] = row["retracted"] or None
         yield {name: None if missing == "null" and value in ("", ()) else value for name, value in row.items()}
 
 
 @pytest.fixture(scope="module", params=["empty", "null", "indexed"])
 def table(request, tmp_path_factory):
-    schema = pa.schema([(name, TYPES[kind]) for name, kind in FIELDS.items()])
     missing = "empty" if request.param == "empty" else "null"
     database = lancedb.connect(tmp_path_factory.mktemp("lance"))
-    table = database.create_table("papers", pa.Table.from_pylist(list(rows(missing)), schema=schema))
+    table = database.create_table("papers", pa.Table.from_pylist(list(rows(missing)), schema=SCHEMA))
     if request.param == "indexed":
         table.create_index("year", config=BTree())
         table.create_index("venue", config=Bitmap())
@@ -43,7 +42,7 @@ def table(request, tmp_path_factory):
 
 
 def found(table, where):
-    hits = table.search().where(to_sql(where)).select(["id"]).limit(len(PAPERS)).to_arrow()
+    hits = table.search().where(to_sql(where, FIELDS)).select(["id"]).limit(len(PAPERS)).to_arrow()
     return set(hits["id"].to_pylist())
 
 
@@ -77,7 +76,7 @@ def test_positive_tests_stay_bare_for_lances_indexes():
 def narrow(tmp_path_factory):
     """The papers in a table that lacks some fields, such as one of an earlier version."""
     lacking = ("retracted", "origins", "venue")
-    schema = pa.schema([(name, TYPES[kind]) for name, kind in FIELDS.items() if name not in lacking])
+    schema = pa.schema([column for column in SCHEMA if column.name not in lacking])
     kept = [{name: value for name, value in row.items() if name not in lacking} for row in rows("empty")]
     return lancedb.connect(tmp_path_factory.mktemp("narrow")).create_table(
         "p", pa.Table.from_pylist(kept, schema=schema)
@@ -87,6 +86,8 @@ def narrow(tmp_path_factory):
 @settings(max_examples=60, deadline=None)
 @given(where=filters)
 def test_a_field_without_a_column_is_missing_in_every_paper(narrow, where):
-    hits = narrow.search().where(to_sql(where, narrow.schema.names)).select(["id"]).limit(len(PAPERS)).to_arrow()
+    hits = (
+        narrow.search().where(to_sql(where, FIELDS, narrow.schema.names)).select(["id"]).limit(len(PAPERS)).to_arrow()
+    )
     bare = [replace(paper, retracted=False, origins=(), venue="") for paper in PAPERS]
-    assert set(hits["id"].to_pylist()) == {paper.id for paper in bare if matches(where, paper)}
+    assert set(hits["id"].to_pylist()) == {paper.id for paper in bare if matches(where, paper, FIELDS)}

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from search_plugin.highlights import (
     _SENTENCE_END,
-    STOP_WORDS,
     _borders,
     _cached_term,
     _matches,
     _query_terms,
     highlight,
 )
+from search_plugin.languages import LANGUAGES
 
 
 def marked(snippets):
@@ -47,7 +47,7 @@ def test_marks_words_by_stem_without_accents(query, text, words):
     assert snippet.text == text
 
 
-@pytest.mark.parametrize("query", ["", "the of and", "!?", "zebra", " ".join(sorted(STOP_WORDS))])
+@pytest.mark.parametrize("query", ["", "the of and", "!?", "zebra", " ".join(sorted(LANGUAGES["english"].stop_words))])
 def test_nothing_to_mark(query):
     assert highlight(query, "The mouse of this house", "It is and was.") == ()
 
@@ -157,3 +157,18 @@ def test_threads_agree():
     _cached_term.cache_clear()
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: highlight(query, text, text), range(64))) == {expected}
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "title", "marked"),
+    [
+        ("german", "Entzündungen der Lunge", "Die Entzündung der Lungen", ["Entzündung", "Lungen"]),
+        ("french", "l'hypertension épidémies", "Les hypertensions et l'épidémie", ["hypertensions", "épidémie"]),
+        ("spanish", "niños con infección", "Infecciones en el niño", ["Infecciones", "niño"]),
+        ("cjk", "疫苗 studies", "冠状病毒疫苗 study studies", ["疫苗", "studies"]),
+        ("english", "studies of the virus", "The study of viruses", ["study", "viruses"]),
+    ],
+)
+def test_words_are_marked_in_the_language_of_the_index(language, query, title, marked):
+    (snippet,) = highlight(query, title, "", language)
+    assert [snippet.text[start:end] for start, end in snippet.spans] == marked

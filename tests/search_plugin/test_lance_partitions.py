@@ -7,7 +7,7 @@ from search_plugin.engines.lance_index import PARTITION
 from search_plugin.engines.lance_legs import PROBES
 from search_plugin.engines.registry import connect
 from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 
 WIDTH = 32
 PAPERS = 160_000  # of which LanceDB by itself makes some 40 partitions
@@ -16,7 +16,7 @@ PAPERS = 160_000  # of which LanceDB by itself makes some 40 partitions
 @pytest.fixture
 def index(tmp_path):
     """An index of random vectors, their rows written by LanceDB itself: 160,000 papers would take a minute."""
-    schema = IndexSchema("none", "none", (VectorField("prx", WIDTH, "cosine"),))
+    schema = IndexSchema("none", "none", (paper_vector("prx", WIDTH, "cosine"),))
     connect(f"lance:{tmp_path}").build("papers", schema, "test")
     (name,) = lancedb.connect(tmp_path).list_tables().tables
     table = lancedb.connect(tmp_path).open_table(name)

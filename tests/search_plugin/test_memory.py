@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from search_plugin.engines.diagnosis import human_bytes
 from search_plugin.engines.memory import estimate, estimate_index, vector_bytes
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 
 ORDER = ("none", "int8", "int4", "1bit")
 
@@ -33,7 +33,7 @@ def test_768_numbers(quantization, one, million):
 
 
 def test_an_index_is_the_sum_of_its_fields():
-    schema = IndexSchema("m", "f", (VectorField("prx", 768, "l2"), VectorField("clf", 256, "l2")), "int8")
+    schema = IndexSchema("m", "f", (paper_vector("prx", 768, "l2"), paper_vector("clf", 256, "l2")), "int8")
     counts = {"prx": 1_000_000, "clf": 1_000_000}
     assert estimate_index(schema, counts, 16, "int8") == 990_000_000 + 426_800_000  # 1.1 * (256 + 4 + 128)
     assert estimate_index(schema, {}, 16, "int8") == 0

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from tests.commands import fails, ses
 from tests.engines.conftest import SCHEMA
 from tests.engines.pretender import Answer, pretend
@@ -141,7 +141,7 @@ def test_a_default_model_that_is_not_there_is_told(home):
 
 def test_what_an_interrupted_build_left_is_told_unless_it_goes_on(home, tmp_path):
     engine = connect(f"lance:{tmp_path / 'indexes'}")
-    engine.build("a", IndexSchema("m", "f", (VectorField("prx", 4, "cosine"),)), "source")
+    engine.build("a", IndexSchema("m", "f", (paper_vector("prx", 4, "cosine"),)), "source")
     (trouble,) = told(home, "--engine", engine.url)["troubles"]
     assert trouble.startswith("An interrupted build of the index a has left version 1; run the same")
     with FileLock(tmp_path / "indexes" / "a.lock"):

@@ -21,6 +21,9 @@ BATCH_BYTES = 8 << 20
 WORKERS = 2
 """Requests under way at once: the next is made while the last is worked on."""
 
+MISSING = "It is not there."
+"""Why a paper was not updated."""
+
 _TOO_LARGE = 413
 _EVERY_DOCUMENTS = ("index_closed_exception",)
 """Errors that look like one document's, and that every other would meet too."""
@@ -102,6 +105,9 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkReq
             if "error" not in item:
                 continue
             status, (kind, reason) = int(item["status"]), cause(item)
+            if kind == "document_missing_exception":
+                refused.append(Refused(batch.ids[number], MISSING))
+                continue
             # An error of the server's own may be either's: it is the document's where others were taken.
             if (status == 400 and kind not in _EVERY_DOCUMENTS) or (status == 500 and some_taken):
                 refused.append(Refused(batch.ids[number], f"{cluster.product.name} would not take it: {short(reason)}"))

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from corpora.custom import FieldKind, FieldValue
 from corpora.errors import InputError, UnavailableError
-from corpora.paper import Paper
+from corpora.paper import Paper, is_empty
 from search_plugin.engines.base import Document, Refused
-from search_plugin.schema import FIELDS, FieldKind, IndexSchema
+from search_plugin.schema import IndexSchema
 
-PAPER_FIELDS = tuple(field.name for field in fields(Paper))
+ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name != "extra")
 _MAX_ID_BYTES = 512
-_TYPES: dict[FieldKind, type] = {"number": int, "keyword": str, "keywords": list, "flag": bool}
+_TYPES: dict[FieldKind, type | tuple[type, ...]] = {"number": (int, float), "keywords": list, "boolean": bool}
 
 
 class BulkRequest(NamedTuple):
@@ -24,7 +25,7 @@ class BulkRequest(NamedTuple):
 
     Attributes:
         ids: Of the papers, in order.
-        lines: Two for each paper that is written or relabelled, one for each that is deleted.
+        lines: Two for each paper that is written or updated, one for each that is deleted.
     """
 
     ids: tuple[str, ...]
@@ -79,24 +80,35 @@ def deletions(ids: Sequence[str]) -> BulkRequest:
     return BulkRequest(tuple(ids), tuple(orjson.dumps({"delete": {"_id": document_id(id_)}}) for id_ in ids))
 
 
-def relabelings(origins: Mapping[str, Sequence[str]]) -> BulkRequest:
-    """Render new origins of papers, by id, beside which nothing of them changes."""
+def updates(values: Mapping[str, Mapping[str, FieldValue | None]]) -> BulkRequest:
+    """Render new values of some fields of papers, by id, beside which nothing of them changes."""
     lines: list[bytes] = []
-    for id_, names in origins.items():
-        lines += (orjson.dumps({"update": {"_id": document_id(id_)}}), orjson.dumps({"doc": {"origins": list(names)}}))
-    return BulkRequest(tuple(origins), tuple(lines))
+    for id_, row in values.items():
+        # A part of a document can't take a field away, but null counts as none.
+        lines += (orjson.dumps({"update": {"_id": document_id(id_)}}), orjson.dumps({"doc": row}))
+    return BulkRequest(tuple(values), tuple(lines))
 
 
-def paper_of(source: Mapping[str, Any]) -> Paper:
+def paper_of(source: Mapping[str, Any], schema: IndexSchema) -> Paper:
     """Return the paper that a document holds, or raise `UnavailableError` if ses did not write it."""
-    # What was missing was left out of the document.
-    held = {name: source[name] for name in PAPER_FIELDS if name in source}
-    kinds: dict[str, type] = {name: _TYPES[FIELDS.get(name, "keyword")] for name in held}
-    if "id" not in held or not all(isinstance(held[name], kind) for name, kind in kinds.items()):
-        raise foreign(str(held.get("id", "")))
+    added = [field.name for field in schema.added]
+    held = values_of(source, schema, [*ATTRIBUTES, *added])
+    if "id" not in held:
+        raise foreign("")
+    extra = {name: held.pop(name) for name in added if name in held}
+    own: dict[str, Any] = {"title": "", **held, "extra": extra}
+    return Paper(**own)
+
+
+def values_of(source: Mapping[str, Any], schema: IndexSchema, names: Iterable[str]) -> dict[str, FieldValue]:
+    """Return the values of some fields that a document holds, or raise `UnavailableError` if ses did not write it."""
+    kinds = {field.name: field.kind for field in schema.fields}
+    # What was missing was left out of the document, and null was taken away later.
+    held = {name: source[name] for name in names if source.get(name) is not None}
+    if not all(isinstance(value, _TYPES.get(kinds.get(name, "keyword"), str)) for name, value in held.items()):
+        raise foreign(str(source.get("id", "")))
     # Lists are tuples in a paper.
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in held.items()}
-    return Paper(**{"title": "", **values})
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in held.items()}
 
 
 def id_of(hit: Mapping[str, Any]) -> str:
@@ -105,6 +117,19 @@ def id_of(hit: Mapping[str, Any]) -> str:
         return str(hit["fields"]["id"][0])
     except KeyError:
         raise foreign(str(hit.get("_id", ""))) from None
+
+
+def source_id(hit: Mapping[str, Any]) -> str:
+    """Return the paper's id from a hit's document, or raise `UnavailableError` if ses did not write it."""
+    try:
+        return str(hit["_source"]["id"])
+    except KeyError:
+        raise foreign(str(hit.get("_id", ""))) from None
+
+
+def flat(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, FieldKind]) -> dict[str, Any]:
+    """Return columns of a hit, which are lists all, as a document holds them."""
+    return {name: values if kinds[name] == "keywords" else values[0] for name, values in columns.items()}
 
 
 def foreign(name: str) -> UnavailableError:
@@ -119,10 +144,11 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     import numpy as np
 
     # Left out where missing, so that `exists` means the same in every engine.
-    held = ((name, getattr(document.paper, name)) for name in PAPER_FIELDS)
-    kept: dict[str, Any] = {name: value for name, value in held if value not in ("", (), None) and value is not False}
+    held = ((name, getattr(document.paper, name)) for name in ATTRIBUTES)
+    kept: dict[str, Any] = {name: value for name, value in held if not is_empty(value)}
+    kept |= {field.name: value for field in schema.added if (value := document.paper.value(field.name)) is not None}
     for field in schema.vectors:
-        vector = np.ascontiguousarray(document.vectors[field.name], dtype=np.float32)
+        vector = np.ascontiguousarray(document.vectors[field.format], dtype=np.float32)
         if vector.shape != (field.dimension,):
             raise InputError(
                 f"The model gives vectors of {vector.size} numbers and the index holds {field.dimension}",

@@ -149,7 +149,9 @@ class ClusterEngine:
     def _swap(self, name: str, to: Generation, before: Generation | None) -> None:
         if lease := self._leases.get(name):
             lease.confirm()
-        facts = {"ses": {**to.facts, "published": time.time()}}
+        # Only an interrupted build is known by its source, and a version before this one stored its whole path.
+        kept = {fact: value for fact, value in to.facts.items() if fact != "source"}
+        facts = {"ses": {**kept, "published": time.time()}}
         physical = physical_name(name, to.number)
         self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, retry=self.cluster.writing)
         actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]

@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from search_plugin.engines.cluster.mapping import TEXT
+from search_plugin.engines.cluster.mapping import text_field
 from search_plugin.engines.cluster.queries import condition
 from search_plugin.page import Facets
 from search_plugin.plan import Counting
+from search_plugin.schema import Field, IndexSchema
 
 _SPARE = 100
 """Values more than asked for that each shard names, so that a value that is second everywhere is not lost."""
 
 
-def facets_body(counting: Counting) -> dict[str, Any]:
+def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
     """Return the search that counts the papers that match the plan's words, and those found, by fields."""
     plan, size = counting.plan, counting.size
-    where = condition(plan.filter)
+    where = condition(plan.filter, schema)
     matching: list[dict[str, Any]] = [{"terms": {"id": list(counting.found)}}]
     if plan.words:
-        holds = {"match": {TEXT: {"query": plan.words}}}
+        holds = {"match": {text_field(schema): {"query": plan.words}}}
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
-    # One more than asked for, since an empty string in a list may be among them, which is no value to show.
-    order = [{"_count": "desc"}, {"_key": "asc"}]
-    counts = {
-        name: {"terms": {"field": name, "size": size + 1, "shard_size": size + _SPARE, "order": order}}
-        for name in counting.fields
-    }
+    counts = {name: _counted(schema.field(name), size) for name in counting.fields}
     return {
         "query": {"bool": {"filter": [{"bool": {"should": matching, "minimum_should_match": 1}}]}},
         "size": 0,
@@ -36,7 +32,16 @@ def facets_body(counting: Counting) -> dict[str, Any]:
     }
 
 
-def read_facets(reply: Mapping[str, Any], counting: Counting) -> Facets:
+def _counted(field: Field, size: int) -> dict[str, Any]:
+    order = [{"_count": "desc"}, {"_key": "asc"}]
+    if field.kind == "date":
+        years = {"field": field.name, "calendar_interval": "year", "format": "yyyy", "min_doc_count": 1}
+        return {"date_histogram": {**years, "order": order}}
+    # One more than asked for, since an empty string in a list may be among them, which is no value to show.
+    return {"terms": {"field": field.name, "size": size + 1, "shard_size": size + _SPARE, "order": order}}
+
+
+def read_facets(reply: Mapping[str, Any], counting: Counting, schema: IndexSchema) -> Facets:
     """Return the counts that a cluster gave."""
     plan, size = counting.plan, counting.size
 
@@ -45,8 +50,7 @@ def read_facets(reply: Mapping[str, Any], counting: Counting) -> Facets:
         return found
 
     counts = {
-        # Of a flag the key is 1, and "true" stands beside it.
-        name: tuple((b.get("key_as_string", b["key"]), b["doc_count"]) for b in buckets(name) if b["key"] != "")[:size]
+        name: tuple((_value(schema.field(name), b), b["doc_count"]) for b in buckets(name) if b["key"] != "")[:size]
         for name in counting.fields
     }
     nearest = f"the {plan.window} nearest papers"
@@ -54,3 +58,13 @@ def read_facets(reply: Mapping[str, Any], counting: Counting) -> Facets:
     if plan.words:
         counted = "papers that hold a word of the query" + (f", and {nearest}" if plan.vectors else "")
     return Facets(int(reply["hits"]["total"]["value"]), counted, counts)
+
+
+def _value(field: Field, bucket: Mapping[str, Any]) -> str | int | float:
+    key: str | int | float = bucket["key"]
+    if field.kind == "boolean":
+        # The key is 1, and "true" stands beside it.
+        return str(bucket["key_as_string"])
+    if field.kind == "date":
+        return int(bucket["key_as_string"])
+    return int(key) if isinstance(key, float) and key.is_integer() else key

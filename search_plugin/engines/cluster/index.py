@@ -15,19 +15,22 @@ from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.documents import (
     batches,
     deletions,
+    flat,
     id_of,
     paper_of,
-    relabelings,
+    source_id,
+    updates,
+    values_of,
 )
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.joins import rank
-from search_plugin.engines.cluster.mapping import LOADING, SERVING, similarity_of
+from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mapping, similarity_of
 from search_plugin.engines.cluster.queries import ID_COLUMN, condition, leg_bodies, multi_search, scored
 from search_plugin.engines.cluster.reading import (
-    PAPERS,
     among,
     document_bodies,
+    papers_of,
     read_documents,
     read_papers,
     read_vectors,
@@ -35,12 +38,14 @@ from search_plugin.engines.cluster.reading import (
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.page import Facets
-from search_plugin.schema import Bm25, IndexSchema
+from search_plugin.schema import Bm25, Field, IndexSchema
 from search_plugin.trace import note
+from search_plugin.values import checked
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from corpora.custom import FieldValue
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
@@ -107,14 +112,31 @@ class ClusterIndex:
             if refused:
                 raise ClusterError(f"{len(refused):,} papers can't be deleted: {refused[0].reason}.")
 
-    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
-        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
-        if origins:
+    def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
+        """Write some fields of papers that are there; returns the ids that are not there."""
+        rows = checked(self.schema, values)
+        missing: list[str] = []
+        if rows:
             self._written()
-        for start in range(0, len(origins), _PAGE):
-            page = dict(islice(origins.items(), start, start + _PAGE))
-            if refused := bulk.write(self.cluster, self._alias, [relabelings(page)]):
-                raise ClusterError(f"{len(refused):,} papers can't be given another origin: {refused[0].reason}.")
+        for start in range(0, len(rows), _PAGE):
+            page = dict(islice(rows.items(), start, start + _PAGE))
+            for refused in bulk.write(self.cluster, self._alias, [updates(page)]):
+                if refused.reason != bulk.MISSING:
+                    raise ClusterError(f"The paper {refused.id} can't be updated: {refused.reason}.")
+                missing.append(refused.id)
+        return missing
+
+    def add_fields(self, fields: Sequence[Field]) -> None:
+        """Add fields to the schema and to the mapping, in one step."""
+        wider = self.schema.with_fields(fields)
+        if wider == self.schema:
+            return
+        self._written()
+        kept = self.cluster.call("GET", f"/{self.physical}/_mapping", retry=self.cluster.writing)
+        facts = kept[self.physical]["mappings"]["_meta"]["ses"]
+        body = added_mapping(self.schema, wider, facts, self.dialect)
+        self.cluster.call("PUT", f"/{self.physical}/_mapping", body, retry=self.cluster.writing)
+        self.schema = wider
 
     def finish(self) -> None:
         """Merge what was loaded, make it searchable, and let the cluster copy it; of a live index, show the changes."""
@@ -133,28 +155,35 @@ class ClusterIndex:
         return {id_of(hit): hit["fields"].get("content_hash", [""])[0] for hit in self._among(ids, columns)}
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
-        """Return those papers that are there."""
-        return {paper.id: paper for paper in (paper_of(hit["_source"]) for hit in self._among(ids, PAPERS))}
+        """Return those papers that are there, with their values of added fields in `extra`."""
+        found = (paper_of(hit["_source"], self.schema) for hit in self._among(ids, papers_of(self.schema)))
+        return {paper.id: paper for paper in found}
 
-    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the origins of those ids that are there."""
-        columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", "origins"]}
-        return {id_of(hit): tuple(hit["fields"].get("origins", ())) for hit in self._among(ids, columns)}
+    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Return the values of some fields of those ids that are there; a field without a value is left out."""
+        kinds = {field.name: field.kind for field in self.schema.fields}
+        # A column is quicker read than a document, but knows no text, and dates and booleans in another form.
+        if all(kinds.get(name) in ("keyword", "keywords") for name in fields):
+            columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", *fields]}
+            hits = self._among(ids, columns)
+            return {id_of(hit): values_of(flat(hit["fields"], kinds), self.schema, fields) for hit in hits}
+        hits = self._among(ids, {"_source": ["id", *fields]})
+        return {source_id(hit): values_of(hit["_source"], self.schema, fields) for hit in hits}
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return those papers that are there, with their vectors in some fields."""
-        names = [self.schema.vector(field).name for field in fields]
+        names = {field: self.schema.vector(field).name for field in fields}
         documents: dict[str, Document] = {}
         for start in range(0, len(ids), _PAGE):
-            bodies = document_bodies(ids[start : start + _PAGE], names)
-            documents |= read_documents(self._ask_all(bodies, "papers with vectors"), names)
+            bodies = document_bodies(ids[start : start + _PAGE], self.schema, names)
+            documents |= read_documents(self._ask_all(bodies, "papers with vectors"), self.schema, names)
         return documents
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of those ids that are there."""
         name = self.schema.vector(field).name
         hits = self._among(ids, {"_source": False, "fields": ["id", name]})
-        return {id_of(hit): read_vectors(hit, [name])[name] for hit in hits}
+        return {id_of(hit): read_vectors(hit, {field: name})[field] for hit in hits}
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
@@ -163,7 +192,7 @@ class ClusterIndex:
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of those that pass a filter, in any order."""
-        query = {"bool": {"filter": [condition(where) or {"match_all": {}}]}}
+        query = {"bool": {"filter": [condition(where, self.schema) or {"match_all": {}}]}}
         body: dict[str, Any] = {"query": query, "size": _PAGE, "sort": [{"id": "asc"}], **ID_COLUMN}
         after: list[Any] = []
         while True:
@@ -191,13 +220,14 @@ class ClusterIndex:
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return those papers that are there, and facets if any are to be counted, all in one request."""
         page, rest = ids[:_PAGE], ids[_PAGE:]
-        bodies = {"papers": {**among(page), **PAPERS}} if page else {}
-        bodies |= {"facets": facets_body(counting)} if counting else {}
+        bodies = {"papers": {**among(page), **papers_of(self.schema)}} if page else {}
+        bodies |= {"facets": facets_body(counting, self.schema)} if counting else {}
         if not bodies:
             return {}, None
         replies = self._ask_all(bodies, " and ".join(bodies))
-        papers = read_papers(replies["papers"]) if page else {}
-        return {**papers, **self.papers(rest)}, read_facets(replies["facets"], counting) if counting else None
+        papers = read_papers(replies["papers"], self.schema) if page else {}
+        facets = read_facets(replies["facets"], counting, self.schema) if counting else None
+        return {**papers, **self.papers(rest)}, facets
 
     @contextmanager
     def scored_by(self, bm25: Bm25) -> Iterator[None]:

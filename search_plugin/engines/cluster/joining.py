@@ -37,7 +37,7 @@ class Searched(Protocol):
 
 def leg_queries(index: Searched, plan: Plan) -> list[QueryBody]:
     """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
-    lexical = [words_query(plan, condition(plan.filter))] if plan.words else []
+    lexical = [words_query(plan, index.schema, condition(plan.filter, index.schema))] if plan.words else []
     return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 
@@ -59,7 +59,7 @@ def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBod
         InputError: If the vector has another length than the index's.
     """
     field = check_vector(clause, index.schema)
-    where = condition(plan.filter)
+    where = condition(plan.filter, index.schema)
     if plan.exact:
         return index.dialect.similarity(field, clause.vector, where)
     nearest, _ = nearest_query(clause, plan, index.schema, index.dialect, where)

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from corpora.errors import UnavailableError
 from encoders.formats import Format
 from search_plugin.engines.cluster.dialect import Dialect, vectors_of
-from search_plugin.schema import FIELDS, LATER_FIELDS, IndexSchema
+from search_plugin.languages import get_language
+from search_plugin.schema import LATER_FIELDS, PAPER_FIELDS, IndexSchema, from_stored, to_stored
 
 if TYPE_CHECKING:
-    from search_plugin.schema import Bm25, FieldKind
+    from corpora.custom import FieldKind
+    from search_plugin.schema import Bm25, Field
 
-TEXT = "text"
-"""Title and abstract together, which is what words are looked for in."""
+BUILT_IN = ("english", "cjk")
+"""Languages for which both products' own analyzer is used."""
 
-_TYPES: dict[FieldKind, dict[str, Any]] = {
-    "number": {"type": "integer"},
-    "keyword": {"type": "keyword"},
-    "keywords": {"type": "keyword"},
-    "flag": {"type": "boolean"},
+WORDS = "words"
+"""The analyzer of other languages: the products' own have stemmers of their own, and ours have Snowball's, as the
+highlights and the embedded engine have."""
+
+ELIDED = ("c", "d", "j", "l", "m", "n", "qu", "s", "t", "jusqu", "lorsqu", "puisqu", "quoiqu")
+"""What stands before an apostrophe in French (l'hypertension), and is cut off; other languages have none of it."""
+
+NAMES = {"type": "custom", "tokenizer": "standard", "filter": ["lowercase", "asciifolding"]}
+"""How names of authors are analysed, for front ends that look for a part of one."""
+
+_KEYWORD = {"type": "keyword"}
+_KINDS: dict[FieldKind, dict[str, Any]] = {
+    "keyword": _KEYWORD,
+    "keywords": _KEYWORD,
+    "boolean": {"type": "boolean"},
+    "date": {"type": "date", "format": "strict_date||strict_year_month||strict_year"},
 }
-_STORED = {"type": "keyword", "index": False, "doc_values": False}
+_STORED = {**_KEYWORD, "index": False, "doc_values": False}
 
 LOADING = {
     "refresh_interval": "-1",
@@ -61,13 +71,14 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
             "index": {
                 "number_of_shards": shards,
                 "similarity": similarity_of(schema.bm25),
+                **analysis_of(schema),
                 **LOADING,
                 **dialect.settings(),
             }
         },
         "mappings": {
             "dynamic": "strict",
-            "_meta": {"ses": {"schema": asdict(schema), "source": source}},
+            "_meta": {"ses": {"schema": to_stored(schema), "source": source}},
             "properties": properties_of(schema, dialect),
         },
     }
@@ -78,24 +89,84 @@ def similarity_of(bm25: Bm25) -> dict[str, Any]:
     return {"default": {"type": "BM25", "k1": float(bm25.k1), "b": float(bm25.b)}}
 
 
+def text_field(schema: IndexSchema) -> str:
+    """Return the field that holds title and abstract together, which is what words are looked for in."""
+    return "text" if schema.version == 1 else "title_abstract"
+
+
+def analysis_of(schema: IndexSchema) -> dict[str, Any]:
+    """Return the setting that says how words are analysed, and nothing where that is built in."""
+    if schema.version == 1:
+        return {}
+    analyzers: dict[str, Any] = {"names": NAMES}
+    filters: dict[str, Any] = {}
+    language = get_language(schema.language)
+    if _analyzer(schema) == WORDS:
+        filters = {
+            "articles": {"type": "elision", "articles": sorted(ELIDED), "articles_case": True},
+            "stop_words": {"type": "stop", "stopwords": sorted(language.stop_words)},
+            "stems": {"type": "stemmer", "language": language.stemmer},
+        }
+        chain = ["articles", "lowercase", "stop_words", "stems", "asciifolding"]
+        analyzers[WORDS] = {"type": "custom", "tokenizer": "standard", "filter": chain}
+    return {"analysis": {"analyzer": analyzers, **({"filter": filters} if filters else {})}}
+
+
+def _analyzer(schema: IndexSchema) -> str:
+    return schema.language if schema.language in BUILT_IN else WORDS
+
+
 def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
     """Return the mappings of all fields."""
-    english = {"type": "text", "analyzer": "english"}
+    words = {"type": "text", "analyzer": _analyzer(schema)}
+    own = {field.name: property_of(field, words) for field in schema.fields}
+    if schema.version == 1:
+        own["abstract"] = {"type": "text", "index": False}
+        own["url"] = _STORED
+    else:
+        own["authors"] = {**_KEYWORD, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}}
+    together = text_field(schema)
     return {
-        **{name: _TYPES[kind] for name, kind in FIELDS.items()},
-        "title": {**english, "copy_to": [TEXT]},
-        "abstract": {"type": "text", "index": False, "copy_to": [TEXT]},
-        TEXT: english,
-        "url": _STORED,
-        "content_hash": {"type": "keyword", "index": False},
+        **own,
+        "title": {**own["title"], "copy_to": [together]},
+        "abstract": {**own["abstract"], "copy_to": [together]},
+        together: words,
+        "content_hash": {**_KEYWORD, "index": False},
         **vectors_of(schema, dialect),
     }
+
+
+def property_of(field: Field, words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping of a field; `words` is that of text."""
+    if field.kind == "number":
+        return {"type": "integer" if field.whole else "double"}
+    return dict(words) if field.kind == "text" else _KINDS[field.kind]
 
 
 def later_properties(mappings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the mappings of those fields that an index of an earlier version lacks."""
     there = mappings.get("properties", {})
-    return {name: _TYPES[FIELDS[name]] for name in LATER_FIELDS if name not in there}
+    return {f.name: _KINDS[f.kind] for f in PAPER_FIELDS if f.name in LATER_FIELDS and f.name not in there}
+
+
+def added_mapping(
+    schema: IndexSchema, wider: IndexSchema, facts: Mapping[str, Any], dialect: Dialect
+) -> dict[str, Any]:
+    """Return the change of an index's mapping that adds fields, and stores the wider schema in the same step.
+
+    Args:
+        schema: That the index has.
+        wider: The same with more fields.
+        facts: What is stored beside the schema.
+        dialect: Of the product.
+
+    Returns:
+        The body of a request.
+    """
+    held = {field.name for field in schema.fields}
+    properties = properties_of(wider, dialect)
+    added = {field.name: properties[field.name] for field in wider.fields if field.name not in held}
+    return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}
 
 
 def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
@@ -111,15 +182,10 @@ def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
     Raises:
         UnavailableError: If there is none to be read.
     """
-    from pydantic import TypeAdapter
-
     try:
-        stored = mappings["_meta"]["ses"]["schema"]
-        schema = TypeAdapter(IndexSchema).validate_python(stored)
-        # A field's name stands in scripts, so it is none but a format's; what a newer ses may have added matters.
-        formats = {Format(field.name) for field in schema.vectors}
-        understood = orjson.loads(orjson.dumps(schema))
-        sound = len(formats) == len(schema.vectors) and all(understood.get(name) == stored[name] for name in stored)
+        schema = from_stored(mappings["_meta"]["ses"]["schema"])
+        # No format is there twice, and none that no model of ours could have made.
+        sound = len({Format(field.format) for field in schema.vectors}) == len(schema.vectors)
     except (KeyError, TypeError, ValueError):
         sound = False
     if not sound:
@@ -149,7 +215,7 @@ def check_unchanged(
             f"The mapping of {told} was changed by somebody else (at {changed})",
             "undo that, or index again with <fresh>",
         )
-    scoring = {"similarity": similarity_of(schema.bm25)}
+    scoring = {"similarity": similarity_of(schema.bm25), **analysis_of(schema)}
     if changed := next(_differences(scoring, settings, ""), ""):
         raise UnavailableError(
             f"The setting {changed} of {told} was changed by somebody else, or by a trial of BM25 that was killed",

@@ -13,7 +13,7 @@ import orjson
 from corpora.errors import InputError
 from search_plugin.engines.cluster.dialect import Dialect, QueryBody, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
-from search_plugin.engines.cluster.mapping import TEXT
+from search_plugin.engines.cluster.mapping import text_field
 from search_plugin.filters.dsl import to_query
 from search_plugin.filters.tree import Filter
 from search_plugin.legs import Scored, ranked
@@ -34,20 +34,20 @@ ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["i
 _BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
 
 
-def words_query(plan: Plan, where: QueryBody | None) -> QueryBody:
+def words_query(plan: Plan, schema: IndexSchema, where: QueryBody | None) -> QueryBody:
     """Return the query for papers that hold some of the plan's words, titles counting a little more."""
     return {
         "bool": {
-            "must": [{"match": {TEXT: {"query": plan.words}}}],
+            "must": [{"match": {text_field(schema): {"query": plan.words}}}],
             "should": [{"match": {"title": {"query": plan.words, "boost": plan.title_boost}}}],
             **({"filter": [where]} if where else {}),
         }
     }
 
 
-def condition(where: Filter | None) -> QueryBody | None:
+def condition(where: Filter | None, schema: IndexSchema) -> QueryBody | None:
     """Return a plan's filter as a query, if it has one."""
-    return to_query(where) if where else None
+    return to_query(where, schema.fields) if where else None
 
 
 def columns(plan: Plan) -> dict[str, Any]:
@@ -74,10 +74,11 @@ def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, d
     Raises:
         InputError: If a vector has another length than the index's.
     """
-    where = condition(plan.filter)
+    where = condition(plan.filter, schema)
     bodies = {}
     if plan.words:
-        bodies[LEXICAL] = {"query": words_query(plan, where), "size": plan.window, **columns(plan), **_BEST_FIRST}
+        query = words_query(plan, schema, where)
+        bodies[LEXICAL] = {"query": query, "size": plan.window, **columns(plan), **_BEST_FIRST}
     for clause in plan.vectors:
         bodies[clause.field] = {**_nearest(clause, plan, schema, dialect, where), "size": plan.window, **columns(plan)}
     return bodies
@@ -102,7 +103,7 @@ def nearest_query(
     """Return the graph search of a leg, and how many papers it brings."""
     found = min(round(plan.window * OVERSAMPLING[schema.quantization]), MAX_CANDIDATES)
     candidates = min(max(2 * found, MIN_CANDIDATES), MAX_CANDIDATES)
-    return dialect.nearest(clause.field, clause.vector, found, candidates, where), found
+    return dialect.nearest(schema.vector(clause.field).name, clause.vector, found, candidates, where), found
 
 
 def check_vector(clause: VectorClause, schema: IndexSchema) -> Any:

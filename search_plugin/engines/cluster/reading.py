@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.base import Document
-from search_plugin.engines.cluster.documents import PAPER_FIELDS, foreign, id_of, paper_of
+from search_plugin.engines.cluster.documents import ATTRIBUTES, foreign, id_of, paper_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
+    from search_plugin.schema import IndexSchema
 
-PAPERS = {"_source": list(PAPER_FIELDS)}
-"""What a search asks of its hits to read them as papers."""
+
+def papers_of(schema: IndexSchema) -> dict[str, list[str]]:
+    """Return what a search asks of its hits to read them as papers."""
+    return {"_source": [*ATTRIBUTES, *(field.name for field in schema.added)]}
 
 
 def among(ids: Sequence[str]) -> dict[str, Any]:
@@ -22,39 +25,39 @@ def among(ids: Sequence[str]) -> dict[str, Any]:
     return {"query": {"terms": {"id": list(ids)}}, "size": len(ids), "sort": ["_doc"]}
 
 
-def read_papers(reply: Mapping[str, Any]) -> dict[str, Paper]:
+def read_papers(reply: Mapping[str, Any], schema: IndexSchema) -> dict[str, Paper]:
     """Return the papers of a reply by id."""
-    return {paper.id: paper for paper in (paper_of(hit["_source"]) for hit in reply["hits"]["hits"])}
+    return {paper.id: paper for paper in (paper_of(hit["_source"], schema) for hit in reply["hits"]["hits"])}
 
 
-def document_bodies(ids: Sequence[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the searches for papers with their vectors in some fields.
+def document_bodies(ids: Sequence[str], schema: IndexSchema, names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the searches for papers with their vectors in some fields, of which `names` has the names by format.
 
     There are two: OpenSearch gives no vectors where the source is filtered, and Elasticsearch none in the source.
     """
     return {
-        "papers": {**among(ids), "_source": [*PAPER_FIELDS, "content_hash"]},
-        "vectors": {**among(ids), "_source": False, "fields": ["id", *fields]},
+        "papers": {**among(ids), "_source": [*papers_of(schema)["_source"], "content_hash"]},
+        "vectors": {**among(ids), "_source": False, "fields": ["id", *names.values()]},
     }
 
 
-def read_documents(replies: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Document]:
+def read_documents(replies: Mapping[str, Any], schema: IndexSchema, names: Mapping[str, str]) -> dict[str, Document]:
     """Return the papers of the replies to `document_bodies`, without those deleted between the two."""
     held = {id_of(hit): hit for hit in replies["vectors"]["hits"]["hits"]}
     sources = [hit["_source"] for hit in replies["papers"]["hits"]["hits"]]
-    papers = ((paper_of(source), source.get("content_hash", "")) for source in sources)
+    papers = ((paper_of(source, schema), source.get("content_hash", "")) for source in sources)
     return {
-        paper.id: Document(paper, content_hash, read_vectors(held[paper.id], fields))
+        paper.id: Document(paper, content_hash, read_vectors(held[paper.id], names))
         for paper, content_hash in papers
         if paper.id in held
     }
 
 
-def read_vectors(hit: Mapping[str, Any], fields: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return a hit's float32 vectors by field, or raise `UnavailableError` if ses did not write the document."""
+def read_vectors(hit: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Return a hit's float32 vectors by format, or raise `UnavailableError` if ses did not write the document."""
     import numpy as np
 
     held = hit["fields"]
-    if not all(held.get(field) for field in fields):
+    if not all(held.get(name) for name in names.values()):
         raise foreign(id_of(hit))
-    return {field: np.asarray(held[field], np.float32) for field in fields}
+    return {task_format: np.asarray(held[name], np.float32) for task_format, name in names.items()}

@@ -16,9 +16,11 @@ from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.documents import batches, deletions, document_id, id_of, paper_of
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import Field, IndexSchema, paper_vector
 
-SCHEMA = IndexSchema("m", "f", (VectorField("prx", 4, "l2"),))
+SCHEMA = IndexSchema("m", "f", (paper_vector("prx", 4, "l2"),)).with_fields(
+    [Field("shelf", "keyword"), Field("labels", "keywords", origin="tag"), Field("impact", "number", origin="forecast")]
+)
 ROOMY = 1 << 20
 
 texts = st.text(st.characters(codec="utf-8"))  # NUL and all planes, no halves of characters
@@ -39,6 +41,14 @@ papers = st.builds(
     url=texts,
     retracted=st.booleans(),
     origins=lists,
+    extra=st.fixed_dictionaries(
+        {},
+        optional={
+            "shelf": texts.filter(bool),
+            "labels": lists.filter(bool),
+            "impact": st.floats(allow_nan=False, allow_infinity=False).filter(lambda number: not number.is_integer()),
+        },
+    ),
 )
 vectors = arrays.arrays(np.float32, 4, elements=st.floats(width=32, allow_nan=False, allow_infinity=False))
 
@@ -61,8 +71,8 @@ def test_a_paper_comes_back_as_it_was(paper, vector):
     assert b"\n" not in action + source
     assert ids == (paper.id,)
     assert json.loads(action) == {"index": {"_id": document_id(paper.id)}}
-    assert paper_of(held) == paper
-    assert np.asarray(held["prx"], np.float32).tobytes() == vector.tobytes()
+    assert paper_of(held, SCHEMA) == paper
+    assert np.asarray(held["vector_prx"], np.float32).tobytes() == vector.tobytes()
     assert "" not in held.values()
     assert [] not in held.values()
     assert None not in held.values()
@@ -131,7 +141,7 @@ def test_a_vector_of_another_length_is_an_error():
 )
 def test_documents_of_others_are_told(source):
     with pytest.raises(UnavailableError, match=r"a document.* that ses did not write, or not whole; delete it, or"):
-        paper_of(source)
+        paper_of(source, SCHEMA)
     with pytest.raises(UnavailableError, match="a document abc that ses did not write"):
         id_of({"_id": "abc"})
-    assert paper_of({"id": "x", "more": 1}) == replace(Paper("x", ""))
+    assert paper_of({"id": "x", "more": 1}, SCHEMA) == replace(Paper("x", ""))

@@ -23,12 +23,12 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_WINDOW, Join, SearchRequest
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.stages.fuse import fuse
 from search_plugin.stages.retrieve import retrieve
 from search_plugin.stages.state import SearchState
 
-SCHEMA = IndexSchema("tiny", "f", (VectorField("prx", 3, "cosine"), VectorField("clf", 3, "l2")))
+SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 3, "cosine"), paper_vector("clf", 3, "l2")))
 VECTOR = np.array([1, 2, 3], np.float32)
 PLAN = Plan("virus lung", (VectorClause("prx", VECTOR),), parse_filter("year>=2000"), 7)
 FILTER = {"range": {"year": {"gte": 2000}}}

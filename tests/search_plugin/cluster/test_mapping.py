@@ -9,23 +9,32 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.cluster.dialects import dialect_of
-from search_plugin.engines.cluster.mapping import body_of, check_unchanged, later_properties, properties_of, schema_of
+from search_plugin.engines.cluster.mapping import (
+    NAMES,
+    added_mapping,
+    body_of,
+    check_unchanged,
+    later_properties,
+    properties_of,
+    schema_of,
+)
 from search_plugin.engines.cluster.product import Product
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.languages import LANGUAGES
+from search_plugin.schema import Field, IndexSchema, VectorField, paper_vector, to_stored
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
 OPENSEARCH2 = dialect_of(Product("opensearch", "2.19.1", (2, 19)))
 ELASTICSEARCH = dialect_of(Product("elasticsearch", "9.4.3", (9, 4)))
 ELASTICSEARCH8 = dialect_of(Product("elasticsearch", "8.16.6", (8, 16)))
 BOTH = [OPENSEARCH, ELASTICSEARCH]
-PRX = VectorField("prx", 128, "l2")
-SCHEMA = IndexSchema("specter", "0123", (PRX, VectorField("clf", 64, "cosine")), "int8")
+PRX = paper_vector("prx", 128, "l2")
+SCHEMA = IndexSchema("specter", "0123", (PRX, paper_vector("clf", 64, "cosine")), "int8")
 GRAPH = {"m": 16, "ef_construction": 100}
 
 
@@ -106,21 +115,21 @@ def test_the_whole_body(dialect):
     body = body_of(SCHEMA, "source", dialect, 3)
     english = {"type": "text", "analyzer": "english"}
     word = {"type": "keyword"}
-    words = ["id", "venue", "language", "authors", "types", "fields", "identifiers", "references", "origins"]
+    words = ["id", "venue", "language", "types", "fields", "identifiers", "references", "url", "origins"]
     assert body["mappings"] == {
         "dynamic": "strict",
-        "_meta": {"ses": {"schema": asdict(SCHEMA), "source": "source"}},
+        "_meta": {"ses": {"schema": to_stored(SCHEMA), "source": "source"}},
         "properties": {
             **dict.fromkeys(words, word),
             "year": {"type": "integer"},
             "retracted": {"type": "boolean"},
-            "title": {**english, "copy_to": ["text"]},
-            "abstract": {"type": "text", "index": False, "copy_to": ["text"]},
-            "text": english,
-            "url": {**word, "index": False, "doc_values": False},
+            "title": {**english, "copy_to": ["title_abstract"]},
+            "abstract": {**english, "copy_to": ["title_abstract"]},
+            "title_abstract": english,
+            "authors": {**word, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}},
             "content_hash": {**word, "index": False},
-            "prx": dialect.vector(SCHEMA.vectors[0], "int8"),
-            "clf": dialect.vector(SCHEMA.vectors[1], "int8"),
+            "vector_prx": dialect.vector(SCHEMA.vectors[0], "int8"),
+            "vector_clf": dialect.vector(SCHEMA.vectors[1], "int8"),
         },
     }
     assert body["settings"]["index"] == {
@@ -130,6 +139,7 @@ def test_the_whole_body(dialect):
         "refresh_interval": "-1",
         "merge.policy.segments_per_tier": 100,
         "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
+        "analysis": {"analyzer": {"names": NAMES}},
         **({"knn": True} if dialect is OPENSEARCH else {}),
     }
 
@@ -159,6 +169,12 @@ def test_the_schema_comes_back():
         lambda schema: schema["vectors"][0].update(similarity="hamming"),
         lambda schema: schema["vectors"][0].update(name="x') + System.exit(1); ('"),
         lambda schema: schema["vectors"][0].pop("name"),
+        lambda schema: schema["vectors"][0].update(of_a_newer_ses=1),
+        lambda schema: schema["vectors"][0].update(format="abc"),
+        lambda schema: schema["fields"][0].update(kind="picture"),
+        lambda schema: schema["fields"].append(schema["fields"][0]),
+        lambda schema: schema.update(language="klingon"),
+        lambda schema: schema.pop("fields"),
     ],
 )
 def test_a_schema_that_cannot_be_trusted_is_told(change):
@@ -174,7 +190,12 @@ def test_an_index_that_ses_did_not_make_is_told(meta):
         schema_of({"_meta": meta}, "It")
 
 
-SCORING = {"similarity": {"default": {"type": "BM25", "k1": "1.2", "b": "0.75"}}}
+SCORING = {
+    "similarity": {"default": {"type": "BM25", "k1": "1.2", "b": "0.75"}},
+    "analysis": {
+        "analyzer": {"names": {"filter": ["lowercase", "asciifolding"], "type": "custom", "tokenizer": "standard"}}
+    },
+}
 """As servers show it: numbers are strings."""
 
 
@@ -192,11 +213,12 @@ def test_what_servers_say_otherwise_or_add_is_no_change(dialect, quantization):
     properties = mappings["properties"]
     check_unchanged(mappings, SCORING, schema, dialect, "it")
     mappings |= {"dynamic": "STRICT", "_size": {"enabled": False}}
-    properties["abstract"]["index"] = "false"
-    properties["prx"] |= {"similarity_of_another": 1} | ({"dims": "128"} if "dims" in properties["prx"] else {})
-    properties["clf"].pop("index", None)
-    properties["text"]["search_analyzer"] = "english"
-    encoder = properties["prx"].get("method", {}).get("parameters", {}).get("encoder", {})
+    properties["content_hash"]["index"] = "false"
+    prx = properties["vector_prx"]
+    prx |= {"similarity_of_another": 1} | ({"dims": "128"} if "dims" in prx else {})
+    properties["vector_clf"].pop("index", None)
+    properties["title_abstract"]["search_analyzer"] = "english"
+    encoder = prx.get("method", {}).get("parameters", {}).get("encoder", {})
     if encoder.get("parameters") == {}:
         del encoder["parameters"]
     check_unchanged(mappings, SCORING, schema, dialect, "it")
@@ -211,17 +233,17 @@ def test_what_servers_say_otherwise_or_add_is_no_change(dialect, quantization):
         ("properties.year.type", "keyword"),
         ("properties.venue.type", "text"),
         ("properties.title.analyzer", "standard"),
-        ("properties.title.copy_to", ["text", "other"]),
+        ("properties.title.copy_to", ["title_abstract", "other"]),
         ("properties.abstract.copy_to", None),
-        ("properties.abstract.index", True),
-        ("properties.url.doc_values", True),
-        ("properties.prx", None),
-        ("properties.prx.dimension", 127),
-        ("properties.prx.method.engine", "faiss"),
-        ("properties.prx.method.space_type", "cosinesimil"),
-        ("properties.prx.method.parameters.m", 8),
-        ("properties.prx.method.parameters.encoder", None),
-        ("properties.prx.method.parameters.encoder.parameters.bits", 1),
+        ("properties.abstract.analyzer", "standard"),
+        ("properties.authors.fields.analyzed.analyzer", "english"),
+        ("properties.vector_prx", None),
+        ("properties.vector_prx.dimension", 127),
+        ("properties.vector_prx.method.engine", "faiss"),
+        ("properties.vector_prx.method.space_type", "cosinesimil"),
+        ("properties.vector_prx.method.parameters.m", 8),
+        ("properties.vector_prx.method.parameters.encoder", None),
+        ("properties.vector_prx.method.parameters.encoder.parameters.bits", 1),
     ],
 )
 def test_every_change_is_found_and_named(path, value):
@@ -250,9 +272,86 @@ def test_an_index_of_an_earlier_version_lacks_the_later_fields_and_is_unchanged(
         check_unchanged(mappings, SCORING, SCHEMA, dialect, "it")
 
 
+V1 = {
+    "model": "specter",
+    "fingerprint": "0123",
+    "vectors": [
+        {"name": "prx", "dimension": 128, "similarity": "l2"},
+        {"name": "clf", "dimension": 64, "similarity": "cosine"},
+    ],
+    "quantization": "int8",
+    "bm25": {"k1": 1.2, "b": 0.75},
+}
+"""What the version before stored of `SCHEMA`."""
+
+
+@pytest.mark.parametrize("dialect", BOTH)
+def test_an_index_of_the_version_before_is_rendered_as_it_is(dialect):
+    schema = schema_of({"_meta": {"ses": {"schema": V1, "source": "cord19 /some/path all 12"}}}, "It")
+    assert (schema.version, schema.language, schema.added) == (1, "english", ())
+    assert schema.vectors[0] == VectorField("prx", "prx", 128, "l2")
+    english = {"type": "text", "analyzer": "english"}
+    properties = properties_of(schema, dialect)
+    assert properties["title"] == {**english, "copy_to": ["text"]}
+    assert properties["abstract"] == {"type": "text", "index": False, "copy_to": ["text"]}
+    assert properties["text"] == english
+    assert properties["url"] == {"type": "keyword", "index": False, "doc_values": False}
+    assert properties["authors"] == {"type": "keyword"}
+    assert properties["prx"] == dialect.vector(PRX, "int8")
+    assert "title_abstract" not in properties
+    with pytest.raises(InputError, match="There is no field 'url'"):
+        schema.field("url")
+    # Custom fields can be added to it, and it stays of its version.
+    wider = schema.with_fields([Field("shelf", "keyword")])
+    change = added_mapping(schema, wider, {"published": 1.0}, dialect)
+    assert change["properties"] == {"shelf": {"type": "keyword"}}
+    assert schema_of(json.loads(json.dumps({"_meta": change["_meta"]})), "It") == wider
+
+
+def test_an_index_of_a_newer_version_is_told():
+    stored = to_stored(SCHEMA) | {"version": 3, "what": "ever"}
+    with pytest.raises(UnavailableError, match=r"A newer version of ses made this index \(its schema is version 3"):
+        schema_of({"_meta": {"ses": {"schema": stored}}}, "It")
+
+
+@pytest.mark.parametrize("dialect", BOTH)
+def test_every_kind_of_field_is_mapped(dialect):
+    kinds = {"text": "text", "keyword": "keyword", "keywords": "keyword", "number": "double", "boolean": "boolean"}
+    schema = SCHEMA.with_fields([Field(f"a_{kind}", kind) for kind in [*kinds, "date"]])
+    properties = properties_of(schema, dialect)
+    assert {kind: properties[f"a_{kind}"]["type"] for kind in kinds} == kinds
+    assert properties["a_text"]["analyzer"] == "english"
+    assert properties["a_date"] == {"type": "date", "format": "strict_date||strict_year_month||strict_year"}
+    assert properties["year"] == {"type": "integer"}
+
+
+@pytest.mark.parametrize("language", ["german", "french", "spanish"])
+def test_languages_have_the_stop_words_and_stemmers_of_highlights(language):
+    schema = replace(SCHEMA, language=language)
+    body = body_of(schema, "source", ELASTICSEARCH, 1)
+    analysis = body["settings"]["index"]["analysis"]
+    chain = ["articles", "lowercase", "stop_words", "stems", "asciifolding"]
+    assert analysis["analyzer"]["words"] == {"type": "custom", "tokenizer": "standard", "filter": chain}
+    assert analysis["filter"]["stems"] == {"type": "stemmer", "language": language}
+    assert set(analysis["filter"]["stop_words"]["stopwords"]) == LANGUAGES[language].stop_words
+    for name in ("title", "abstract", "title_abstract"):
+        assert body["mappings"]["properties"][name]["analyzer"] == "words"
+    scoring = SCORING | {"analysis": analysis}
+    check_unchanged(kept(schema, ELASTICSEARCH), scoring, schema, ELASTICSEARCH, "it")
+    changed = copy.deepcopy(scoring)
+    changed["analysis"]["filter"]["stop_words"]["stopwords"].append("virus")
+    with pytest.raises(UnavailableError, match=r"setting analysis\.filter\.stop_words\.stopwords of it was changed"):
+        check_unchanged(kept(schema, ELASTICSEARCH), changed, schema, ELASTICSEARCH, "it")
+
+
+def test_chinese_japanese_and_korean_have_the_products_own_analyzer():
+    properties = properties_of(replace(SCHEMA, language="cjk"), OPENSEARCH)
+    assert properties["title_abstract"] == {"type": "text", "analyzer": "cjk"}
+
+
 def test_the_kind_of_an_elasticsearch_index_may_not_change():
     mappings = kept(dialect=ELASTICSEARCH)
-    mappings["properties"]["clf"]["index_options"]["type"] = "bbq_hnsw"
-    with pytest.raises(UnavailableError, match=r"at properties\.clf\.index_options\.type"):
+    mappings["properties"]["vector_clf"]["index_options"]["type"] = "bbq_hnsw"
+    with pytest.raises(UnavailableError, match=r"at properties\.vector_clf\.index_options\.type"):
         check_unchanged(mappings, SCORING, SCHEMA, ELASTICSEARCH, "it")
     assert set(properties_of(SCHEMA, ELASTICSEARCH)) == set(mappings["properties"])

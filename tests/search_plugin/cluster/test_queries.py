@@ -21,12 +21,12 @@ from search_plugin.filters.tree import Compare
 from search_plugin.legs import Scored
 from search_plugin.page import Facets
 from search_plugin.plan import Counting, Plan, VectorClause
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
 ELASTICSEARCH = dialect_of(Product("elasticsearch", "9.4.3", (9, 4)))
 BOTH = [OPENSEARCH, ELASTICSEARCH]
-SCHEMA = IndexSchema("m", "f", (VectorField("prx", 2, "cosine"), VectorField("clf", 2, "l2")))
+SCHEMA = IndexSchema("m", "f", (paper_vector("prx", 2, "cosine"), paper_vector("clf", 2, "l2")))
 VECTOR = np.array([1, 0.5], np.float32)
 PRX = VectorClause("prx", VECTOR)
 IDS_ONLY = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id"], "track_total_hits": False}
@@ -57,7 +57,7 @@ def strings(value):
 def test_words_are_nothing_but_values(dialect, words):
     plan = Plan(words, (PRX,), None, 10)
     lexical = leg(plan, dialect, "lexical")
-    match = {"match": {"text": {"query": words}}}
+    match = {"match": {"title_abstract": {"query": words}}}
     title = {"match": {"title": {"query": words, "boost": 0.3}}}
     assert lexical == {
         "query": {"bool": {"must": [match], "should": [title]}},
@@ -66,7 +66,7 @@ def test_words_are_nothing_but_values(dialect, words):
         **IDS_ONLY,
     }
     assert strings(leg(plan, dialect)) == strings(leg(replace(plan, words="other"), dialect))
-    counted = facets_body(Counting(plan, ["p1"], ["venue"], 3))["query"]
+    counted = facets_body(Counting(plan, ["p1"], ["venue"], 3), SCHEMA)["query"]
     assert counted["bool"]["filter"][0]["bool"]["should"] == [{"terms": {"id": ["p1"]}}, match]
 
 
@@ -109,8 +109,16 @@ def test_graph_searches_look_far_enough(quantization, window, found, candidates)
     bodies = [leg(plan, dialect, quantization=quantization) for dialect in BOTH]
     method = {"method_parameters": {"ef_search": candidates}}
     expected = [
-        {"knn": {"prx": {"vector": [1, 0.5], "k": found, "filter": RANGE, **method}}},
-        {"knn": {"field": "prx", "query_vector": [1, 0.5], "k": found, "num_candidates": candidates, "filter": RANGE}},
+        {"knn": {"vector_prx": {"vector": [1, 0.5], "k": found, "filter": RANGE, **method}}},
+        {
+            "knn": {
+                "field": "vector_prx",
+                "query_vector": [1, 0.5],
+                "k": found,
+                "num_candidates": candidates,
+                "filter": RANGE,
+            }
+        },
     ]
     assert [body["query"] for body in bodies] == expected
     assert {body["size"] for body in bodies} == {window}
@@ -134,18 +142,18 @@ def test_exact_searches_score_every_paper(quantization):
             {
                 "lang": "knn",
                 "source": "knn_score",
-                "params": {"field": "prx", "query_value": [1, 0.5], "space_type": "cosinesimil"},
+                "params": {"field": "vector_prx", "query_value": [1, 0.5], "space_type": "cosinesimil"},
             },
         ),
         (
             ELASTICSEARCH,
             {
-                "source": "(1.0 + cosineSimilarity(params.vector, 'prx')) / 2.0",
+                "source": "(1.0 + cosineSimilarity(params.vector, 'vector_prx')) / 2.0",
                 "params": {"vector": [1, 0.5]},
             },
         ),
     ):
-        inner = {"bool": {"filter": [{"exists": {"field": "prx"}}, RANGE]}}
+        inner = {"bool": {"filter": [{"exists": {"field": "vector_prx"}}, RANGE]}}
         body = leg(plan, dialect, quantization=quantization)
         assert body["query"] == {"script_score": {"query": inner, "script": script}}
         assert body["sort"] == BEST_FIRST
@@ -217,8 +225,8 @@ def test_hits_are_ranked_anew_ties_by_id_and_cut():
 def test_facets_ask_for_spare_values_and_show_no_empty_ones():
     plan = Plan("virus", (PRX,), WHERE, 50)
     counting = Counting(plan, ["p1", "p2"], ["venue", "year"], 2)
-    body = facets_body(counting)
-    match = {"bool": {"must": [{"match": {"text": {"query": "virus"}}}], "filter": [RANGE]}}
+    body = facets_body(counting, SCHEMA)
+    match = {"bool": {"must": [{"match": {"title_abstract": {"query": "virus"}}}], "filter": [RANGE]}}
     anyhow = {"bool": {"should": [{"terms": {"id": ["p1", "p2"]}}, match], "minimum_should_match": 1}}
     assert body["query"] == {"bool": {"filter": [anyhow]}}
     assert (body["size"], body["track_total_hits"]) == (0, True)
@@ -229,9 +237,10 @@ def test_facets_ask_for_spare_values_and_show_no_empty_ones():
         "hits": {"total": {"value": 12}},
         "aggregations": {"venue": {"buckets": buckets}, "year": {"buckets": [{"key": 2001, "doc_count": 4}] * 3}},
     }
-    assert read_facets(reply, counting) == Facets(
+    assert read_facets(reply, counting, SCHEMA) == Facets(
         12,
         "papers that hold a word of the query, and the 50 nearest papers",
         {"venue": (("a", 3), ("b", 1)), "year": ((2001, 4), (2001, 4))},
     )
-    assert read_facets(reply, Counting(Plan("", (PRX,), None, 50), [], [], 2)).counted == "the 50 nearest papers"
+    empty = Counting(Plan("", (PRX,), None, 50), [], [], 2)
+    assert read_facets(reply, empty, SCHEMA).counted == "the 50 nearest papers"

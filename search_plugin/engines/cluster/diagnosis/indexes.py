@@ -110,7 +110,7 @@ def _counts(
         return None, ()
     found = dig(reply, "aggregations")
     return whole(dig(reply, "hits", "total").get("value")), tuple(
-        VectorCount(field.name, field.dimension, whole(dig(found, field.name).get("doc_count"))) for field in fields
+        VectorCount(field.format, field.dimension, whole(dig(found, field.name).get("doc_count"))) for field in fields
     )
 
 

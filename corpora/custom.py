@@ -1,0 +1,258 @@
+"""Custom fields: what a corpus says of its papers beyond the attributes of `Paper`."""
+
+from __future__ import annotations
+
+import math
+import re
+from calendar import monthrange
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal, Never, get_args
+
+from corpora.cleaning import flag_of, text_of, texts_of
+from corpora.errors import InputError
+
+FieldKind = Literal["text", "keyword", "keywords", "number", "date", "boolean"]
+"""Words to look into, one exact string, a list of exact strings, one number, one day, or true where something is so and
+missing where it is not. A date is `YYYY-MM-DD`, `YYYY-MM` or `YYYY`, and stands for its first day."""
+
+FieldValue = str | int | float | bool | tuple[str, ...]
+"""By kind: text, keyword and date are strings, keywords a tuple, number int or float, boolean True."""
+
+LONGEST_KEYWORD = 8_000
+"""In characters. Search servers refuse a document with an exact value of more than 32,766 bytes."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
+_RESERVED = ("and", "or", "not", "in", "exists", "text", "title_abstract", "content_hash", "lexical")
+_RESERVED_PREFIX = "vector_"
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[T ].*)?")
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_EXAMPLES: dict[FieldKind, str] = {
+    "text": "text",
+    "keyword": f"text of at most {LONGEST_KEYWORD:,} characters",
+    "keywords": f"texts of at most {LONGEST_KEYWORD:,} characters",
+    "number": "a number",
+    "date": "a date such as 2020-03-16",
+    "boolean": "true or false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CustomField:
+    """A custom field and where a corpus keeps it.
+
+    Attributes:
+        name: In the index, in filters and in facets.
+        kind: What its values are.
+        column: Column or key of the corpus that holds it; the name itself if empty.
+    """
+
+    name: str
+    kind: FieldKind
+    column: str = ""
+
+    @property
+    def source(self) -> str:
+        """The column or key to read."""
+        return self.column or self.name
+
+
+def check_field_name(name: str) -> str:
+    """Return a name that a field can have, or raise `InputError`."""
+    if not _NAME.fullmatch(name) or name in _RESERVED or name.startswith(_RESERVED_PREFIX):
+        raise InputError(
+            f"A field can't be named {name[:60]!r}; use small letters, digits and _, beginning with a letter, and none "
+            f"of {', '.join(_RESERVED)} or {_RESERVED_PREFIX}*."
+        )
+    return name
+
+
+def parse_custom_field(text: str) -> CustomField:
+    """Read the declaration of a custom field, `NAME=KIND`.
+
+    Args:
+        text: Such as `collection=keyword`.
+
+    Returns:
+        The field; its column is its name.
+
+    Raises:
+        InputError: If it is written otherwise, or can't be a field.
+    """
+    name, equals, kind = (part.strip() for part in text.partition("="))
+    kinds = get_args(FieldKind)
+    if not equals or kind not in kinds:
+        raise InputError(
+            f"The field {text[:60]!r} can't be read; write it as NAME=KIND, such as collection=keyword, with a kind of "
+            f"{', '.join(kinds)}."
+        )
+    return CustomField(check_field_name(name), kind)  # type: ignore[arg-type]  # one of the kinds
+
+
+def parse_fields(texts: Iterable[str]) -> dict[str, FieldKind]:
+    """Read declarations of custom fields.
+
+    Args:
+        texts: Each as `NAME=KIND`.
+
+    Returns:
+        Kinds by name.
+
+    Raises:
+        InputError: If a field is written otherwise, or declared twice.
+    """
+    kinds: dict[str, FieldKind] = {}
+    for field in map(parse_custom_field, texts):
+        if field.name in kinds:
+            raise InputError(f"The field {field.name} is declared twice; give one of them.")
+        kinds[field.name] = field.kind
+    return kinds
+
+
+def declared(kinds: Mapping[str, str], columns: Mapping[str, str]) -> tuple[tuple[CustomField, ...], dict[str, str]]:
+    """Return custom fields with their columns.
+
+    Args:
+        kinds: By name of the field.
+        columns: By name of a field or attribute of papers.
+
+    Returns:
+        The fields, and the columns of attributes.
+
+    Raises:
+        InputError: If a name or a kind can't be a field's.
+    """
+    fields = [parse_custom_field(f"{name}={kind}") for name, kind in kinds.items()]
+    rest = {name: column for name, column in columns.items() if name not in kinds}
+    return tuple(replace(field, column=columns.get(field.name, "")) for field in fields), rest
+
+
+def custom_value(kind: FieldKind, raw: object) -> FieldValue | None:
+    """Return the value of a field that a corpus gives in some form.
+
+    Args:
+        kind: Of the field.
+        raw: A string, a number, a list of them, or an object with a name.
+
+    Returns:
+        The value, or None where there is none (nothing, blanks, NaN, or false for a boolean).
+
+    Raises:
+        ValueError: If it can't be read as that kind; the text says what it should be.
+    """
+    shown = text_of(raw)
+    match kind:
+        case "keywords":
+            values = texts_of(raw)
+            return values if all(len(value) <= LONGEST_KEYWORD for value in values) else _refuse(kind, shown)
+        case "boolean":
+            said = flag_of(raw)
+            return _refuse(kind, shown) if said is None else said or None
+        case _ if not shown:
+            return None
+        case "number":
+            return _number(shown)
+        case "date":
+            return _date(shown)
+        case "keyword" if len(shown) > LONGEST_KEYWORD:
+            return _refuse(kind, shown)
+        case _:
+            return shown
+
+
+def first_day(date: str) -> str:
+    """Return the day (`YYYY-MM-DD`) that a date of a field stands for."""
+    return f"{date}{'-01-01'[len(date) - 4 :]}"
+
+
+def last_day(date: str) -> str:
+    """Return the last day (`YYYY-MM-DD`) of the year, the month or the day that a date names."""
+    year, month, day = (*date.split("-"), "", "")[:3]
+    month = month or "12"
+    return f"{year}-{month}-{day or monthrange(int(year), int(month))[1]}"
+
+
+def normal_date(text: str) -> str | None:
+    """Return a date as `YYYY-MM-DD`, `YYYY-MM` or `YYYY`, or None where a text is none."""
+    match = _DATE.fullmatch(text) or _COMPACT.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day = (int(part) if part else 0 for part in match.groups())
+    if year < 1 or (match[2] and not 1 <= month <= 12) or (match[3] and not 1 <= day <= monthrange(year, month)[1]):
+        return None
+    return f"{year:04}" + (f"-{month:02}" if month else "") + (f"-{day:02}" if day else "")
+
+
+def placed(
+    custom: Iterable[CustomField], columns: Sequence[str], told: object, known: Mapping[str, str] = MappingProxyType({})
+) -> tuple[CustomField, ...]:
+    """Return custom fields with the columns that hold them, in the corpus's own spelling.
+
+    Args:
+        custom: The fields.
+        columns: Those there are.
+        told: What to call the corpus.
+        known: Columns by names of fields for which the corpus has another name.
+
+    Returns:
+        The fields.
+
+    Raises:
+        InputError: If a column isn't there.
+    """
+    by_lower = {name.lower(): name for name in reversed(columns)}
+    found = []
+    for field in custom:
+        wanted = field.column or (field.name if field.name in by_lower else known.get(field.name, field.name))
+        if (column := by_lower.get(wanted.strip().lower())) is None:
+            raise InputError(
+                f"{told} has no column {wanted} for the field {field.name}; its columns are: "
+                f"{', '.join(filter(None, columns))}",
+                f"name one with <columns={field.name}=COLUMN>",
+            )
+        found.append(replace(field, column=column))
+    return tuple(found)
+
+
+def read_custom(fields: Iterable[CustomField], raw: Mapping[str, object]) -> dict[str, FieldValue]:
+    """Return the values of custom fields.
+
+    Args:
+        fields: The fields.
+        raw: What the corpus says, by name of the field.
+
+    Returns:
+        By name, of those that have a value.
+
+    Raises:
+        ValueError: If a value can't be read; the text is a sentence that says what it should be.
+    """
+    values: dict[str, FieldValue] = {}
+    for field in fields:
+        try:
+            value = custom_value(field.kind, raw.get(field.name))
+        except ValueError as error:
+            raise ValueError(f"The field {field.name} should be {error}.") from None
+        if value not in (None, ()):
+            values[field.name] = value
+    return values
+
+
+def _number(text: str) -> int | float:
+    try:
+        number = float(text)
+    except ValueError:
+        return _refuse("number", text)
+    if not math.isfinite(number):
+        return _refuse("number", text)
+    # A double, as engines keep it; whole ones are shown without a fraction.
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _date(text: str) -> str:
+    return normal_date(text) or _refuse("date", text)
+
+
+def _refuse(kind: FieldKind, shown: str) -> Never:
+    raise ValueError(f"{_EXAMPLES[kind]}, not {shown[:40] or 'something else'}")

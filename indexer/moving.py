@@ -1,0 +1,58 @@
+"""A published index made anew from its own papers: for another model or language, or in this version's form.
+
+No corpus is read, so the papers of all corpora stay with their origins, custom fields, tags and forecasts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from corpora.paper import Accepted
+from encoders.formats import Format
+
+if TYPE_CHECKING:
+    from indexer.pipeline import IndexJob
+    from search_plugin.engines.base import Index
+
+_PAGE = 1_000
+
+
+def own_papers(index: Index) -> Iterator[Accepted]:
+    """Yield the papers that an index holds, in the order of their ids, each with its number for a line."""
+    number = 0
+    every = sorted(index.ids())
+    for start in range(0, len(every), _PAGE):
+        ids = every[start : start + _PAGE]
+        papers = index.papers(ids)
+        for id_ in ids:
+            if id_ in papers:
+                number += 1
+                yield Accepted(number, papers[id_])
+
+
+def moved(job: IndexJob, index: Index) -> IndexJob:
+    """Return the job that makes an index anew from its own papers.
+
+    Args:
+        job: Says with which model, and what else is to change; its corpus is not read.
+        index: The published generation.
+
+    Returns:
+        A job for `index_corpus`; formats, quantization and BM25's constants are the index's own where the job has none.
+    """
+    schema = index.schema
+    told = f"{index.name} {index.generation} {schema.fingerprint}"
+    return replace(
+        job,
+        records=lambda: own_papers(index),
+        source=f"index {hashlib.blake2b(told.encode(), digest_size=16).hexdigest()}",
+        formats=tuple(Format(vector.format) for vector in schema.vectors),
+        fresh=True,
+        origin=None,
+        quantization=job.quantization or schema.quantization,
+        bm25=job.bm25 or schema.bm25,
+        fields=schema.added,
+    )
