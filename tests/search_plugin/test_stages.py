@@ -14,7 +14,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.legs import Fused
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search, similar
 from search_plugin.search_settings import SearchSettings
 from search_plugin.stages.collapse import collapse
@@ -24,7 +24,7 @@ from search_plugin.stages.state import SearchState
 from tests.tiny import papers
 
 DIMENSION = 8
-SCHEMA = IndexSchema("tiny", "f", (VectorField("prx", DIMENSION, "cosine"),))
+SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", DIMENSION, "cosine"),))
 QUERY = np.eye(DIMENSION, dtype=np.float32)[0]
 
 

@@ -165,6 +165,8 @@ def added_mapping(
     """
     held = {field.name for field in schema.fields}
     properties = properties_of(wider, dialect)
+    # Only an unfinished build is known by its source, and the version before stored its path.
+    facts = {name: fact for name, fact in facts.items() if name != "source" or "published" not in facts}
     added = {field.name: properties[field.name] for field in wider.fields if field.name not in held}
     return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}
 
