@@ -118,6 +118,8 @@ def test_papers_that_a_stage_has_read_are_not_read_again(index):
     asked = []
 
     class Spy:
+        schema = SCHEMA
+
         def fetch(self, ids, counting=None):
             asked.append(list(ids))
             return index.fetch(ids, counting)
@@ -141,7 +143,8 @@ def test_papers_that_a_stage_has_read_are_not_read_again(index):
 def test_of_papers_that_share_a_value_the_first_is_shown(field, values, shown, hidden):
     ranking = [Fused(id_, 1.0, {}) for id_ in "abcde"]
     plan = Plan("virus", (), None, 9, column=field)
-    state = SearchState(None, SearchRequest("virus"), plan, values=values, ranking=ranking, shown=ranking)
+    index = type("Index", (), {"schema": SCHEMA})
+    state = SearchState(index, SearchRequest("virus"), plan, values=values, ranking=ranking, shown=ranking)
     after = collapse(state)
     assert "".join(hit.id for hit in after.shown) == shown
     assert after.hidden == hidden
