@@ -102,10 +102,9 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}
     if name and options["fresh"] and not corpus:
-        if given := [option for option in ("path", "columns", "fields", "limit", "prune", "origin") if options[option]]:
-            raise InputError(
-                "An index is built again from its own papers alone", f"leave <{given[0]}> out, or give <corpus>"
-            )
+        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin")
+        if given := next((option for option in of_corpora if options[option]), ""):
+            raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
             report = library.rebuild(name, bm25=bm25, **in_new, progress=progress)
         _say(report.to_dict(), _summary(report), as_json=as_json)
