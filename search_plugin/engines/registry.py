@@ -18,6 +18,12 @@ def _lance(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 -
     return LanceEngine(url)
 
 
+def _embedded(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials
+    from search_plugin.engines.embedded.engine import EmbeddedEngine
+
+    return EmbeddedEngine(url)
+
+
 def _cluster(url: str, connection: Connection | None) -> Engine:
     from importlib.util import find_spec
 
@@ -33,6 +39,7 @@ def _cluster(url: str, connection: Connection | None) -> Engine:
 
 
 ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
+    "embedded": _embedded,
     "lance": _lance,
     "http": _cluster,
     "https": _cluster,

@@ -1,0 +1,240 @@
+"""The papers' values by field, for filters: which rows pass, as one bit a row, without reading a paper.
+
+Numbers are an array with one value a row. All else is inverted: by value, the rows that hold it. A value is there as 64
+bits of its BLAKE2b hash; the chance that two of ten million values have the same is one in 370,000.
+
+Columns cover a range of rows and are derived from the papers' records. Those in a folder are named after the rows that
+they cover, and are moved there whole; the rows behind them are held in memory until `finish` takes them in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.fields import COMPARED, held_values
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Test
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+    from search_plugin.engines.embedded.fields import Kinds
+
+NAME = "columns"
+_RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """By value the rows that hold it.
+
+    Attributes:
+        keys: Hashes of the values, uint64, ascending.
+        starts: Where the rows of each begin in `rows`, and the end, int64.
+        rows: uint32, ascending for each value.
+    """
+
+    keys: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+
+    def of(self, value: object) -> np.ndarray:
+        """Return the rows that hold a value."""
+        import numpy as np
+
+        key = np.uint64(_key(value))
+        at = int(np.searchsorted(self.keys, key))
+        if at == len(self.keys) or self.keys[at] != key:
+            return self.rows[:0]
+        return self.rows[int(self.starts[at]) : int(self.starts[at + 1])]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The values of a range of rows.
+
+    Attributes:
+        start: The first row.
+        stop: The row behind the last.
+        numbers: By field, float64 (stop - start,), NaN where there is none.
+        postings: By field.
+    """
+
+    start: int
+    stop: int
+    numbers: Mapping[str, np.ndarray]
+    postings: Mapping[str, Postings]
+
+
+def passing(where: Filter, parts: Sequence[Columns], count: int) -> np.ndarray:
+    """Return which rows pass a filter.
+
+    Args:
+        where: The filter.
+        parts: Columns of all rows; of a field that is in none, no row has a value.
+        count: Of rows.
+
+    Returns:
+        bool (count,); rows without a paper pass or not, as it comes.
+    """
+    import numpy as np
+
+    match where:
+        case Not(part):
+            return ~passing(part, parts, count)
+        case And(inner):
+            return reduce(np.logical_and, (passing(part, parts, count) for part in inner))
+        case Or(inner):
+            return reduce(np.logical_or, (passing(part, parts, count) for part in inner))
+    mask = np.zeros(count, bool)
+    for columns in parts:
+        if (numbers := columns.numbers.get(where.field)) is not None:
+            mask[columns.start : columns.stop] = _compared(where, numbers)
+        elif (postings := columns.postings.get(where.field)) is not None:
+            for rows in _listed(where, postings):
+                mask[rows] = True
+    return mask
+
+
+def _compared(test: Test, numbers: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    match test:
+        case Exists():
+            there: np.ndarray = ~np.isnan(numbers)
+            return there
+        case OneOf(_, values):
+            within: np.ndarray = np.isin(numbers, np.array(values, np.float64))
+            return within
+        case Compare(_, op, value):
+            passed: np.ndarray = _RELATIONS[op](numbers, float(value))
+            return passed
+
+
+def _listed(test: Test, postings: Postings) -> list[np.ndarray]:
+    match test:
+        case Exists():
+            return [postings.rows]
+        case OneOf(_, values):
+            return [postings.of(value) for value in values]
+        case Compare(_, _, value):
+            return [postings.of(value)]
+
+
+def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
+    """Make the columns of some rows.
+
+    Args:
+        papers: Of the rows one after another; None where a row has none.
+        start: The first row.
+        kinds: Of the fields.
+
+    Returns:
+        The columns.
+    """
+    import numpy as np
+
+    numbers: dict[str, list[float]] = {name: [] for name, kind in kinds.items() if kind in COMPARED}
+    keys: dict[str, list[int]] = {name: [] for name in kinds if name not in numbers}
+    rows: dict[str, list[int]] = {name: [] for name in keys}
+    known: dict[object, int] = {}
+    row = start - 1
+    for row, paper in enumerate(papers, start):
+        held = held_values(paper, kinds) if paper else {}
+        for name, column in numbers.items():
+            column.append(held.pop(name, np.nan))
+        for name, value in held.items():
+            values = value if isinstance(value, list) else [value]
+            keys[name] += [known.get(one) or known.setdefault(one, _key(one)) for one in values]
+            rows[name] += [row] * len(values)
+    return Columns(
+        start,
+        row + 1,
+        {name: np.array(column, np.float64) for name, column in numbers.items()},
+        {name: _inverted(np.array(keys[name], np.uint64), np.array(rows[name], np.uint32)) for name in keys},
+    )
+
+
+def joined(first: Columns, second: Columns) -> Columns:
+    """Return the columns of two ranges of which the second begins where the first ends."""
+    import numpy as np
+
+    def numbers(columns: Columns, name: str) -> np.ndarray:
+        column = columns.numbers.get(name)
+        return np.full(columns.stop - columns.start, np.nan) if column is None else column
+
+    def pairs(name: str) -> Postings:
+        there = [columns.postings[name] for columns in (first, second) if name in columns.postings]
+        keys = [np.repeat(one.keys, one.starts[1:] - one.starts[:-1]) for one in there]
+        return _inverted(np.concatenate(keys), np.concatenate([one.rows for one in there]))
+
+    return Columns(
+        first.start,
+        second.stop,
+        {
+            name: np.concatenate([numbers(first, name), numbers(second, name)])
+            for name in {**first.numbers, **second.numbers}
+        },
+        {name: pairs(name) for name in {**first.postings, **second.postings}},
+    )
+
+
+def save(folder: Path, columns: Columns) -> None:
+    """Put columns that begin at row 0 into the folder of a generation, and take away those that cover less."""
+    import numpy as np
+
+    part = folder / f"{NAME}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    for name, values in columns.numbers.items():
+        np.save(part / f"{name}.npy", values)
+    for name, postings in columns.postings.items():
+        for what in ("keys", "starts", "rows"):
+            np.save(part / f"{name}.{what}.npy", getattr(postings, what))
+    complete(folder, part, NAME, columns.stop)
+
+
+def load(folder: Path, count: int) -> Columns:
+    """Map the columns in the folder of a generation that cover the most rows, at most `count`; empty ones if none."""
+    import numpy as np
+
+    found = newest(folder, NAME, count)
+    if found is None:
+        return Columns(0, 0, {}, {})
+    covered, path = found
+    numbers: dict[str, np.ndarray] = {}
+    postings: dict[str, Postings] = {}
+    for file in path.iterdir():
+        name, _, what = file.stem.partition(".")
+        if not what:
+            numbers[name] = np.load(file, "r")
+        elif what == "keys":
+            keys, starts, rows = (np.load(path / f"{name}.{one}.npy", "r") for one in ("keys", "starts", "rows"))
+            postings[name] = Postings(keys, starts, rows)
+    return Columns(0, covered, numbers, postings)
+
+
+def _inverted(keys: np.ndarray, rows: np.ndarray) -> Postings:
+    import numpy as np
+
+    order = np.argsort(keys, kind="stable")
+    unique, starts = np.unique(keys[order], return_index=True)
+    return Postings(unique, np.append(starts, len(keys)).astype(np.int64), rows[order])
+
+
+def _key(value: object) -> int:
+    return int.from_bytes(hashlib.blake2b(str(value).encode(), digest_size=8).digest(), "little")

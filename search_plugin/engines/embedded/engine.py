@@ -1,0 +1,201 @@
+"""The embedded engine: a folder with a folder a generation, and a small file that names the published one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.engines.base import Index
+from search_plugin.engines.embedded.errors import explained, sentence
+from search_plugin.engines.embedded.files import sync_folder
+from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
+from search_plugin.engines.registry import check_index_name
+from search_plugin.schema import IndexSchema
+
+if TYPE_CHECKING:
+    from search_plugin.engines.diagnosis import Diagnosis
+
+_FACTS = "facts.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Which generation is searched, and which was before; 0 for none."""
+
+    current: int = 0
+    previous: int = 0
+
+
+class EmbeddedEngine:
+    """Keeps indexes in a folder; see `Engine`.
+
+    Args:
+        url: `embedded:DIR`.
+
+    Raises:
+        UnavailableError: If the folder can't be made.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.root = Path(url.partition(":")[2]).expanduser()
+        with explained(self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
+
+    def names(self) -> Sequence[str]:
+        """Return the published indexes, the one published last first."""
+        files = sorted(self.root.glob("*.json"), key=lambda path: (-path.stat().st_mtime, path.name))
+        return [path.stem for path in files]
+
+    def open(self, name: str) -> EmbeddedIndex:
+        """Return the published generation, or raise `InputError` that names the indexes there are."""
+        current = self.alias(check_index_name(name)).current
+        if not current:
+            known = ", ".join(self.names())
+            raise InputError(
+                f"There is no index {name!r} in {self.root}; "
+                + (f"those there are: {known}." if known else "make one with `ses index --corpus NAME`.")
+            )
+        return self._generation(name, current)
+
+    def build(self, name: str, schema: IndexSchema, source: str) -> EmbeddedIndex:
+        """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
+        alias = self.alias(check_index_name(name))
+        if schema.quantization != "none":
+            raise InputError("The embedded engine keeps vectors whole; leave --quantization out, or use a cluster.")
+        check_bm25(schema.bm25)
+        generations = self.generations(name)
+        newest = max([*generations, alias.current, alias.previous, 0])
+        facts = orjson.dumps({"schema": asdict(schema), "source": source})
+        if newest in generations and newest not in (alias.current, alias.previous):
+            with suppress(UnavailableError, FileNotFoundError):
+                if (self.folder(name, newest) / _FACTS).read_bytes() == facts:
+                    return self._generation(name, newest)
+        with explained(self.root):
+            self._create(self.folder(name, newest + 1), schema, facts)
+        return self._generation(name, newest + 1)
+
+    def publish(self, index: Index) -> None:
+        """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
+        before = self.alias(index.name).current
+        if index.generation != before:
+            self._point(index.name, Alias(index.generation, before))
+        self._drop_all_but(index.name, {index.generation, self.alias(index.name).previous})
+
+    def rollback(self, name: str) -> EmbeddedIndex:
+        """Make the generation before the published one, again; raises `InputError` if there is none."""
+        alias = self.alias(check_index_name(name))
+        if alias.previous not in self.generations(name):
+            raise InputError(f"The index {name} has no earlier version to go back to; --fresh makes and keeps one.")
+        self._point(name, Alias(alias.previous, alias.current))
+        return self.open(name)
+
+    def drop(self, name: str) -> None:
+        """Delete an index with all its generations."""
+        (self.root / f"{check_index_name(name)}.json").unlink(missing_ok=True)
+        self._drop_all_but(name, set())
+
+    def diagnose(self, name: str | None = None) -> Diagnosis:
+        """Return how the folder and its indexes, or the one of that name, are; asking changes nothing."""
+        from search_plugin.engines.embedded.diagnosis import diagnose
+
+        if name and not self.generations(check_index_name(name)):
+            self.open(name)
+        begun = {path.name.rpartition(".v")[0] for path in self.root.glob("*.v*") if path.is_dir()}
+        return diagnose(self, [name] if name else sorted({*self.names(), *begun}))
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold off other writers of the index; the operating system lets go of it when a process dies."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.root / f"{check_index_name(name)}.lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise UnavailableError(
+                f"Another `ses index` is writing the index {name}; wait until it is done, or choose another --index."
+            ) from None
+        except OSError as error:
+            raise UnavailableError(sentence(self.root, error)) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def alias(self, name: str) -> Alias:
+        """Return which generation of an index is searched; raises `UnavailableError` if that can't be read."""
+        path = self.root / f"{name}.json"
+        try:
+            return Alias(**orjson.loads(path.read_bytes()))
+        except FileNotFoundError:
+            return Alias()
+        except (orjson.JSONDecodeError, TypeError, OSError) as error:
+            raise UnavailableError(f"{path} can't be read ({error}); delete it and index again.") from error
+
+    def generations(self, name: str) -> list[int]:
+        """Return the generations of an index that are in the folder, in ascending order."""
+        numbers = (folder.name.rpartition(".v")[2] for folder in self.root.glob(f"{name}.v*"))
+        return sorted(int(number) for number in numbers if number.isdigit())
+
+    def folder(self, name: str, generation: int) -> Path:
+        """Return where a generation lies."""
+        return self.root / f"{name}.v{generation}"
+
+    def _create(self, folder: Path, schema: IndexSchema, facts: bytes) -> None:
+        """Make a generation whole beside its place, and move it there."""
+        part = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        create_generation(part, schema)
+        _write(part / _FACTS, facts)
+        part.replace(folder)
+        sync_folder(self.root)
+
+    def _generation(self, name: str, generation: int) -> EmbeddedIndex:
+        from pydantic import TypeAdapter
+
+        folder = self.folder(name, generation)
+        if not folder.exists() and (self.root / f"{folder.name}.lance").exists():
+            raise UnavailableError(
+                f"The index {name} in {self.root} is in the form of an earlier version of ses, LanceDB; "
+                "index again with --fresh."
+            )
+        try:
+            facts = orjson.loads((folder / _FACTS).read_bytes())
+            schema = TypeAdapter(IndexSchema).validate_python(facts["schema"], extra="forbid")
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise UnavailableError(
+                f"The index {name} in {self.root} is damaged, or not made by this version of ses; "
+                "index again with --fresh."
+            ) from error
+        return EmbeddedIndex(name, generation, schema, folder)
+
+    def _point(self, name: str, alias: Alias) -> None:
+        path = self.root / f"{name}.json"
+        part = path.with_suffix(".json.part")
+        with explained(self.root):
+            _write(part, orjson.dumps(asdict(alias)))
+            part.replace(path)
+            sync_folder(self.root)
+
+    def _drop_all_but(self, name: str, kept: set[int]) -> None:
+        for generation in set(self.generations(name)) - kept:
+            shutil.rmtree(self.folder(name, generation), ignore_errors=True)
+        for old in self.root.glob(f"{name}.v*.lance"):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,61 @@
+"""What tantivy, faiss and the file system raise, told to the user."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from corpora.errors import UnavailableError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Rooted(Protocol):
+    @property
+    def root(self) -> Path: ...
+
+
+S = TypeVar("S", bound=_Rooted)
+
+
+def told(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Wrap a method of an object with a `root` folder in `explained`."""
+
+    @functools.wraps(method)
+    def wrapped(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with explained(self.root):
+            return method(self, *args, **kwargs)
+
+    return wrapped
+
+
+@contextmanager
+def explained(root: Path) -> Iterator[None]:
+    """Turn what the libraries and the file system raise into a sentence for the user."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, MemoryError) as error:
+        raise UnavailableError(sentence(root, error)) from error
+    except BaseException as error:
+        # Rust code panics on damaged files; the exception's type can't be imported.
+        if type(error).__name__ == "PanicException":
+            raise UnavailableError(sentence(root, error)) from error
+        raise
+
+
+def sentence(root: Path, error: BaseException) -> str:
+    """Return what to tell the user about an error in a folder of indexes."""
+    text = str(error)
+    if "No space left" in text or "StorageFull" in text:
+        return f"The disk of {root} is full; free some space and run the same command again: it resumes."
+    if "LockBusy" in text:
+        return f"Another process is writing the same index in {root}; wait until it is done."
+    unwritable = isinstance(error, PermissionError | FileExistsError | NotADirectoryError)
+    if unwritable or "denied" in text or "Read-only" in text:
+        return f"{root} can't be written; make it a writable folder, or give another with --engine embedded:DIR."
+    reason = " ".join(text.split())[:300] or type(error).__name__
+    return f"The indexes in {root} are damaged or can't be used ({reason}); index again with --fresh."

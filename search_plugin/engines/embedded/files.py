@@ -1,0 +1,187 @@
+"""The files of a generation that are only ever appended to: rows, papers, vectors, and the log of commits.
+
+A row is one version of a paper, and never changes. A paper that is written again gets a new row, which names the row
+that it replaces; a deletion is a row without a paper. A row says where its paper's record and its vectors lie.
+
+tantivy's commit is the only switch. Before it, everything is appended and synced, then a line of the log that says how
+long each file will be. The line counts once tantivy's opstamp, a number that grows with each commit, has passed the one
+that the line was written at. What a crash leaves behind a line that does not count is cut off by the next write, and no
+reader ever looked at it.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ROWS, PAPERS, LOG = "rows", "papers", "commits"
+NOTHING = -1
+"""In `replaces`: the paper is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How much of each file is committed.
+
+    Attributes:
+        rows: Versions of papers.
+        papers: Bytes of their records.
+        vectors: Vectors by field.
+    """
+
+    rows: int
+    papers: int
+    vectors: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one commit appends.
+
+    Attributes:
+        rows: Of `Files.row_type`.
+        papers: Their records, one after another.
+        vectors: float32 (count, dimension) by field.
+    """
+
+    rows: np.ndarray
+    papers: bytes
+    vectors: Mapping[str, np.ndarray]
+
+
+class Files:
+    """The appended files of one generation.
+
+    Args:
+        folder: Of the generation.
+        dimensions: Of the vectors, by field.
+    """
+
+    def __init__(self, folder: Path, dimensions: Mapping[str, int]) -> None:
+        import numpy as np
+
+        self.folder = folder
+        self.dimensions = dimensions
+        places = [part for name in dimensions for part in ((f"{name}.start", "<u4"), (f"{name}.count", "<u4"))]
+        self.row_type = np.dtype([("offset", "<u8"), ("size", "<u4"), ("replaces", "<i4"), *places])
+        self._names = (ROWS, PAPERS, *map(vectors_file, dimensions))
+        counts = [(part, "<u8") for name in self._names for part in (name, _checksum(name))]
+        self._line = np.dtype([("opstamp", "<u8"), *counts])
+
+    def create(self) -> None:
+        """Make the files, empty."""
+        for name in (*self._names, LOG):
+            (self.folder / name).touch()
+        sync_folder(self.folder)
+
+    def committed(self, opstamp: int) -> Lengths:
+        """Return how long the files are at a commit of tantivy's."""
+        return self._lengths(self._lines(opstamp))
+
+    def append(self, opstamp: int, held: Lengths, batch: Batch) -> None:
+        """Write and sync what the next commit is to hold, behind what the last one holds.
+
+        Args:
+            opstamp: Of the last commit.
+            held: What it holds.
+            batch: What comes.
+        """
+        import numpy as np
+
+        line = np.zeros(1, self._line)
+        line["opstamp"] = opstamp
+        parts = {ROWS: batch.rows.tobytes(), PAPERS: batch.papers}
+        parts |= {vectors_file(name): vectors.astype("<f4").tobytes() for name, vectors in batch.vectors.items()}
+        for name, (at, width) in self._places(held).items():
+            part = parts.get(name, b"")
+            if part:
+                _put(self.folder / name, at * width, part)
+            line[name], line[_checksum(name)] = at + len(part) // width, zlib.crc32(part)
+        _put(self.folder / LOG, self._lines(opstamp).nbytes, line.tobytes())
+
+    def damaged(self, opstamp: int) -> list[str]:
+        """Return the names of the files in which something else stands than was committed; reads all of them."""
+        lines = self._lines(opstamp)
+        wrong: dict[str, None] = {}
+        for number, line in enumerate(lines):
+            for name, (at, width) in self._places(self._lengths(lines[:number])).items():
+                with (self.folder / name).open("rb") as file:
+                    file.seek(at * width)
+                    if zlib.crc32(file.read((int(line[name]) - at) * width)) != line[_checksum(name)]:
+                        wrong[name] = None
+        return list(wrong)
+
+    def rows(self, lengths: Lengths) -> np.ndarray:
+        """Map the committed rows."""
+        return _mapped(self.folder / ROWS, self.row_type, (lengths.rows,))
+
+    def papers(self, lengths: Lengths) -> np.ndarray:
+        """Map the committed records as bytes."""
+        return _mapped(self.folder / PAPERS, "u1", (lengths.papers,))
+
+    def vectors(self, name: str, lengths: Lengths) -> np.ndarray:
+        """Map the committed vectors of a field, float32 (count, dimension)."""
+        return _mapped(self.folder / vectors_file(name), "<f4", (lengths.vectors[name], self.dimensions[name]))
+
+    def _lengths(self, lines: np.ndarray) -> Lengths:
+        if not len(lines):
+            return Lengths(0, 0, dict.fromkeys(self.dimensions, 0))
+        vectors = {name: int(lines[-1][vectors_file(name)]) for name in self.dimensions}
+        return Lengths(int(lines[-1][ROWS]), int(lines[-1][PAPERS]), vectors)
+
+    def _places(self, held: Lengths) -> dict[str, tuple[int, int]]:
+        """Return for each file how many units it holds, and the bytes of a unit."""
+        vectors = {vectors_file(name): (held.vectors[name], 4 * size) for name, size in self.dimensions.items()}
+        return {ROWS: (held.rows, self.row_type.itemsize), PAPERS: (held.papers, 1), **vectors}
+
+    def _lines(self, opstamp: int) -> np.ndarray:
+        """Return the lines of the log that count."""
+        import numpy as np
+
+        lines = np.fromfile(self.folder / LOG, self._line)
+        return lines[: np.searchsorted(lines["opstamp"], opstamp)]
+
+
+def vectors_file(name: str) -> str:
+    """Return the file of a vector field."""
+    return f"{name}.vectors"
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names that were made or changed in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _checksum(name: str) -> str:
+    return f"{name} CRC-32"
+
+
+def _put(path: Path, at: int, part: bytes) -> None:
+    """Cut a file off at a place, write there, and sync."""
+    with path.open("r+b") as file:
+        if file.seek(0, os.SEEK_END) < at:
+            raise ValueError(f"{path.name} has lost its end")
+        file.truncate(at)
+        file.seek(at)
+        file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _mapped(path: Path, kind: Any, shape: tuple[int, ...]) -> np.ndarray:
+    import numpy as np
+
+    if not shape[0]:
+        return np.empty(shape, kind)
+    return np.memmap(path, kind, "r", shape=shape)

@@ -1,0 +1,64 @@
+"""Filters as tantivy's queries; `columns.passing` is the same for vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from search_plugin.engines.embedded.fields import COMPARED
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+
+if TYPE_CHECKING:
+    from search_plugin.engines.embedded.words import Words
+
+_RANGES = {"=": "[{0} TO {0}]", "<": "[* TO {0}}}", "<=": "[* TO {0}]", ">": "{{{0} TO *]", ">=": "[{0} TO *]"}
+
+
+def to_tantivy(where: Filter, words: Words) -> Any:
+    """Return a query that finds the papers that pass a filter.
+
+    Args:
+        where: The filter.
+        words: The word index.
+
+    Returns:
+        tantivy's query.
+    """
+    from tantivy import Occur, Query
+
+    match where:
+        case Not(part):
+            return Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, to_tantivy(part, words))])
+        case And(parts):
+            return Query.boolean_query([(Occur.Must, to_tantivy(part, words)) for part in parts])
+        case Or(parts):
+            return Query.boolean_query([(Occur.Should, to_tantivy(part, words)) for part in parts])
+        case Exists("id"):
+            return Query.all_query()
+        case Exists(field):
+            return Query.exists_query(f"fields.{field}")
+        case OneOf(field, values):
+            return _one_of(field, values, words)
+        case Compare(field, "=", value) if words.kinds[field] not in COMPARED:
+            return _one_of(field, (value,), words)
+        case Compare(field, op, value):
+            return _range(field, op, float(value), words)
+
+
+def _one_of(field: str, values: Sequence[Value], words: Words) -> Any:
+    from tantivy import Occur, Query
+
+    if words.kinds[field] in COMPARED:
+        return Query.boolean_query([(Occur.Should, _range(field, "=", float(value), words)) for value in values])
+    path = field if field == "id" else f"fields.{field}"
+    return Query.boolean_query(
+        [(Occur.Should, Query.term_query(words.schema, path, value, "basic")) for value in values]
+    )
+
+
+def _range(field: str, op: str, value: float, words: Words) -> Any:
+    import numpy as np
+
+    # tantivy makes ranges over JSON only by its query language; there is nothing of the user's in it but a number.
+    number = np.format_float_positional(value, trim="-")
+    return words.index.parse_query(f"fields.{field}:{_RANGES[op].format(number)}", ["text"])

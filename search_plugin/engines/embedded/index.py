@@ -1,0 +1,271 @@
+"""One generation of an index in the embedded engine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from search_plugin.engines.base import Document, Refused
+from search_plugin.engines.embedded import columns, vectors
+from search_plugin.engines.embedded.errors import explained, told
+from search_plugin.engines.embedded.files import NOTHING, Batch, Files
+from search_plugin.engines.embedded.filters import to_tantivy
+from search_plugin.engines.embedded.legs import lexical_leg, vector_leg
+from search_plugin.engines.embedded.records import Stored, to_record
+from search_plugin.engines.embedded.snapshot import Snapshot
+from search_plugin.engines.embedded.words import META, counted, create_words, open_words
+from search_plugin.page import Facets
+from search_plugin.plan import LEXICAL
+from search_plugin.schema import Bm25
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+    from search_plugin.filters.tree import Filter
+    from search_plugin.legs import Scored
+    from search_plugin.plan import Plan
+    from search_plugin.schema import IndexSchema
+
+_WORDS = "words"
+_UNCOLUMNED = 2_000
+"""Rows that may stand behind the columns in files; a search with a filter reads them."""
+
+
+def check_bm25(bm25: Bm25) -> None:
+    """Raise `InputError` for constants other than tantivy's own."""
+    if bm25 != Bm25():
+        raise InputError(
+            f"The embedded engine scores words by BM25 with {Bm25()}, which can't be changed; leave --bm25 out, or "
+            "use a cluster."
+        )
+
+
+def create_generation(folder: Path, schema: IndexSchema) -> None:
+    """Make the empty files of a generation in an empty folder."""
+    _files(folder, schema).create()
+    create_words(folder / _WORDS)
+
+
+def _files(folder: Path, schema: IndexSchema) -> Files:
+    return Files(folder, {vector.name: vector.dimension for vector in schema.vectors})
+
+
+class EmbeddedIndex:
+    """See `Index`. Threads may share it; every read sees one commit, the last one when the search began.
+
+    Args:
+        name: Of the index.
+        generation: Its number.
+        schema: Of the index.
+        folder: Of the generation.
+    """
+
+    def __init__(self, name: str, generation: int, schema: IndexSchema, folder: Path) -> None:
+        self.name, self.generation, self.schema, self.folder = name, generation, schema, folder
+        self.root = folder.parent
+        with explained(self.root):
+            self._files = _files(folder, schema)
+            self._words = open_words(folder / _WORDS, schema)
+        self._lock = threading.Lock()
+        self._seen: tuple[object, Snapshot] | None = None
+
+    @told
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """Write documents in one commit: after a crash all of them are there or none."""
+        refused: list[Refused] = []
+        latest: dict[str, tuple[Document, bytes]] = {}
+        for document in documents:
+            self._check_dimensions(document)
+            try:
+                record = to_record(Stored(document.paper, document.content_hash))
+                self._check_numbers(document)
+                latest[document.paper.id] = document, record
+            except ValueError as error:
+                refused.append(Refused(document.paper.id, f"The embedded engine would not take it: {error}"))
+        self._append(
+            [(document.paper, record, document.vectors) for document, record in latest.values()], self._snapshot()
+        )
+        return refused
+
+    @told
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete papers; ids that are not there are ignored."""
+        snapshot = self._snapshot()
+        gone = sorted(snapshot.find(ids))
+        if gone:
+            import numpy as np
+
+            rows = np.zeros(len(gone), self._files.row_type)
+            rows["offset"], rows["replaces"] = snapshot.lengths.papers, gone
+            self._commit(snapshot, Batch(rows, b"", {}), [], [snapshot.id_of(int(row)) for row in gone])
+
+    @told
+    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
+        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
+        snapshot = self._snapshot()
+        changed = []
+        for row in sorted(snapshot.find(list(origins))):
+            stored = snapshot.stored(row)
+            paper = replace(stored.paper, origins=tuple(origins[stored.paper.id]))
+            changed.append((paper, to_record(Stored(paper, stored.content_hash)), row))
+        self._append(changed, snapshot)
+
+    @told
+    def finish(self) -> None:
+        """Bring columns and vector indexes up to date, where what is new is much."""
+        snapshot = self._snapshot()
+        base = columns.load(self.folder, len(snapshot.rows))
+        if len(snapshot.rows) - base.stop > _UNCOLUMNED:
+            columns.save(self.folder, columns.joined(base, snapshot.gathered(base.stop)))
+        for field in self.schema.vectors:
+            vectors.extend(self.folder, field.name, snapshot.vectors[field.name], field.similarity)
+        self._seen = None
+
+    @told
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the content hashes of those ids that are there."""
+        return {stored.paper.id: stored.content_hash for stored in self._stored(ids)}
+
+    @told
+    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
+        """Return those papers that are there."""
+        snapshot = self._seen_last()
+        return {stored.paper.id: stored.paper for stored in map(snapshot.stored, snapshot.find(ids))}
+
+    @told
+    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the origins of those ids that are there."""
+        return {stored.paper.id: stored.paper.origins for stored in self._stored(ids)}
+
+    @told
+    def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
+        """Return float32 (dimension,) vectors of those ids that are there."""
+        snapshot, name = self._seen_last(), self.schema.vector(field).name
+        rows = snapshot.find(ids)
+        starts = [int(snapshot.rows[row][f"{name}.start"]) for row in rows]
+        return {snapshot.id_of(row): snapshot.vectors[name][at].copy() for row, at in zip(rows, starts, strict=True)}
+
+    @told
+    def count(self, field: str | None = None) -> int:
+        """Return how many papers the index holds, or how many of them have a vector in a field."""
+        snapshot = self._snapshot()
+        if field is None:
+            return int(snapshot.live.sum())
+        return int((snapshot.live & (snapshot.rows[f"{self.schema.vector(field).name}.count"] > 0)).sum())
+
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of all papers, or of those that pass a filter, in any order."""
+        with explained(self.root):
+            snapshot = self._snapshot()
+            for row in snapshot.passing(where).nonzero()[0]:
+                yield snapshot.id_of(row)
+
+    @told
+    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
+        """Return each leg's papers, best first, ties by id."""
+        snapshot = self._snapshot()
+        legs: dict[str, list[Scored]] = {}
+        if plan.words:
+            legs[LEXICAL] = lexical_leg(snapshot, self._words, plan)
+        for clause in plan.vectors:
+            legs[clause.field] = vector_leg(snapshot, self.schema, plan, clause)
+        return legs
+
+    @contextmanager
+    def scored_by(self, bm25: Bm25) -> Iterator[None]:
+        """See `Index`: tantivy's constants are fixed, so only what they are is taken."""
+        check_bm25(bm25)
+        yield
+
+    @told
+    def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
+        """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
+        from tantivy import Occur, Query
+
+        query = self._words.among(list(found))
+        told = f"the {plan.window} nearest papers"
+        if plan.words:
+            matching = [(Occur.Must, self._words.matching(plan.words, 0.0))]
+            if plan.filter:
+                matching.append((Occur.Must, to_tantivy(plan.filter, self._words)))
+            query = Query.boolean_query([(Occur.Should, Query.boolean_query(matching)), (Occur.Should, query)])
+            told = "papers that hold a word of the query" + (f", and {told}" if plan.vectors else "")
+        names = {field: field if field == "id" else f"fields.{field}" for field in fields}
+        matches, counts = counted(self._seen_last().searcher, query, names, size)
+        return Facets(matches, told, {field: tuple(counts[field]) for field in fields})
+
+    def _seen_last(self) -> Snapshot:
+        """Return the state of the last search, so that what a page shows is of one state."""
+        seen = self._seen
+        return seen[1] if seen else self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
+        """Return the state of the last commit, by whomever."""
+        status = (self.folder / _WORDS / META).stat()
+        mark = status.st_ino, status.st_mtime_ns
+        with self._lock:
+            if self._seen is None or self._seen[0] != mark:
+                self._seen = mark, Snapshot(self._files, self._words)
+            return self._seen[1]
+
+    def _stored(self, ids: Sequence[str]) -> list[Stored]:
+        snapshot = self._snapshot()
+        return [snapshot.stored(row) for row in snapshot.find(ids)]
+
+    def _append(
+        self, written: Sequence[tuple[Paper, bytes, Mapping[str, np.ndarray] | int]], snapshot: Snapshot
+    ) -> None:
+        """Commit papers: each with its record, and its vectors or the row that holds them already."""
+        import numpy as np
+
+        if not written:
+            return
+        older = {snapshot.id_of(row): row for row in snapshot.find([paper.id for paper, _, _ in written])}
+        rows = np.zeros(len(written), self._files.row_type)
+        fresh: dict[str, list[np.ndarray]] = {name: [] for name in self._files.dimensions}
+        lengths = dict(snapshot.lengths.vectors)
+        offset = snapshot.lengths.papers
+        for row, (paper, record, held) in zip(rows, written, strict=True):
+            row["offset"], row["size"], row["replaces"] = offset, len(record), older.get(paper.id, NOTHING)
+            offset += len(record)
+            for name, dimension in self._files.dimensions.items():
+                if isinstance(held, int):
+                    given = tuple(snapshot.rows[held][[f"{name}.start", f"{name}.count"]])
+                else:
+                    matrix = np.asarray(held[name], np.float32).reshape(-1, dimension)
+                    given = lengths[name], len(matrix)
+                    fresh[name].append(matrix)
+                    lengths[name] += len(matrix)
+                row[f"{name}.start"], row[f"{name}.count"] = given
+        batch = Batch(
+            rows,
+            b"".join(record for _, record, _ in written),
+            {name: np.concatenate(parts) for name, parts in fresh.items() if parts},
+        )
+        self._commit(snapshot, batch, [paper for paper, _, _ in written], list(older))
+
+    def _commit(self, snapshot: Snapshot, batch: Batch, papers: Sequence[Paper], replaced: Sequence[str]) -> None:
+        self._files.append(snapshot.opstamp, snapshot.lengths, batch)
+        self._words.commit(enumerate(papers, snapshot.lengths.rows), replaced)
+        self._seen = None
+
+    def _check_dimensions(self, document: Document) -> None:
+        for field in self.schema.vectors:
+            if (size := document.vectors[field.name].shape[-1]) != field.dimension:
+                raise InputError(
+                    f"The model gives vectors of {size} numbers and the index holds {field.dimension}: "
+                    "index again with --fresh."
+                )
+
+    def _check_numbers(self, document: Document) -> None:
+        import numpy as np
+
+        for field in self.schema.vectors:
+            if not np.isfinite(document.vectors[field.name]).all():
+                raise ValueError(f"its {field.name} vector holds values that are not numbers")

@@ -1,0 +1,60 @@
+"""Papers as records of bytes, with a checksum, and back."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import fields
+from typing import NamedTuple
+
+import orjson
+
+from corpora.paper import Paper
+
+_HEAD = struct.Struct("<III")
+_QUICK = 1  # zlib's level: a third of the size for 20 microseconds a paper
+
+
+class Stored(NamedTuple):
+    """A paper as stored."""
+
+    paper: Paper
+    content_hash: str
+
+
+def to_record(stored: Stored) -> bytes:
+    """Return a record.
+
+    Args:
+        stored: The paper.
+
+    Returns:
+        Checksum, lengths of the id and the hash, both, and the paper as compressed JSON.
+
+    Raises:
+        ValueError: If a text is not valid Unicode.
+    """
+    values = {field.name: getattr(stored.paper, field.name) for field in fields(Paper)}
+    try:
+        body = zlib.compress(orjson.dumps({name: value for name, value in values.items() if value}), _QUICK)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+    id_, hash_ = stored.paper.id.encode(), stored.content_hash.encode()
+    rest = id_ + hash_ + body
+    return _HEAD.pack(zlib.crc32(rest), len(id_), len(hash_)) + rest
+
+
+def id_of(record: bytes) -> str:
+    """Return the id in a record."""
+    return record[_HEAD.size : _HEAD.size + _HEAD.unpack_from(record)[1]].decode()
+
+
+def from_record(record: bytes) -> Stored:
+    """Return what a record holds; raises `ValueError` if it is damaged."""
+    checksum, id_size, hash_size = _HEAD.unpack_from(record)
+    start = _HEAD.size + id_size
+    if zlib.crc32(record[_HEAD.size :]) != checksum:
+        raise ValueError("a paper's checksum is wrong")
+    values = orjson.loads(zlib.decompress(record[start + hash_size :]))
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return Stored(Paper(**values), record[start : start + hash_size].decode())

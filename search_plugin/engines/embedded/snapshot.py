@@ -1,0 +1,111 @@
+"""One state of a generation, that of one commit: what a search reads while others write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from search_plugin.engines.embedded import columns, vectors
+from search_plugin.engines.embedded.files import NOTHING
+from search_plugin.engines.embedded.records import Stored, from_record, id_of
+from search_plugin.engines.embedded.words import rows_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.engines.embedded.files import Files
+    from search_plugin.engines.embedded.words import Words
+    from search_plugin.filters.tree import Filter
+
+
+class Snapshot:
+    """What one commit holds. Threads may share it: what is computed later is the same whoever does it.
+
+    Args:
+        files: Of the generation.
+        words: Of the generation.
+    """
+
+    def __init__(self, files: Files, words: Words) -> None:
+        self._files, self._words = files, words
+        self.searcher, self.opstamp = words.searcher()
+        self.lengths = files.committed(self.opstamp)
+        self.rows = files.rows(self.lengths)
+        self._papers = files.papers(self.lengths)
+        self.vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
+        self._approximate: dict[str, vectors.Approximate | None] = {}
+
+    def find(self, ids: Sequence[str]) -> list[int]:
+        """Return the rows of those ids that are there, in any order."""
+        return [row for _, row in rows_of(self.searcher, self._words.among(ids), len(set(ids)))] if ids else []
+
+    def id_of(self, row: int) -> str:
+        """Return the id of the paper in a row."""
+        return id_of(self._record(row))
+
+    def stored(self, row: int) -> Stored:
+        """Return the paper in a row; raises `ValueError` if it is damaged."""
+        return from_record(self._record(row))
+
+    @cached_property
+    def live(self) -> np.ndarray:
+        """Which rows are the last of a paper that is there, bool (rows,)."""
+        import numpy as np
+
+        live: np.ndarray = np.asarray(self.rows["size"] > 0)
+        replaced = np.asarray(self.rows["replaces"])
+        live[replaced[replaced != NOTHING]] = False
+        return live
+
+    def owners(self, field: str) -> np.ndarray:
+        """Return for each vector the row of the paper whose it is, int32 (vectors,); -1 if the paper is gone."""
+        if field not in self._owners:
+            self._owners[field] = self._owners_of(field)
+        return self._owners[field]
+
+    @cached_property
+    def _owners(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def _owners_of(self, field: str) -> np.ndarray:
+        import numpy as np
+
+        owners = np.full(len(self.vectors[field]), NOTHING, np.int32)
+        rows = np.flatnonzero(self.live)
+        starts, counts = (
+            np.asarray(self.rows[f"{field}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
+        )
+        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        owners[np.repeat(starts, counts) + offsets] = np.repeat(rows, counts)
+        return owners
+
+    def approximate(self, field: str) -> vectors.Approximate | None:
+        """Return the index of a vector field, if there is one."""
+        if field not in self._approximate:
+            self._approximate[field] = vectors.load(self._files.folder, field, len(self.vectors[field]))
+        return self._approximate[field]
+
+    def passing(self, where: Filter | None) -> np.ndarray:
+        """Return which rows are of papers that are there and pass a filter, bool (rows,)."""
+        if where is None:
+            return self.live
+        passed: np.ndarray = columns.passing(where, self._columns, len(self.rows)) & self.live
+        return passed
+
+    @cached_property
+    def _columns(self) -> tuple[columns.Columns, columns.Columns]:
+        base = columns.load(self._files.folder, len(self.rows))
+        return base, self.gathered(base.stop)
+
+    def gathered(self, start: int) -> columns.Columns:
+        """Read the rows from one on into columns."""
+        return columns.gather(self._living(start), start, self._words.kinds)
+
+    def _living(self, start: int) -> Iterator[Any]:
+        return (self.stored(row).paper if self.live[row] else None for row in range(start, len(self.rows)))
+
+    def _record(self, row: int) -> bytes:
+        place = self.rows[row]
+        start = int(place["offset"])
+        return self._papers[start : start + int(place["size"])].tobytes()

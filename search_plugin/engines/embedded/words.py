@@ -1,0 +1,194 @@
+"""The word index: tantivy, whose commits decide what a generation holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of
+from search_plugin.engines.embedded.files import sync_folder
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from search_plugin.schema import IndexSchema
+
+META = "meta.json"
+_MEMORY = 64 << 20
+_LONGEST_WORD = 255
+_STOP_WORDS = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """An opened word index.
+
+    Attributes:
+        folder: Where it lies.
+        index: tantivy's.
+        schema: tantivy's.
+        kinds: Of the fields.
+        analyze: From a text to its words as they are indexed.
+    """
+
+    folder: Path
+    index: Any
+    schema: Any
+    kinds: Kinds
+    analyze: Callable[[str], list[str]]
+
+    def searcher(self) -> tuple[Any, int]:
+        """Return a view of the last commit, and the commit's opstamp."""
+        before = -1
+        while before != (opstamp := _opstamp(self.folder)):
+            before = opstamp
+            self.index.reload()
+            searcher = self.index.searcher()
+        return searcher, opstamp
+
+    def commit(self, added: Iterable[tuple[int, Paper]], replaced: Iterable[str]) -> None:
+        """Add papers by row, take out what is there of the replaced ids, and commit.
+
+        Args:
+            added: Rows and papers.
+            replaced: Ids that the index holds an older row of.
+        """
+        from tantivy import Document
+
+        writer = self.index.writer(_MEMORY, 1)
+        for id_ in replaced:
+            writer.delete_documents_by_term("id", id_)
+        for row, paper in added:
+            document = Document()
+            document.add_text("id", paper.id)
+            document.add_unsigned("row", row)
+            document.add_text("title", paper.title)
+            document.add_text("text", f"{paper.title}\n{paper.abstract}")
+            document.add_json("fields", held_values(paper, self.kinds))
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+
+    def matching(self, text: str, boost: float) -> Any:
+        """Return the query for a text's words, in title and abstract together, and again in the title."""
+        from tantivy import Occur, Query
+
+        def of(field: str, weight: float) -> list[Any]:
+            return [
+                (Occur.Should, Query.boost_query(Query.term_query(self.schema, field, word, "freq"), count * weight))
+                for word, count in words.items()
+            ]
+
+        words = Counter(self.analyze(text))
+        return Query.boolean_query([*of("text", 1.0), *(of("title", boost) if boost else [])])
+
+    def among(self, ids: Sequence[str]) -> Any:
+        """Return the query for some ids."""
+        from tantivy import Query
+
+        return Query.term_set_query(self.schema, "id", list(ids))
+
+
+def create_words(folder: Path) -> None:
+    """Make an empty word index."""
+    from tantivy import Index, SchemaBuilder
+
+    folder.mkdir()
+    builder = SchemaBuilder()
+    builder.add_text_field("id", fast=True, tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("row", fast=True)
+    for name in ("title", "text"):
+        builder.add_text_field(name, tokenizer_name="words", index_option="position")
+    builder.add_json_field("fields", fast=True, tokenizer_name="raw", index_option="basic")
+    Index(builder.build(), str(folder))
+    sync_folder(folder)
+    sync_folder(folder.parent)
+
+
+def open_words(folder: Path, schema: IndexSchema) -> Words:
+    """Open a word index.
+
+    Args:
+        folder: Where it lies.
+        schema: Says how words are analysed.
+
+    Returns:
+        The index.
+    """
+    from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
+
+    index = Index.open(str(folder))
+    builder = TextAnalyzerBuilder(Tokenizer.simple())
+    for step in (
+        Filter.remove_long(_LONGEST_WORD),
+        Filter.lowercase(),
+        Filter.ascii_fold(),
+        Filter.custom_stopword(_STOP_WORDS.split()),
+        Filter.stemmer("english"),
+    ):
+        builder = builder.filter(step)
+    analyzer = builder.build()
+    index.register_tokenizer("words", analyzer)
+    index.config_reader("manual")
+    return Words(folder, index, index.schema, kinds_of(schema), analyzer.analyze)
+
+
+def rows_of(searcher: Any, query: Any, limit: int) -> list[tuple[float, int]]:
+    """Return scores and rows of the best papers that a query finds."""
+    if not limit:
+        return []
+    hits = searcher.search(query, limit, count=False).hits
+    rows = searcher.fast_field_values("row", [address for _, address in hits])
+    return [(score, row) for (score, _), row in zip(hits, rows, strict=True)]
+
+
+def counted(
+    searcher: Any, query: Any, fields: Mapping[str, str], size: int
+) -> tuple[int, dict[str, list[tuple[Any, int]]]]:
+    """Count the papers that a query finds by their values.
+
+    Args:
+        searcher: Of the index.
+        query: The papers.
+        fields: tantivy's names of the fields, by name.
+        size: Values of each field.
+
+    Returns:
+        How many papers there are, and the most frequent values of each field with their counts; equal counts by value.
+    """
+    ask = dict.fromkeys(fields, size + 1)
+    found: dict[str, list[tuple[Any, int]]] = {}
+    total = 0
+    while ask:
+        wanted = {
+            name: {"terms": {"field": fields[name], "size": most, "segment_size": 1 << 30}}
+            for name, most in ask.items()
+        }
+        told = searcher.aggregate(query, {**wanted, "row": {"value_count": {"field": "row"}}})
+        total = int(told["row"]["value"])
+        for name, most in list(ask.items()):
+            buckets = told[name]["buckets"]
+            # Which of the values with equal counts come first, tantivy leaves open: all that tie must be seen.
+            if len(buckets) == most and buckets[-1]["doc_count"] == buckets[size - 1]["doc_count"]:
+                ask[name] = most * 8
+                continue
+            del ask[name]
+            pairs = [(_value(bucket), bucket["doc_count"]) for bucket in buckets if bucket["key"] != ""]
+            found[name] = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:size]
+    return total, found
+
+
+def _value(bucket: Mapping[str, Any]) -> Any:
+    value = bucket.get("key_as_string", bucket["key"])
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _opstamp(folder: Path) -> int:
+    return int(orjson.loads((folder / META).read_bytes())["opstamp"])

@@ -1,0 +1,42 @@
+"""A small embedded index, whose thresholds are so low that few papers reach all its parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpora.paper import Paper
+from search_plugin.engines.base import Document
+from search_plugin.engines.embedded import index, vectors
+from search_plugin.engines.embedded.engine import EmbeddedEngine
+from search_plugin.schema import IndexSchema, VectorField
+
+DIMENSION = 6
+SCHEMA = IndexSchema("tiny", "0123", (VectorField("prx", DIMENSION, "cosine"), VectorField("clf", 3, "l2")))
+WORDS = ("virus", "lung", "cell", "gene")
+
+
+def lower(monkeypatch):
+    """Have columns and vector indexes made of a handful of rows."""
+    monkeypatch.setattr(index, "_UNCOLUMNED", 4)
+    monkeypatch.setattr(vectors, "INDEXED_FROM", 8)
+    monkeypatch.setattr(vectors, "GRAPH_FROM", 24)
+    monkeypatch.setattr(vectors, "SCANNED", 5)
+
+
+def document(id_, seed=0, **values):
+    draw = np.random.default_rng(seed)
+    words = " ".join(draw.choice(WORDS, 3))
+    given = {"year": int(draw.integers(2000, 2004)), "authors": tuple(draw.choice(["A", "B", "C"], 2).tolist())}
+    paper = Paper(id_, words, "" if seed % 3 else "star", **{**given, **values})
+    prx, clf = (draw.standard_normal(size).astype(np.float32) for size in (DIMENSION, 3))
+    return Document(paper, f"h{seed}", {"prx": prx, "clf": clf})
+
+
+def make(folder, count=0, name="papers"):
+    engine = EmbeddedEngine(f"embedded:{folder}")
+    built = engine.build(name, SCHEMA, "source")
+    if count:
+        built.upsert([document(f"p{number}", number) for number in range(count)])
+        built.finish()
+    engine.publish(built)
+    return engine, engine.open(name)

@@ -1,0 +1,165 @@
+"""The store against a dictionary: whatever is written, killed, reopened and searched, both hold the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from search_plugin.engines.embedded import files, words
+from search_plugin.engines.embedded.vectors import closeness
+from search_plugin.filters.evaluate import matches
+from search_plugin.filters.parse import parse_filter
+from search_plugin.plan import Plan, VectorClause
+from tests.search_plugin.embedded.small import DIMENSION, SCHEMA, WORDS, document, lower, make
+
+IDS = st.sampled_from([f"p{number}" for number in range(12)] + ["a b", "nul\0", "病毒"])
+SEEDS = st.integers(0, 9)
+BATCHES = st.lists(st.tuples(IDS, SEEDS), min_size=1, max_size=6)
+FILTERS = st.sampled_from(
+    ["year>=2002", "not year=2001", "author=A", "author=A and not author=B", "origin exists", "id in (p1, p3, p5)"]
+)
+APPENDED = 5
+"""Files that a batch of papers is appended to, the log last."""
+
+
+class Store(RuleBasedStateMachine):
+    """Every rule changes the index and the dictionary alike; the invariant compares them."""
+
+    @initialize()
+    def make(self):
+        self.patch = pytest.MonkeyPatch()
+        lower(self.patch)
+        self.folder = tempfile.TemporaryDirectory()
+        self.engine, self.index = make(Path(self.folder.name))
+        self.held = {}
+
+    def teardown(self):
+        if hasattr(self, "folder"):
+            self.patch.undo()
+            self.folder.cleanup()
+
+    @rule(batch=BATCHES)
+    def upsert(self, batch):
+        self.index.upsert([document(id_, seed) for id_, seed in batch])
+        self._note(batch)
+
+    @rule(ids=st.lists(IDS, max_size=4))
+    def delete(self, ids):
+        self.index.delete(ids)
+        self.held = {id_: held for id_, held in self.held.items() if id_ not in ids}
+
+    @rule(ids=st.lists(IDS, max_size=4), origin=st.sampled_from(["one", "two"]))
+    def relabel(self, ids, origin):
+        self.index.relabel(dict.fromkeys(ids, [origin]))
+        for id_ in self.held.keys() & set(ids):
+            held = self.held[id_]
+            self.held[id_] = replace(held, paper=replace(held.paper, origins=(origin,)))
+
+    @rule()
+    def finish(self):
+        self.index.finish()
+
+    @rule()
+    def reopen(self):
+        self.index = self.engine.open("papers")
+
+    @rule()
+    def read_by_another(self):
+        """A second index object, as of another process, sees what this one wrote."""
+        assert set(self.engine.open("papers").ids()) == self.held.keys()
+
+    @rule(batch=BATCHES, moment=st.integers(0, 2 * APPENDED + 1))
+    def be_killed(self, batch, moment):
+        """Write in a process that is killed before, or half way through, one of its appends, or around the commit."""
+        if (child := os.fork()) == 0:
+            with suppress(BaseException):
+                self._write_and_die(batch, moment)
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        if moment == 2 * APPENDED + 1:
+            self._note(batch)
+
+    def _write_and_die(self, batch, moment):
+        appended, commit = 0, words.Words.commit
+        put = files._put
+
+        def dying_put(path, at, part):
+            nonlocal appended
+            if appended == moment // 2 < APPENDED:
+                if moment % 2:
+                    put(path, at, part[: len(part) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            appended += 1
+            put(path, at, part)
+
+        def dying_commit(*args):
+            if moment == 2 * APPENDED + 1:
+                commit(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        self.patch.setattr(files, "_put", dying_put)
+        self.patch.setattr(words.Words, "commit", dying_commit)
+        self.index.upsert([document(id_, seed) for id_, seed in batch])
+
+    @precondition(lambda self: len(self.held) > 1)
+    @rule(text=FILTERS, seed=SEEDS)
+    def search_with_filter(self, text, seed):
+        where = parse_filter(text)
+        passing = {id_ for id_, held in self.held.items() if matches(where, held.paper)}
+        query = np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
+        legs = self.index.search(Plan(" ".join((*WORDS, "star")), (VectorClause("prx", query),), where, 50))
+        assert {hit.id for hit in legs["lexical"]} == passing
+        assert {hit.id for hit in legs["prx"]} == passing
+        assert set(self.index.ids(where)) == passing
+        counted = self.index.facets(Plan("virus", (), where, 5), passing, ["authors", "year", "origins"], 9)
+        assert counted.matches == len(passing)
+        for field in ("authors", "year", "origins"):
+            said = [getattr(self.held[id_].paper, field) for id_ in passing]
+            said = [value for one in said for value in (set(one) if isinstance(one, tuple) else [one])]
+            assert dict(counted.counts[field]) == {value: said.count(value) for value in said}
+
+    @invariant()
+    def same(self):
+        if not hasattr(self, "held"):
+            return
+        index, ids = self.index, list(self.held)
+        assert index.count() == index.count("prx") == len(ids)
+        assert sorted(index.ids()) == sorted(ids)
+        assert index.papers([*ids, "none"]) == {id_: held.paper for id_, held in self.held.items()}
+        assert index.hashes(ids) == {id_: held.content_hash for id_, held in self.held.items()}
+        for field in ("prx", "clf"):
+            stored = index.vectors(ids, field)
+            assert all(np.array_equal(stored[id_], held.vectors[field]) for id_, held in self.held.items())
+        self._searched(index)
+
+    def _searched(self, index):
+        query = np.linspace(-1, 1, DIMENSION).astype(np.float32)
+        plan = Plan("star", (VectorClause("prx", query), VectorClause("clf", query[:3])), None, 50)
+        for legs in (index.search(plan), index.search(replace(plan, exact=True))):
+            assert {hit.id for hit in legs["lexical"]} == {i for i, h in self.held.items() if h.paper.abstract}
+            for field in SCHEMA.vectors:
+                expected = {
+                    id_: closeness(held.vectors[field.name][None], query[: field.dimension], field.similarity)[0]
+                    for id_, held in self.held.items()
+                }
+                found = {hit.id: hit.score for hit in legs[field.name]}
+                assert found == pytest.approx(expected, abs=1e-5)
+                assert list(found.values()) == sorted(found.values(), reverse=True)
+
+    def _note(self, batch):
+        self.held |= {id_: document(id_, seed) for id_, seed in batch}
+
+
+TestStore = Store.TestCase
+TestStore.settings = settings(stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
