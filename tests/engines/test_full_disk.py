@@ -28,7 +28,7 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_is_told_and_loses_nothing(small_disk):
     disk, enlarge = small_disk
-    engine = connect(f"lance:{disk}")
+    engine = connect(f"embedded:{disk}")
     index = engine.build("papers", SCHEMA, "source")
     written = documents(3_000)
     index.upsert(written[:100])

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.files import mapped
 from search_plugin.engines.embedded.fields import COMPARED, held_values
 from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Test
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.fields import Kinds
 
 NAME = "columns"
+_POSTINGS = {"keys": "<u8", "starts": "<i8", "rows": "<u4"}
 _RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -195,16 +197,14 @@ def joined(first: Columns, second: Columns) -> Columns:
 
 def save(folder: Path, columns: Columns) -> None:
     """Put columns that begin at row 0 into the folder of a generation, and take away those that cover less."""
-    import numpy as np
-
     part = folder / f"{NAME}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
     for name, values in columns.numbers.items():
-        np.save(part / f"{name}.npy", values)
+        values.astype("<f8").tofile(part / f"{name}.numbers")
     for name, postings in columns.postings.items():
-        for what in ("keys", "starts", "rows"):
-            np.save(part / f"{name}.{what}.npy", getattr(postings, what))
+        for what, kind in _POSTINGS.items():
+            getattr(postings, what).astype(kind).tofile(part / f"{name}.{what}")
     complete(folder, part, NAME, columns.stop)
 
 
@@ -219,12 +219,13 @@ def load(folder: Path, count: int) -> Columns:
     numbers: dict[str, np.ndarray] = {}
     postings: dict[str, Postings] = {}
     for file in path.iterdir():
-        name, _, what = file.stem.partition(".")
-        if not what:
-            numbers[name] = np.load(file, "r")
-        elif what == "keys":
-            keys, starts, rows = (np.load(path / f"{name}.{one}.npy", "r") for one in ("keys", "starts", "rows"))
-            postings[name] = Postings(keys, starts, rows)
+        if file.suffix == ".numbers":
+            numbers[file.stem] = mapped(file, "<f8", covered)
+        elif file.suffix == ".keys":
+            whole = [(file.with_suffix(f".{what}"), kind) for what, kind in _POSTINGS.items()]
+            postings[file.stem] = Postings(
+                *(mapped(one, kind, one.stat().st_size // np.dtype(kind).itemsize) for one, kind in whole)
+            )
     return Columns(0, covered, numbers, postings)
 
 

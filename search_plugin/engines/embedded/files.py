@@ -120,15 +120,15 @@ class Files:
 
     def rows(self, lengths: Lengths) -> np.ndarray:
         """Map the committed rows."""
-        return _mapped(self.folder / ROWS, self.row_type, (lengths.rows,))
+        return mapped(self.folder / ROWS, self.row_type, lengths.rows)
 
     def papers(self, lengths: Lengths) -> np.ndarray:
         """Map the committed records as bytes."""
-        return _mapped(self.folder / PAPERS, "u1", (lengths.papers,))
+        return mapped(self.folder / PAPERS, "u1", lengths.papers)
 
     def vectors(self, name: str, lengths: Lengths) -> np.ndarray:
         """Map the committed vectors of a field, float32 (count, dimension)."""
-        return _mapped(self.folder / vectors_file(name), "<f4", (lengths.vectors[name], self.dimensions[name]))
+        return mapped(self.folder / vectors_file(name), "<f4", lengths.vectors[name], self.dimensions[name])
 
     def _lengths(self, lines: np.ndarray) -> Lengths:
         if not len(lines):
@@ -179,7 +179,8 @@ def _put(path: Path, at: int, part: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _mapped(path: Path, kind: Any, shape: tuple[int, ...]) -> np.ndarray:
+def mapped(path: Path, kind: Any, *shape: int) -> np.ndarray:
+    """Map a file as an array; raises `ValueError` if the file is shorter."""
     import numpy as np
 
     if not shape[0]:

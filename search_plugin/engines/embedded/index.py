@@ -200,6 +200,11 @@ class EmbeddedIndex:
         matches, counts = counted(self._seen_last().searcher, query, names, size)
         return Facets(matches, told, {field: tuple(counts[field]) for field in fields})
 
+    @told
+    def damaged(self) -> list[str]:
+        """Return the names of the files in which something else stands than was written; reads all of them."""
+        return self._files.damaged(self._snapshot().opstamp)
+
     def _seen_last(self) -> Snapshot:
         """Return the state of the last search, so that what a page shows is of one state."""
         seen = self._seen

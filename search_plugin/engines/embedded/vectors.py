@@ -151,15 +151,16 @@ def closeness(vectors: np.ndarray, query: np.ndarray, similarity: Similarity) ->
     """
     import numpy as np
 
-    if similarity == "l2":
-        away: np.ndarray = -np.linalg.norm(vectors - query, axis=1)
-        return away
-    dots: np.ndarray = vectors @ query
-    if similarity == "dot":
-        return dots
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) * np.linalg.norm(query)
-    cosines: np.ndarray = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
-    return cosines
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite scores are refused where legs are joined
+        if similarity == "l2":
+            away: np.ndarray = -np.linalg.norm(vectors - query, axis=1)
+            return away
+        dots: np.ndarray = vectors @ query
+        if similarity == "dot":
+            return dots
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) * np.linalg.norm(query)
+        cosines: np.ndarray = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        return cosines
 
 
 def _normal(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:

@@ -60,7 +60,7 @@ class Store(RuleBasedStateMachine):
 
     @rule(ids=st.lists(IDS, max_size=4), origin=st.sampled_from(["one", "two"]))
     def relabel(self, ids, origin):
-        self.index.relabel(dict.fromkeys(ids, [origin]))
+        self.index.relabel({id_: [origin] for id_ in ids})
         for id_ in self.held.keys() & set(ids):
             held = self.held[id_]
             self.held[id_] = replace(held, paper=replace(held.paper, origins=(origin,)))

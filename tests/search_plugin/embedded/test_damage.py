@@ -1,0 +1,107 @@
+"""Damaged files and disks that can't be written: told in a sentence, or harmless; never a traceback or a crash."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.engines.embedded.engine import EmbeddedEngine
+from search_plugin.filters.parse import parse_filter
+from search_plugin.plan import Plan, VectorClause
+from tests.search_plugin.embedded.small import DIMENSION, document, lower, make
+
+COUNT = 40
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        lower(patch)
+        _, index = make(folder, COUNT)
+        index.delete(["p7"])
+        index.upsert([document("new", 3)])
+    return folder
+
+
+def use(folder):
+    """Read, search and write all there is."""
+    engine = EmbeddedEngine(f"embedded:{folder}")
+    index = engine.open("papers")
+    ids = list(index.ids())
+    index.papers(ids)
+    index.vectors(ids, "prx")
+    for text in ("year>=2001", "author=A"):
+        query = np.ones(DIMENSION, np.float32)
+        plan = Plan("virus lung cell", (VectorClause("prx", query), VectorClause("clf", query[:3])), None, 9)
+        index.search(plan)
+        where = parse_filter(text)
+        index.facets(Plan("virus", (), where, 9), ids, ["year", "authors"], 3)
+        index.search(Plan("virus", (VectorClause("prx", query),), where, 9))
+    index.upsert([document("again", 5), document("p3", 8)])
+    index.finish()
+    assert engine.open("papers").papers(["again"])
+
+
+def test_the_files_to_be_damaged_are_whole(whole, tmp_path, monkeypatch):
+    lower(monkeypatch)
+    use(shutil.copytree(whole, tmp_path / "copy"))
+    names = {path.name.rpartition("-")[0] for path in (whole / "papers.v1").iterdir()}
+    assert {"columns", "prx.index", "clf.index"} <= names
+
+
+@settings(suppress_health_check=list(HealthCheck), deadline=None)
+@given(
+    which=st.integers(0, 99), at=st.floats(0, 1), length=st.sampled_from([0, 1, 4, 1 << 30]), put=st.binary(max_size=8)
+)
+def test_bit_rot_is_told(whole, tmp_path_factory, which, at, length, put):
+    folder = shutil.copytree(whole, tmp_path_factory.mktemp("rot") / "copy")
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and "lock" not in path.name)
+    file = files[which % len(files)]
+    content = file.read_bytes()
+    start = round(at * len(content))
+    file.write_bytes(content[:start] + put + content[start + length :])
+    with pytest.MonkeyPatch.context() as patch:
+        lower(patch)
+        with suppress(UnavailableError, InputError):
+            use(folder)
+
+
+@pytest.mark.parametrize("name", ["rows", "papers", "prx.vectors", "clf.vectors"])
+def test_checksums_find_what_changed(whole, tmp_path, name):
+    folder = shutil.copytree(whole, tmp_path / "copy")
+    index = EmbeddedEngine(f"embedded:{folder}").open("papers")
+    assert index.damaged() == []
+    file = folder / "papers.v1" / name
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    assert index.damaged() == [name]
+
+
+def test_a_record_that_changed_is_refused(whole, tmp_path):
+    folder = shutil.copytree(whole, tmp_path / "copy")
+    file = folder / "papers.v1" / "papers"
+    content = bytearray(file.read_bytes())
+    content[40] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(UnavailableError, match=r"are damaged .*checksum is wrong.*; index again with --fresh"):
+        EmbeddedEngine(f"embedded:{folder}").open("papers").papers(["p0"])
+
+
+@pytest.mark.parametrize("name", ["rows", "papers", "prx.vectors", "commits", "words/meta.json", "facts.json"])
+def test_a_file_that_is_gone_or_cut_is_told(whole, tmp_path, name):
+    folder = shutil.copytree(whole, tmp_path / "copy")
+    file = folder / "papers.v1" / name
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(UnavailableError, match="damaged"):
+        use(folder)
+    file.unlink()
+    with pytest.raises(UnavailableError, match="damaged"):
+        use(folder)

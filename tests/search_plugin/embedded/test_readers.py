@@ -1,0 +1,84 @@
+"""Two processes read while one writes: each of their searches sees one commit, whole, and never an older one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from search_plugin.plan import Plan, VectorClause
+from tests.search_plugin.embedded.small import DIMENSION, document, make
+
+PAPERS, ROUNDS = 20, 12
+QUERY = np.eye(DIMENSION, dtype=np.float32)[0]
+
+READER = """
+import sys
+from search_plugin.engines.embedded.engine import EmbeddedEngine
+from tests.search_plugin.embedded.test_readers import look
+index, seen = EmbeddedEngine(f"embedded:{sys.argv[1]}").open("papers"), 0
+print("ready", flush=True)
+while seen < int(sys.argv[2]):
+    seen = look(index, seen)
+print("done", flush=True)
+"""
+
+
+def write(index, year):
+    """Write all papers anew, half of them twice, so that every commit replaces, deletes and adds."""
+    index.upsert([document(f"{year % 2}-{number}", year, year=year) for number in range(PAPERS)])
+
+
+def look(index, least):
+    """Search once, check that all that is found is of one commit, and return which."""
+    legs = index.search(Plan("virus lung cell gene", (VectorClause("prx", QUERY),), None, 4 * PAPERS))
+    found = {hit.id for hit in legs["lexical"]}
+    assert found == {hit.id for hit in legs["prx"]}
+    counted = index.facets(Plan("virus lung cell gene", (), None, 1), found, ["year"], 9)
+    years = dict(counted.counts["year"])
+    assert counted.matches == len(found) == sum(years.values())
+    assert set(years.values()) == {PAPERS}
+    assert max(years) >= least
+    papers = index.papers(list(found))
+    assert {paper.year for paper in papers.values()} == set(years)
+    return max(years)
+
+
+@pytest.mark.parametrize("readers", [2])
+def test_processes_that_read_see_whole_commits(tmp_path, readers):
+    engine, index = make(tmp_path)
+    write(index, 1)
+    command = [sys.executable, "-c", READER, str(tmp_path), str(ROUNDS)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(readers)]
+    assert [child.stdout.readline() for child in running] == ["ready\n"] * readers
+    for year in range(2, ROUNDS + 1):
+        write(index, year)
+        if year % 4 == 0:
+            index.finish()
+    for child in running:
+        assert child.communicate(timeout=120)[0] == "done\n"
+        assert child.returncode == 0
+    assert look(engine.open("papers"), ROUNDS) == ROUNDS
+
+
+def test_threads_share_an_index(tmp_path):
+    _, index = make(tmp_path)
+    write(index, 1)
+
+    def read(_):
+        seen = 0
+        while seen < ROUNDS:
+            legs = index.search(Plan("virus lung cell gene", (VectorClause("prx", QUERY),), None, 4 * PAPERS))
+            found = {hit.id for hit in legs["lexical"]}
+            assert found == {hit.id for hit in legs["prx"]}
+            seen = max(paper.year for paper in index.papers(list(found)).values())
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        reading = [pool.submit(read, number) for number in range(4)]
+        for year in range(2, ROUNDS + 1):
+            write(index, year)
+        assert [one.result(timeout=120) for one in reading] == [ROUNDS] * 4
