@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.fields import COMPARED, held_values, number_of
 from search_plugin.engines.embedded.files import mapped
-from search_plugin.engines.embedded.fields import COMPARED, held_values
 from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Test
 
 if TYPE_CHECKING:
@@ -120,10 +120,10 @@ def _compared(test: Test, numbers: np.ndarray) -> np.ndarray:
             there: np.ndarray = ~np.isnan(numbers)
             return there
         case OneOf(_, values):
-            within: np.ndarray = np.isin(numbers, np.array(values, np.float64))
+            within: np.ndarray = np.isin(numbers, np.array([number_of(value) for value in values]))
             return within
         case Compare(_, op, value):
-            passed: np.ndarray = _RELATIONS[op](numbers, float(value))
+            passed: np.ndarray = _RELATIONS[op](numbers, number_of(value))
             return passed
 
 

@@ -71,11 +71,11 @@ def _check(engine: EmbeddedEngine, name: str) -> tuple[IndexDiagnosis, list[str]
         return _unread(name, *known, leftovers, details), troubles
     try:
         index = engine.open(name)
-        counts = {vector.name: index.count(vector.name) for vector in index.schema.vectors}
+        counts = {vector.format: index.count(vector.format) for vector in index.schema.vectors}
         papers = index.count()
     except UnavailableError as error:
         return _unread(name, *known, leftovers, details), [str(error), *troubles]
-    vectors = tuple(VectorCount(v.name, v.dimension, counts[v.name]) for v in index.schema.vectors)
+    vectors = tuple(VectorCount(v.format, v.dimension, counts[v.format]) for v in index.schema.vectors)
     diagnosis = IndexDiagnosis(
         name=name,
         generation=alias.current,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,15 +14,14 @@ import orjson
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.base import Index
 from search_plugin.engines.embedded.errors import explained, sentence
+from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts, write_whole
 from search_plugin.engines.embedded.files import sync_folder
 from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
 from search_plugin.engines.registry import check_index_name
-from search_plugin.schema import IndexSchema
 
 if TYPE_CHECKING:
     from search_plugin.engines.diagnosis import Diagnosis
-
-_FACTS = "facts.json"
+    from search_plugin.schema import IndexSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +72,13 @@ class EmbeddedEngine:
         check_bm25(schema.bm25)
         generations = self.generations(name)
         newest = max([*generations, alias.current, alias.previous, 0])
-        facts = orjson.dumps({"schema": asdict(schema), "source": source})
         if newest in generations and newest not in (alias.current, alias.previous):
-            with suppress(UnavailableError, FileNotFoundError):
-                if (self.folder(name, newest) / _FACTS).read_bytes() == facts:
+            with suppress(UnavailableError):
+                facts = self._facts(name, newest)
+                if (facts.begun, facts.source) == (schema, source):
                     return self._generation(name, newest)
         with explained(self.root):
-            self._create(self.folder(name, newest + 1), schema, facts)
+            self._create(self.folder(name, newest + 1), Facts(schema, schema, source))
         return self._generation(name, newest + 1)
 
     def publish(self, index: Index) -> None:
@@ -150,19 +148,20 @@ class EmbeddedEngine:
         """Return where a generation lies."""
         return self.root / f"{name}.v{generation}"
 
-    def _create(self, folder: Path, schema: IndexSchema, facts: bytes) -> None:
+    def _create(self, folder: Path, facts: Facts) -> None:
         """Make a generation whole beside its place, and move it there."""
         part = folder.with_name(f"{folder.name}.part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        create_generation(part, schema)
-        _write(part / _FACTS, facts)
+        create_generation(part, facts.begun)
+        write_facts(part, facts)
         part.replace(folder)
         sync_folder(self.root)
 
     def _generation(self, name: str, generation: int) -> EmbeddedIndex:
-        from pydantic import TypeAdapter
+        return EmbeddedIndex(name, generation, self._facts(name, generation).schema, self.folder(name, generation))
 
+    def _facts(self, name: str, generation: int) -> Facts:
         folder = self.folder(name, generation)
         if not folder.exists() and (self.root / f"{folder.name}.lance").exists():
             raise UnavailableError(
@@ -170,32 +169,19 @@ class EmbeddedEngine:
                 "index again with --fresh."
             )
         try:
-            facts = orjson.loads((folder / _FACTS).read_bytes())
-            schema = TypeAdapter(IndexSchema).validate_python(facts["schema"], extra="forbid")
+            return read_facts(folder)
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise UnavailableError(
                 f"The index {name} in {self.root} is damaged, or not made by this version of ses; "
                 "index again with --fresh."
             ) from error
-        return EmbeddedIndex(name, generation, schema, folder)
 
     def _point(self, name: str, alias: Alias) -> None:
-        path = self.root / f"{name}.json"
-        part = path.with_suffix(".json.part")
         with explained(self.root):
-            _write(part, orjson.dumps(asdict(alias)))
-            part.replace(path)
-            sync_folder(self.root)
+            write_whole(self.root / f"{name}.json", orjson.dumps(asdict(alias)))
 
     def _drop_all_but(self, name: str, kept: set[int]) -> None:
         for generation in set(self.generations(name)) - kept:
             shutil.rmtree(self.folder(name, generation), ignore_errors=True)
         for old in self.root.glob(f"{name}.v*.lance"):
             shutil.rmtree(old, ignore_errors=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

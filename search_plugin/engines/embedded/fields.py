@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.schema import FIELDS
+from corpora.custom import first_day
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
+    from search_plugin.filters.tree import Value
     from search_plugin.schema import IndexSchema
 
 Kinds = Mapping[str, str]
-"""The kind of each field by its name."""
+"""The kind of each field that can be filtered by, by its name."""
 
-COMPARED = ("number",)
+COMPARED = ("number", "date")
 """Kinds whose values are numbers here, in order."""
 
 
-def kinds_of(schema: IndexSchema) -> Kinds:  # noqa: ARG001 - all indexes have the same fields yet
-    """Return the kinds of an index's fields."""
-    return FIELDS
+def kinds_of(schema: IndexSchema) -> Kinds:
+    """Return the kinds of an index's fields, without those of text."""
+    return {field.name: field.kind for field in schema.fields if field.kind != "text"}
+
+
+def number_of(value: Value) -> float:
+    """Return a number, or a date's first day as its number in the calendar."""
+    return float(date.fromisoformat(first_day(value)).toordinal() if isinstance(value, str) else value)
 
 
 def held_values(paper: Paper, kinds: Kinds) -> dict[str, Any]:
@@ -31,15 +38,27 @@ def held_values(paper: Paper, kinds: Kinds) -> dict[str, Any]:
         kinds: Of the fields.
 
     Returns:
-        Numbers as float, flags as True, lists without repetitions.
+        Numbers and dates as float, booleans as True, lists without repetitions.
     """
     held: dict[str, Any] = {}
     for name, kind in kinds.items():
-        value = getattr(paper, name)
-        if value in (None, "", (), False):
+        value = paper.value(name)
+        if value is None:
             continue
         if kind in COMPARED:
-            held[name] = float(value)
+            held[name] = number_of(value)  # type: ignore[arg-type]  # a list is of another kind
         else:
             held[name] = list(dict.fromkeys(value)) if isinstance(value, tuple) else value
     return held
+
+
+def compared_path(name: str, kinds: Kinds) -> str:
+    """Return where the word index keeps the number that a field is compared by; field names have no capitals."""
+    return f"fields.{name}Day" if kinds[name] == "date" else f"fields.{name}"
+
+
+def to_json(held: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:
+    """Return values for the word index: a date by its day for filters, and by its year for facets."""
+    days = {f"{name}Day": value for name, value in held.items() if kinds[name] == "date"}
+    years = {name: float(date.fromordinal(int(held[name])).year) for name in held if kinds[name] == "date"}
+    return {**held, **days, **years}

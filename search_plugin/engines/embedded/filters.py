@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.embedded.fields import COMPARED
+from search_plugin.engines.embedded.fields import COMPARED, compared_path, number_of
 from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
 
 if TYPE_CHECKING:
@@ -42,23 +42,23 @@ def to_tantivy(where: Filter, words: Words) -> Any:
         case Compare(field, "=", value) if words.kinds[field] not in COMPARED:
             return _one_of(field, (value,), words)
         case Compare(field, op, value):
-            return _range(field, op, float(value), words)
+            return _range(field, op, value, words)
 
 
 def _one_of(field: str, values: Sequence[Value], words: Words) -> Any:
     from tantivy import Occur, Query
 
     if words.kinds[field] in COMPARED:
-        return Query.boolean_query([(Occur.Should, _range(field, "=", float(value), words)) for value in values])
+        return Query.boolean_query([(Occur.Should, _range(field, "=", value, words)) for value in values])
     path = field if field == "id" else f"fields.{field}"
     return Query.boolean_query(
         [(Occur.Should, Query.term_query(words.schema, path, value, "basic")) for value in values]
     )
 
 
-def _range(field: str, op: str, value: float, words: Words) -> Any:
+def _range(field: str, op: str, value: Value, words: Words) -> Any:
     import numpy as np
 
     # tantivy makes ranges over JSON only by its query language; there is nothing of the user's in it but a number.
-    number = np.format_float_positional(value, trim="-")
-    return words.index.parse_query(f"fields.{field}:{_RANGES[op].format(number)}", ["text"])
+    number = np.format_float_positional(number_of(value), trim="-")
+    return words.index.parse_query(f"{compared_path(field, words.kinds)}:{_RANGES[op].format(number)}", ["text"])

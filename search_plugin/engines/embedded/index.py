@@ -5,32 +5,34 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.embedded import columns, vectors
 from search_plugin.engines.embedded.errors import explained, told
+from search_plugin.engines.embedded.facts import read_facts, replace_schema, write_facts
 from search_plugin.engines.embedded.files import NOTHING, Batch, Files
 from search_plugin.engines.embedded.filters import to_tantivy
-from search_plugin.engines.embedded.legs import lexical_leg, vector_leg
-from search_plugin.engines.embedded.records import Stored, to_record
+from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
+from search_plugin.engines.embedded.records import Stored, to_record, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.words import META, counted, create_words, open_words
 from search_plugin.page import Facets
 from search_plugin.plan import LEXICAL
 from search_plugin.schema import Bm25
+from search_plugin.values import checked
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from corpora.custom import FieldValue
     from corpora.paper import Paper
     from search_plugin.filters.tree import Filter
     from search_plugin.legs import Scored
     from search_plugin.plan import Plan
-    from search_plugin.schema import IndexSchema
+    from search_plugin.schema import Field, IndexSchema
 
 _WORDS = "words"
 _UNCOLUMNED = 2_000
@@ -106,15 +108,28 @@ class EmbeddedIndex:
             self._commit(snapshot, Batch(rows, b"", {}), [], [snapshot.id_of(int(row)) for row in gone])
 
     @told
-    def relabel(self, origins: Mapping[str, Sequence[str]]) -> None:
-        """Set the origins of papers that are there, by id, and change nothing else; durable on return."""
+    def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
+        """Write some fields of papers that are there, in one commit; returns the ids that are not there."""
+        changes = checked(self.schema, values)
         snapshot = self._snapshot()
         changed = []
-        for row in sorted(snapshot.find(list(origins))):
+        for row in sorted(snapshot.find(list(changes))):
             stored = snapshot.stored(row)
-            paper = replace(stored.paper, origins=tuple(origins[stored.paper.id]))
+            paper = with_values(stored.paper, changes[stored.paper.id])
             changed.append((paper, to_record(Stored(paper, stored.content_hash)), row))
         self._append(changed, snapshot)
+        there = {paper.id for paper, _, _ in changed}
+        return [id_ for id_ in changes if id_ not in there]
+
+    @told
+    def add_fields(self, fields: Sequence[Field]) -> None:
+        """Add fields to the schema; a paper without a value in a field takes no room for it."""
+        schema = self.schema.with_fields(fields)
+        if schema != self.schema:
+            write_facts(self.folder, replace_schema(read_facts(self.folder), schema))
+            self.schema = schema
+            self._words = open_words(self.folder / _WORDS, schema)
+            self._seen = None
 
     @told
     def finish(self) -> None:
@@ -139,25 +154,37 @@ class EmbeddedIndex:
         return {stored.paper.id: stored.paper for stored in map(snapshot.stored, snapshot.find(ids))}
 
     @told
-    def origins(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the origins of those ids that are there."""
-        return {stored.paper.id: stored.paper.origins for stored in self._stored(ids)}
+    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Return the values of some fields of those ids that are there; a field without a value is left out."""
+        papers = [stored.paper for stored in self._stored(ids)]
+        held = {paper.id: {name: paper.value(name) for name in fields} for paper in papers}
+        return {id_: {name: value for name, value in row.items() if value is not None} for id_, row in held.items()}
+
+    @told
+    def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return those papers that are there, with their vectors of some formats."""
+        snapshot = self._seen_last()
+        rows = [(snapshot.stored(row), row) for row in snapshot.find(ids)]
+        return {
+            stored.paper.id: Document(
+                stored.paper, stored.content_hash, {name: self._vectors_of(snapshot, row, name) for name in fields}
+            )
+            for stored, row in rows
+        }
 
     @told
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
-        """Return float32 (dimension,) vectors of those ids that are there."""
-        snapshot, name = self._seen_last(), self.schema.vector(field).name
-        rows = snapshot.find(ids)
-        starts = [int(snapshot.rows[row][f"{name}.start"]) for row in rows]
-        return {snapshot.id_of(row): snapshot.vectors[name][at].copy() for row, at in zip(rows, starts, strict=True)}
+        """Return float32 (dimension,) vectors of a format, or (passages, dimension), of those ids that are there."""
+        snapshot = self._seen_last()
+        return {snapshot.id_of(row): self._vectors_of(snapshot, row, field) for row in snapshot.find(ids)}
 
     @told
     def count(self, field: str | None = None) -> int:
-        """Return how many papers the index holds, or how many of them have a vector in a field."""
+        """Return how many papers the index holds, or how many of them have a vector of a format."""
         snapshot = self._snapshot()
         if field is None:
             return int(snapshot.live.sum())
-        return int((snapshot.live & (snapshot.rows[f"{self.schema.vector(field).name}.count"] > 0)).sum())
+        return int((snapshot.live & (snapshot.rows[f"{vector_field(self.schema, field).name}.count"] > 0)).sum())
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of those that pass a filter, in any order."""
@@ -182,6 +209,17 @@ class EmbeddedIndex:
         """See `Index`: tantivy's constants are fixed, so only what they are is taken."""
         check_bm25(bm25)
         yield
+
+    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> None:  # noqa: ARG002 - ses joins the legs
+        """Raise `InputError`: legs come back so quickly that there is nothing to gain here."""
+        raise InputError("The embedded engine can't join the legs of a search; let ses join them.")
+
+    @told
+    def fetch(self, ids: Sequence[str], counting: Any = None) -> tuple[Mapping[str, Paper], Facets | None]:
+        """Return those papers that are there, and facets if any are to be counted."""
+        if counting is None:
+            return self.papers(ids), None
+        return self.papers(ids), self.facets(counting.plan, counting.found, counting.fields, counting.size)
 
     @told
     def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
@@ -239,11 +277,12 @@ class EmbeddedIndex:
         for row, (paper, record, held) in zip(rows, written, strict=True):
             row["offset"], row["size"], row["replaces"] = offset, len(record), older.get(paper.id, NOTHING)
             offset += len(record)
-            for name, dimension in self._files.dimensions.items():
+            for field in self.schema.vectors:
+                name = field.name
                 if isinstance(held, int):
                     given = tuple(snapshot.rows[held][[f"{name}.start", f"{name}.count"]])
                 else:
-                    matrix = np.asarray(held[name], np.float32).reshape(-1, dimension)
+                    matrix = np.asarray(held[field.format], np.float32).reshape(-1, field.dimension)
                     given = lengths[name], len(matrix)
                     fresh[name].append(matrix)
                     lengths[name] += len(matrix)
@@ -260,9 +299,15 @@ class EmbeddedIndex:
         self._words.commit(enumerate(papers, snapshot.lengths.rows), replaced)
         self._seen = None
 
+    def _vectors_of(self, snapshot: Snapshot, row: int, format_name: str) -> np.ndarray:
+        field = vector_field(self.schema, format_name)
+        start, count = (int(snapshot.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
+        held: np.ndarray = snapshot.vectors[field.name][start : start + count].copy()
+        return held if field.unit == "passage" else held[0]
+
     def _check_dimensions(self, document: Document) -> None:
         for field in self.schema.vectors:
-            if (size := document.vectors[field.name].shape[-1]) != field.dimension:
+            if (size := document.vectors[field.format].shape[-1]) != field.dimension:
                 raise InputError(
                     f"The model gives vectors of {size} numbers and the index holds {field.dimension}: "
                     "index again with --fresh."
@@ -272,5 +317,5 @@ class EmbeddedIndex:
         import numpy as np
 
         for field in self.schema.vectors:
-            if not np.isfinite(document.vectors[field.name]).all():
-                raise ValueError(f"its {field.name} vector holds values that are not numbers")
+            if not np.isfinite(document.vectors[field.format]).all():
+                raise ValueError(f"its {field.format} vector holds values that are not numbers")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
     from search_plugin.plan import Plan, VectorClause
-    from search_plugin.schema import IndexSchema
+    from search_plugin.schema import IndexSchema, VectorField
 
 
 def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
@@ -33,7 +33,7 @@ def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
 
 def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:
     """Return the papers nearest to a vector, best first, ties by id; raises `InputError` if its length is wrong."""
-    field = schema.vector(clause.field)
+    field = vector_field(schema, clause.field)
     if clause.vector.shape != (field.dimension,):
         raise InputError(
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
@@ -53,6 +53,12 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
             break
         count *= 4
     return ranked(Scored(snapshot.id_of(row), score) for row, score in best.items())[: plan.window]
+
+
+def vector_field(schema: IndexSchema, format_name: str) -> VectorField:
+    """Return the field of a format, of papers before passages; raises `InputError` if there is none."""
+    fields = [field for field in schema.vectors if field.format == format_name]
+    return min(fields, key=lambda field: field.unit != "paper") if fields else schema.vector(format_name)
 
 
 def _allowed(snapshot: Snapshot, plan: Plan, owners: np.ndarray) -> np.ndarray | None:

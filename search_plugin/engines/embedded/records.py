@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import fields
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 import orjson
 
+from corpora.custom import FieldValue
 from corpora.paper import Paper
+from search_plugin.values import UPDATABLE
 
 _HEAD = struct.Struct("<III")
 _QUICK = 1  # zlib's level: a third of the size for 20 microseconds a paper
@@ -44,6 +47,13 @@ def to_record(stored: Stored) -> bytes:
     return _HEAD.pack(zlib.crc32(rest), len(id_), len(hash_)) + rest
 
 
+def with_values(paper: Paper, values: Mapping[str, FieldValue | None]) -> Paper:
+    """Return a paper with other values in some fields; None for no value."""
+    own = {name: value or () for name, value in values.items() if name in UPDATABLE}
+    extra = {**paper.extra, **{name: value for name, value in values.items() if name not in UPDATABLE}}
+    return replace(paper, **own, extra={name: value for name, value in extra.items() if value is not None})
+
+
 def id_of(record: bytes) -> str:
     """Return the id in a record."""
     return record[_HEAD.size : _HEAD.size + _HEAD.unpack_from(record)[1]].decode()
@@ -56,5 +66,10 @@ def from_record(record: bytes) -> Stored:
     if zlib.crc32(record[_HEAD.size :]) != checksum:
         raise ValueError("a paper's checksum is wrong")
     values = orjson.loads(zlib.decompress(record[start + hash_size :]))
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    values = _with_tuples(values)
+    values["extra"] = _with_tuples(values.get("extra", {}))
     return Stored(Paper(**values), record[start : start + hash_size].decode())
+
+
+def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}

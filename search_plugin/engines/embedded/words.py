@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of
+from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.files import sync_folder
+from search_plugin.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -20,10 +22,8 @@ if TYPE_CHECKING:
 META = "meta.json"
 _MEMORY = 64 << 20
 _LONGEST_WORD = 255
-_STOP_WORDS = (
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with"
-)
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+"""Runs of kana, Han and Hangul."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,15 @@ class Words:
         index: tantivy's.
         schema: tantivy's.
         kinds: Of the fields.
-        analyze: From a text to its words as they are indexed.
+        prepare: From a text to one whose words stand apart.
+        analyze: From a prepared text to its words as they are indexed.
     """
 
     folder: Path
     index: Any
     schema: Any
     kinds: Kinds
+    prepare: Callable[[str], str]
     analyze: Callable[[str], list[str]]
 
     def searcher(self) -> tuple[Any, int]:
@@ -69,9 +71,9 @@ class Words:
             document = Document()
             document.add_text("id", paper.id)
             document.add_unsigned("row", row)
-            document.add_text("title", paper.title)
-            document.add_text("text", f"{paper.title}\n{paper.abstract}")
-            document.add_json("fields", held_values(paper, self.kinds))
+            document.add_text("title", self.prepare(paper.title))
+            document.add_text("text", self.prepare(f"{paper.title}\n{paper.abstract}"))
+            document.add_json("fields", to_json(held_values(paper, self.kinds), self.kinds))
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
@@ -86,7 +88,7 @@ class Words:
                 for word, count in words.items()
             ]
 
-        words = Counter(self.analyze(text))
+        words = Counter(self.analyze(self.prepare(text)))
         return Query.boolean_query([*of("text", 1.0), *(of("title", boost) if boost else [])])
 
     def among(self, ids: Sequence[str]) -> Any:
@@ -124,20 +126,32 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
     """
     from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
 
+    language = get_language(schema.language)
     index = Index.open(str(folder))
     builder = TextAnalyzerBuilder(Tokenizer.simple())
     for step in (
         Filter.remove_long(_LONGEST_WORD),
         Filter.lowercase(),
         Filter.ascii_fold(),
-        Filter.custom_stopword(_STOP_WORDS.split()),
-        Filter.stemmer("english"),
+        Filter.custom_stopword(sorted(language.stop_words)),
+        *([Filter.stemmer(language.stemmer)] if language.stemmer else []),
     ):
         builder = builder.filter(step)
     analyzer = builder.build()
     index.register_tokenizer("words", analyzer)
     index.config_reader("manual")
-    return Words(folder, index, index.schema, kinds_of(schema), analyzer.analyze)
+    return Words(
+        folder, index, index.schema, kinds_of(schema), _in_pairs if language.bigrams else str, analyzer.analyze
+    )
+
+
+def _in_pairs(text: str) -> str:
+    """Return a text in which all pairs of neighbours in a run of Chinese, Japanese or Korean stand as words."""
+
+    def pairs(run: re.Match[str]) -> str:
+        return " " + " ".join(run[0][at : at + 2] for at in range(max(1, len(run[0]) - 1))) + " "
+
+    return _UNSPACED.sub(pairs, text)
 
 
 def rows_of(searcher: Any, query: Any, limit: int) -> list[tuple[float, int]]:

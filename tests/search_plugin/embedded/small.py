@@ -8,10 +8,23 @@ from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.embedded import index, vectors
 from search_plugin.engines.embedded.engine import EmbeddedEngine
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import PAPER_FIELDS, Field, IndexSchema, VectorField, paper_vector
 
 DIMENSION = 6
-SCHEMA = IndexSchema("tiny", "0123", (VectorField("prx", DIMENSION, "cosine"), VectorField("clf", 3, "l2")))
+FIELDS = (
+    *PAPER_FIELDS,
+    Field("seen", "date"),
+    Field("score", "number"),
+    Field("tags", "keywords", origin="tag"),
+    Field("shelf", "keyword"),
+    Field("open", "boolean"),
+)
+VECTORS = (
+    paper_vector("prx", DIMENSION, "cosine"),
+    paper_vector("clf", 3, "l2"),
+    VectorField("vector_rgn_passages", "rgn", 4, "cosine", "passage"),
+)
+SCHEMA = IndexSchema("tiny", "0123", VECTORS, fields=FIELDS)
 WORDS = ("virus", "lung", "cell", "gene")
 
 
@@ -27,9 +40,13 @@ def document(id_, seed=0, **values):
     draw = np.random.default_rng(seed)
     words = " ".join(draw.choice(WORDS, 3))
     given = {"year": int(draw.integers(2000, 2004)), "authors": tuple(draw.choice(["A", "B", "C"], 2).tolist())}
+    extra = {"seen": ["2020", "2020-03", "2020-03-04", "2021-01-01"][seed % 4], "score": seed / 2, "open": True}
+    extra = {name: value for name, value in extra.items() if value and (seed + len(name)) % 3}
+    given["extra"] = extra
     paper = Paper(id_, words, "" if seed % 3 else "star", **{**given, **values})
     prx, clf = (draw.standard_normal(size).astype(np.float32) for size in (DIMENSION, 3))
-    return Document(paper, f"h{seed}", {"prx": prx, "clf": clf})
+    passages = draw.standard_normal((1 + seed % 3, 4)).astype(np.float32)
+    return Document(paper, f"h{seed}", {"prx": prx, "clf": clf, "rgn": passages})
 
 
 def make(folder, count=0, name="papers"):

@@ -53,7 +53,7 @@ def test_the_files_to_be_damaged_are_whole(whole, tmp_path, monkeypatch):
     lower(monkeypatch)
     use(shutil.copytree(whole, tmp_path / "copy"))
     names = {path.name.rpartition("-")[0] for path in (whole / "papers.v1").iterdir()}
-    assert {"columns", "prx.index", "clf.index"} <= names
+    assert {"columns", "vector_prx.index", "vector_clf.index"} <= names
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
@@ -73,7 +73,7 @@ def test_bit_rot_is_told(whole, tmp_path_factory, which, at, length, put):
             use(folder)
 
 
-@pytest.mark.parametrize("name", ["rows", "papers", "prx.vectors", "clf.vectors"])
+@pytest.mark.parametrize("name", ["rows", "papers", "vector_prx.vectors", "vector_clf.vectors"])
 def test_checksums_find_what_changed(whole, tmp_path, name):
     folder = shutil.copytree(whole, tmp_path / "copy")
     index = EmbeddedEngine(f"embedded:{folder}").open("papers")
@@ -95,7 +95,7 @@ def test_a_record_that_changed_is_refused(whole, tmp_path):
         EmbeddedEngine(f"embedded:{folder}").open("papers").papers(["p0"])
 
 
-@pytest.mark.parametrize("name", ["rows", "papers", "prx.vectors", "commits", "words/meta.json", "facts.json"])
+@pytest.mark.parametrize("name", ["rows", "papers", "vector_prx.vectors", "commits", "words/meta.json", "facts.json"])
 def test_a_file_that_is_gone_or_cut_is_told(whole, tmp_path, name):
     folder = shutil.copytree(whole, tmp_path / "copy")
     file = folder / "papers.v1" / name

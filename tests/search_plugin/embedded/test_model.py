@@ -26,9 +26,25 @@ IDS = st.sampled_from([f"p{number}" for number in range(12)] + ["a b", "nul\0", 
 SEEDS = st.integers(0, 9)
 BATCHES = st.lists(st.tuples(IDS, SEEDS), min_size=1, max_size=6)
 FILTERS = st.sampled_from(
-    ["year>=2002", "not year=2001", "author=A", "author=A and not author=B", "origin exists", "id in (p1, p3, p5)"]
+    [
+        "year>=2002",
+        "not year=2001",
+        "author=A",
+        "author=A and not author=B",
+        "origin exists",
+        "id in (p1, p3, p5)",
+        "seen>2020-03",
+        "seen=2020-03-01",
+        "not seen exists",
+        "score>=1.5 or open=true",
+        "tags=x",
+        "not shelf=y",
+        "score<0.7",
+        "score in (0.5, 2)",
+    ]
 )
-APPENDED = 5
+COUNTED = ["authors", "year", "origins", "tags", "seen", "score", "open", "id"]
+APPENDED = 6
 """Files that a batch of papers is appended to, the log last."""
 
 
@@ -58,12 +74,22 @@ class Store(RuleBasedStateMachine):
         self.index.delete(ids)
         self.held = {id_: held for id_, held in self.held.items() if id_ not in ids}
 
-    @rule(ids=st.lists(IDS, max_size=4), origin=st.sampled_from(["one", "two"]))
-    def relabel(self, ids, origin):
-        self.index.relabel({id_: [origin] for id_ in ids})
+    @rule(
+        ids=st.lists(IDS, max_size=4),
+        change=st.sampled_from(
+            [{"origins": ("one",)}, {"tags": ("x", "y"), "shelf": "y"}, {"tags": None, "score": 7, "origins": None}]
+        ),
+    )
+    def update(self, ids, change):
+        missing = self.index.update(dict.fromkeys(ids, change))
+        assert set(missing) == set(ids) - self.held.keys()
         for id_ in self.held.keys() & set(ids):
             held = self.held[id_]
-            self.held[id_] = replace(held, paper=replace(held.paper, origins=(origin,)))
+            extra = {**held.paper.extra, **{name: value for name, value in change.items() if name != "origins"}}
+            paper = replace(held.paper, extra={name: value for name, value in extra.items() if value is not None})
+            if "origins" in change:
+                paper = replace(paper, origins=change["origins"] or ())
+            self.held[id_] = replace(held, paper=paper)
 
     @rule()
     def finish(self):
@@ -115,45 +141,55 @@ class Store(RuleBasedStateMachine):
     @precondition(lambda self: len(self.held) > 1)
     @rule(text=FILTERS, seed=SEEDS)
     def search_with_filter(self, text, seed):
-        where = parse_filter(text)
-        passing = {id_ for id_, held in self.held.items() if matches(where, held.paper)}
+        where = parse_filter(text, SCHEMA.fields)
+        passing = {id_ for id_, held in self.held.items() if matches(where, held.paper, SCHEMA.fields)}
         query = np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
         legs = self.index.search(Plan(" ".join((*WORDS, "star")), (VectorClause("prx", query),), where, 50))
         assert {hit.id for hit in legs["lexical"]} == passing
         assert {hit.id for hit in legs["prx"]} == passing
         assert set(self.index.ids(where)) == passing
-        counted = self.index.facets(Plan("virus", (), where, 5), passing, ["authors", "year", "origins"], 9)
+        counted = self.index.facets(Plan("virus", (), where, 5), passing, COUNTED, 9)
         assert counted.matches == len(passing)
-        for field in ("authors", "year", "origins"):
-            said = [getattr(self.held[id_].paper, field) for id_ in passing]
+        for field in COUNTED:
+            said = [value for id_ in passing if (value := self.held[id_].paper.value(field)) is not None]
+            said = [int(value[:4]) for value in said] if field == "seen" else said
             said = [value for one in said for value in (set(one) if isinstance(one, tuple) else [one])]
-            assert dict(counted.counts[field]) == {value: said.count(value) for value in said}
+            assert dict(counted.counts[field]) == {str(v).lower() if v is True else v: said.count(v) for v in said}
 
     @invariant()
     def same(self):
         if not hasattr(self, "held"):
             return
         index, ids = self.index, list(self.held)
-        assert index.count() == index.count("prx") == len(ids)
+        assert index.count() == index.count("prx") == index.count("rgn") == len(ids)
         assert sorted(index.ids()) == sorted(ids)
         assert index.papers([*ids, "none"]) == {id_: held.paper for id_, held in self.held.items()}
         assert index.hashes(ids) == {id_: held.content_hash for id_, held in self.held.items()}
-        for field in ("prx", "clf"):
+        for field in ("prx", "clf", "rgn"):
             stored = index.vectors(ids, field)
             assert all(np.array_equal(stored[id_], held.vectors[field]) for id_, held in self.held.items())
         self._searched(index)
 
     def _searched(self, index):
         query = np.linspace(-1, 1, DIMENSION).astype(np.float32)
-        plan = Plan("star", (VectorClause("prx", query), VectorClause("clf", query[:3])), None, 50)
+        plan = Plan(
+            "star",
+            (VectorClause("prx", query), VectorClause("clf", query[:3]), VectorClause("rgn", query[:4])),
+            None,
+            50,
+        )
         for legs in (index.search(plan), index.search(replace(plan, exact=True))):
             assert {hit.id for hit in legs["lexical"]} == {i for i, h in self.held.items() if h.paper.abstract}
             for field in SCHEMA.vectors:
                 expected = {
-                    id_: closeness(held.vectors[field.name][None], query[: field.dimension], field.similarity)[0]
+                    id_: closeness(
+                        held.vectors[field.format].reshape(-1, field.dimension),
+                        query[: field.dimension],
+                        field.similarity,
+                    ).max()
                     for id_, held in self.held.items()
                 }
-                found = {hit.id: hit.score for hit in legs[field.name]}
+                found = {hit.id: hit.score for hit in legs[field.format]}
                 assert found == pytest.approx(expected, abs=1e-5)
                 assert list(found.values()) == sorted(found.values(), reverse=True)
 

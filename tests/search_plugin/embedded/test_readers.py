@@ -12,6 +12,7 @@ import pytest
 from search_plugin.plan import Plan, VectorClause
 from tests.search_plugin.embedded.small import DIMENSION, document, make
 
+EVERY = "virus lung cell gene"
 PAPERS, ROUNDS = 20, 12
 QUERY = np.eye(DIMENSION, dtype=np.float32)[0]
 
@@ -34,10 +35,10 @@ def write(index, year):
 
 def look(index, least):
     """Search once, check that all that is found is of one commit, and return which."""
-    legs = index.search(Plan("virus lung cell gene", (VectorClause("prx", QUERY),), None, 4 * PAPERS))
+    legs = index.search(Plan(EVERY, (VectorClause("prx", QUERY),), None, 4 * PAPERS))
     found = {hit.id for hit in legs["lexical"]}
     assert found == {hit.id for hit in legs["prx"]}
-    counted = index.facets(Plan("virus lung cell gene", (), None, 1), found, ["year"], 9)
+    counted = index.facets(Plan(EVERY, (), None, 1), found, ["year"], 9)
     years = dict(counted.counts["year"])
     assert counted.matches == len(found) == sum(years.values())
     assert set(years.values()) == {PAPERS}
@@ -71,7 +72,7 @@ def test_threads_share_an_index(tmp_path):
     def read(_):
         seen = 0
         while seen < ROUNDS:
-            legs = index.search(Plan("virus lung cell gene", (VectorClause("prx", QUERY),), None, 4 * PAPERS))
+            legs = index.search(Plan(EVERY, (VectorClause("prx", QUERY),), None, 4 * PAPERS))
             found = {hit.id for hit in legs["lexical"]}
             assert found == {hit.id for hit in legs["prx"]}
             seen = max(paper.year for paper in index.papers(list(found)).values())
