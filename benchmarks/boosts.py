@@ -37,7 +37,7 @@ def main() -> None:
 def indexed() -> Iterator[tuple[BeirFolder, Index, TextEncoder]]:
     """Index SciFact and Cranfield with the default model, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
-        engine = connect(f"lance:{folder}/indexes")
+        engine = connect(f"embedded:{folder}/indexes")
         encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path(folder))
         for name in ("scifact", "cranfield"):
             beir = BeirFolder(data_dir() / "eval" / name)

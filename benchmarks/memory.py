@@ -24,7 +24,7 @@ def main() -> None:
 
 def measure(size: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        index = random_index(f"lance:{folder}", size)
+        index = random_index(f"embedded:{folder}", size)
         written = peak()
         index.finish()
         print(f"{size:8,} {written:18} {peak():20}", flush=True)

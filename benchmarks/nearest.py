@@ -2,7 +2,7 @@
 
 Encodes PubMed abstracts by the default model (about two minutes), and searches with SciFact's claims.
 Needs SES_TEST_DATA. Run: python -m benchmarks.nearest [PAPERS] [FORM ...] [ENGINE ...], such as none int8
-http://HOST:9200; without forms all, without engines LanceDB's kinds of index.
+http://HOST:9200; without forms all, without engines libraries in the process.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
@@ -27,8 +28,6 @@ from corpora.paper import Paper
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from search_plugin.engines.base import Document, Index
-from search_plugin.engines.lance_index import PARTITION
-from search_plugin.engines.lance_legs import PROBES
 from search_plugin.engines.registry import connect
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, Quantization, paper_vector
@@ -57,7 +56,7 @@ def main() -> None:
             for form in forms or get_args(Quantization):
                 connect(url).drop(f"nearest-{form}")
         if not urls:
-            measure(in_lance(folder, vectors), vectors, queries)
+            measure(in_process(vectors), vectors, queries)
 
 
 def in_cluster(url: str, forms: Sequence[Quantization], vectors: np.ndarray) -> dict[str, Search]:
@@ -84,31 +83,52 @@ def _in_index(index: Index, query: np.ndarray) -> list[int]:
     return [int(hit.id) for hit in index.search(Plan("", (VectorClause("prx", query),), None, WINDOW))["prx"]]
 
 
-def in_lance(folder: str, vectors: np.ndarray) -> dict[str, Search]:
-    """Build every kind of LanceDB's indexes, and return how to search each."""
-    import lancedb
-    import pyarrow as pa
-    from lancedb.index import HnswSq, IvfFlat, IvfSq
+def in_process(vectors: np.ndarray) -> dict[str, Search]:
+    """Build indexes of libraries, and return how to search each; candidates are ranked again by whole vectors."""
+    import faiss
 
-    column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+    bits, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    dimension = vectors.shape[1]
+
+    def graph(effort: int) -> Any:
+        index = faiss.IndexHNSWSQ(dimension, bits, 16, metric)
+        index.hnsw.efConstruction, index.hnsw.efSearch = effort, 2 * WINDOW
+        return index
+
     kinds = {
-        "plain scan": None,
-        "IVF, lossless": IvfFlat(distance_type="cosine", target_partition_size=PARTITION),
-        "IVF, int8": IvfSq(distance_type="cosine", target_partition_size=PARTITION),
-        "HNSW, int8": HnswSq(distance_type="cosine", num_partitions=1),
+        "faiss, float32 scan": faiss.IndexFlatIP(dimension),
+        "faiss, 8-bit scan": faiss.IndexScalarQuantizer(dimension, bits, metric),
+        "faiss, 8-bit HNSW, 60": graph(60),
+        "faiss, 8-bit HNSW, 100": graph(100),
     }
-    searches = {}
-    for number, (name, config) in enumerate(kinds.items()):
-        table = lancedb.connect(folder).create_table(f"t{number}", pa.table({"row": range(len(vectors)), "v": column}))
-        built = seconds(lambda table=table, config=config: config and table.create_index("v", config=config))
-        print(f"{name:28} built in {built:5.1f} s")
-        searches[name] = functools.partial(_in_table, table)
+    searches: dict[str, Search] = {"numpy, float32": lambda query: np.argsort(-(vectors @ query))[:WINDOW].tolist()}
+    for name, index in kinds.items():
+        print(f"{name:28} built in {seconds(functools.partial(_fill, index, vectors)):5.1f} s")
+        searches[name] = functools.partial(_in_faiss, index, vectors)
+    if find_spec("usearch"):
+        from usearch.index import Index as Usearch
+
+        graph_of_bytes = Usearch(ndim=dimension, metric="ip", dtype="i8", connectivity=16, expansion_search=2 * WINDOW)
+        taken = seconds(lambda: graph_of_bytes.add(np.arange(len(vectors)), vectors))
+        print(f"{'usearch, 8-bit HNSW':28} built in {taken:5.1f} s")
+        searches["usearch, 8-bit HNSW"] = lambda query: _ranked_again(
+            graph_of_bytes.search(query, 2 * WINDOW).keys.astype(np.int64), vectors, query
+        )
     return searches
 
 
-def _in_table(table: Any, query: np.ndarray) -> list[int]:
-    found = table.search(query, vector_column_name="v").distance_type("cosine").select(["row", "_distance"])
-    return found.limit(WINDOW).ef(2 * WINDOW).minimum_nprobes(PROBES).to_arrow()["row"].to_pylist()
+def _fill(index: Any, vectors: np.ndarray) -> None:
+    index.train(vectors)
+    index.add(vectors)
+
+
+def _in_faiss(index: Any, vectors: np.ndarray, query: np.ndarray) -> list[int]:
+    return _ranked_again(index.search(query[None], 2 * WINDOW)[1][0], vectors, query)
+
+
+def _ranked_again(rows: np.ndarray, vectors: np.ndarray, query: np.ndarray) -> list[int]:
+    found: list[int] = rows[np.argsort(-(vectors[rows] @ query))][:WINDOW].tolist()
+    return found
 
 
 def measure(searches: Mapping[str, Search], vectors: np.ndarray, queries: np.ndarray) -> None:

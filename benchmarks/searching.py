@@ -52,13 +52,13 @@ def main() -> None:
         encoder = load_encoder(DEFAULT_MODEL, cache_dir=Path(folder))
         print(f"{count:,} papers, {len(queries)} queries")
         remembered = Remembered(encoder, queries)
-        for url in sys.argv[2:] or [f"lance:{folder}/indexes"]:
+        for url in sys.argv[2:] or [f"embedded:{folder}/indexes"]:
             engine = connect(url)
             card = encoder.card
             index = random_index(url, count, card.name, card.fingerprint, card.dimension)
             index.finish()
             settled(index)
-            print(url if url.startswith("lance") else engine.cluster.product.name)
+            print(url if url.startswith("embedded") else engine.cluster.product.name)
             for clients in CLIENTS:
                 measure(index, queries, remembered, clients)
             whole_page(index, queries, encoder)

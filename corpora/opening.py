@@ -7,7 +7,7 @@ import io
 import lzma
 import os
 import zlib
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.errors import InputError
 
@@ -35,10 +35,28 @@ class _Source(Protocol):
 
 
 def _open_zstd(raw: io.BufferedReader) -> _Source:
-    # Not zstandard's stream_reader: at a cut-off file it reports a clean end, Arrow's stream an error.
-    import pyarrow as pa
+    # Not zstandard's stream_reader: at a cut-off file it reports a clean end, Python 3.14's own ZstdFile an error.
+    from backports import zstd
 
-    return cast("_Source", pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
+    return _Zstd(zstd.ZstdFile(raw))
+
+
+class _Zstd:
+    """A file packed by zstd, whose damage is an `OSError`."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def read1(self, size: int, /) -> bytes:
+        from backports import zstd
+
+        try:
+            return bytes(self._file.read1(size))
+        except zstd.ZstdError as error:
+            raise OSError(str(error)) from error
+
+    def close(self) -> None:
+        self._file.close()
 
 
 _DECOMPRESSORS: dict[bytes, Callable[[io.BufferedReader], _Source]] = {

@@ -31,7 +31,7 @@ engine_options = _together(
     click.option(
         "--engine",
         metavar="URL",
-        help="Where indexes are kept: lance:DIR or http://HOST:PORT [default: in the data folder].",
+        help="Where indexes are kept: embedded:DIR or http://HOST:PORT [default: in the data folder].",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
 )

@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     @property
     def engine_url(self) -> str:
         """The engine's URL, the embedded one if none is set."""
-        return self.engine or f"lance:{self.data_dir / 'indexes'}"
+        return self.engine or f"embedded:{self.data_dir / 'indexes'}"
 
 
 def load_settings(**flags: Any) -> Settings:

@@ -20,7 +20,17 @@ from eval.reports.tables import TextTable, printable
 
 PACKAGES = (
     *("ses", "numpy", "scipy", "scikit-learn", "pytrec-eval-terrier", "rank-bm25", "matplotlib", "onnxruntime"),
-    *("openvino", "torch", "tokenizers", "lancedb", "opensearch-py", "elasticsearch8", "elasticsearch9", "mteb"),
+    *(
+        "openvino",
+        "torch",
+        "tokenizers",
+        "tantivy",
+        "faiss-cpu",
+        "opensearch-py",
+        "elasticsearch8",
+        "elasticsearch9",
+        "mteb",
+    ),
 )
 """What may change a number; those that are installed are named."""
 

@@ -75,9 +75,11 @@ def _chained(paths: Sequence[Path]) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UnavailableError("Parquet files are read by pyarrow; run `pip install 'ses[eval]'`.") from error
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(1024):

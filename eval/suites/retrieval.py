@@ -39,7 +39,7 @@ def _indexed(bench: Bench, data: BeirFolder) -> Index:
     from indexer.pipeline import IndexJob, index_corpus
     from search_plugin.engines.registry import connect
 
-    engine, card = connect(f"lance:{bench.work}"), bench.encoder.card
+    engine, card = connect(f"embedded:{bench.work}"), bench.encoder.card
     name = f"suite-{data.path.name.lower()}-{card.fingerprint[:8]}"
     job = IndexJob(
         records=lambda: get_corpus("beir").read(data.path, {}),

@@ -10,6 +10,7 @@ import mmap
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def _ranked_before(path: Path, columns: Columns, row: int) -> InputError:
 def _by_arrow(path: Path) -> Columns | None:
     """Return the columns of a plain file: one blank between fields, no other control characters, nothing amiss."""
     delimiter = _plain_delimiter(path)
-    if not delimiter:
+    if not delimiter or not find_spec("pyarrow"):
         return None
     import pyarrow as pa
     from pyarrow import csv

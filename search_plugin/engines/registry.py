@@ -12,12 +12,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.connection import Connection
 
 
-def _lance(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials
-    from search_plugin.engines.lance import LanceEngine
-
-    return LanceEngine(url)
-
-
 def _embedded(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials
     from search_plugin.engines.embedded.engine import EmbeddedEngine
 
@@ -40,7 +34,7 @@ def _cluster(url: str, connection: Connection | None) -> Engine:
 
 ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
     "embedded": _embedded,
-    "lance": _lance,
+    "lance": _embedded,  # its name in earlier versions
     "http": _cluster,
     "https": _cluster,
 }
@@ -51,7 +45,7 @@ def connect(url: str, connection: Connection | None = None) -> Engine:
     """Connect to an engine.
 
     Args:
-        url: Its scheme chooses the engine: `lance:DIR`, or `http://HOST:PORT` of a cluster's nodes with commas between.
+        url: Its scheme chooses the engine: `embedded:DIR`, or `http://HOST:PORT` of a cluster's nodes with commas between.
         connection: Credentials and habits, for a cluster.
 
     Returns:
@@ -65,5 +59,5 @@ def connect(url: str, connection: Connection | None = None) -> Engine:
     if ":" not in url or scheme not in ENGINES:
         # Before an @ there may be a password.
         shown = url.rpartition("@")[2]
-        raise InputError(f"There is no engine for {shown!r}", "give <engine> as lance:DIR or http://HOST:PORT")
+        raise InputError(f"There is no engine for {shown!r}", "give <engine> as embedded:DIR or http://HOST:PORT")
     return ENGINES[scheme](url, connection)

@@ -23,7 +23,7 @@ def _lanes(names):
     return [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in names]
 
 
-ENGINES = ["embedded", "lance", *_lanes(SERVERS)]
+ENGINES = ["embedded", *_lanes(SERVERS)]
 EVERYWHERE = [*ENGINES, *_lanes(SECURED), *_lanes(NODES)]
 """Also where there is a password and where there are two nodes: for the tests of what every engine does."""
 
@@ -36,8 +36,8 @@ def engine(request, tmp_path):
 
 def emptied(lane, folder):
     """Give the engine of a lane without any index, and leave none behind."""
-    if lane in ("embedded", "lance"):
-        yield connect(f"{lane}:{folder / 'indexes'}")
+    if lane == "embedded":
+        yield connect(f"embedded:{folder / 'indexes'}")
         return
     server = connect(server_url(lane), server_connection(lane))
     empty(server)

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import lancedb
-import orjson
-import pyarrow as pa
 
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.documents import batches
@@ -16,9 +11,6 @@ from search_plugin.schema import LATER_FIELDS, from_stored
 
 SOURCE = "jsonl /home/somebody/library/papers.jsonl all 0123456789abcdef"
 """As that version stored it."""
-
-_STRINGS = ("id", "title", "abstract", "venue", "language", "url", "text", "content_hash")
-_LISTS = ("authors", "types", "fields", "identifiers", "references", "origins")
 
 
 def stored(schema):
@@ -49,27 +41,7 @@ def make_earlier(engine, name, lacking=LATER_FIELDS):
         Document(papers[id_], hashes[id_], {task_format: vectors[task_format][id_] for task_format in formats})
         for id_ in ids
     ]
-    make = _in_a_cluster if hasattr(engine, "cluster") else _in_a_folder
-    make(engine, index, documents, lacking)
-
-
-def _in_a_folder(engine, index, documents, lacking):
-    columns = [(name, pa.string()) for name in _STRINGS] + [(name, pa.list_(pa.string())) for name in _LISTS]
-    columns += [("year", pa.int32()), ("retracted", pa.bool_())]
-    columns += [(field.format, pa.list_(pa.float32(), field.dimension)) for field in index.schema.vectors]
-    facts = orjson.dumps({"schema": stored(index.schema), "source": SOURCE})
-    schema = pa.schema([column for column in columns if column[0] not in lacking], metadata={b"ses": facts})
-    rows = []
-    for document in documents:
-        paper = document.paper
-        row = {name: getattr(paper, name, None) for name in schema.names}
-        row |= {"text": f"{paper.title}\n{paper.abstract}", "content_hash": document.content_hash}
-        row |= {name: list(vector) for name, vector in document.vectors.items()}
-        rows.append({name: value for name, value in row.items() if name in schema.names})
-    database = lancedb.connect(Path(engine.url.removeprefix("lance:")))
-    database.drop_table(f"{index.name}.v{index.generation}")
-    database.create_table(f"{index.name}.v{index.generation}", pa.Table.from_pylist(rows, schema=schema))
-    engine.open(index.name).finish()
+    _in_a_cluster(engine, index, documents, lacking)
 
 
 def _in_a_cluster(engine, index, documents, lacking):

@@ -97,7 +97,7 @@ def test_titles_add_as_much_as_is_asked(filled):
 
 
 def test_the_embedded_engine_says_that_its_constants_are_fixed(tmp_path):
-    engine = connect(f"lance:{tmp_path}")
+    engine = connect(f"embedded:{tmp_path}")
     with pytest.raises(InputError, match=r"k1 1.2, b 0.75, which can't be changed"):
         build(engine, OTHER)
     index = build(engine, Bm25())

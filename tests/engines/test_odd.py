@@ -51,7 +51,7 @@ def test_any_id_is_an_id(engine):
     assert sorted(index.ids()) == sorted(ODD[1::2])
 
 
-@pytest.mark.parametrize("engine", ["lance", *LANES], indirect=True)
+@pytest.mark.parametrize("engine", ["embedded", *LANES], indirect=True)
 def test_thousands_at_once(engine):
     count = 10_050
     written = documents(count)

@@ -63,7 +63,7 @@ def corpora():
 
 @pytest.fixture(scope="module")
 def embedded(corpora, tmp_path_factory):
-    engine = connect(f"lance:{tmp_path_factory.mktemp('parity')}")
+    engine = connect(f"embedded:{tmp_path_factory.mktemp('parity')}")
     return {name: fill(engine, f"parity-{name}", papers) for name, papers in corpora.items()}
 
 
@@ -124,9 +124,9 @@ def test_counts_are_equal(embedded, cluster, words):
         assert counts[0].matches >= 150
 
 
-@pytest.fixture(params=["lance", *LANES])
+@pytest.fixture(params=["embedded", *LANES])
 def odd_papers(request, tmp_path):
-    url = f"lance:{tmp_path}" if request.param == "lance" else server_url(request.param)
+    url = f"embedded:{tmp_path}" if request.param == "embedded" else server_url(request.param)
     engine = connect(url)
     yield fill(engine, "parity-odd", [replace(paper, title="virus") for paper in PAPERS])
     engine.drop("parity-odd")

@@ -77,7 +77,7 @@ def test_rescored_searches_find_what_exact_ones_do(engine, quantization):
 
 
 @pytest.mark.parametrize("quantization", ["int4", "1bit"])
-@pytest.mark.parametrize("engine", ["lance"], indirect=True)
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
 def test_the_embedded_engine_keeps_vectors_whole(engine, quantization):
     with pytest.raises(InputError, match="keeps vectors whole; leave quantization out, or use a cluster"):
         engine.build("papers", replace(SCHEMA, quantization=quantization), "source")

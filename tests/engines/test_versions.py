@@ -106,31 +106,44 @@ def test_names_no_engine_can_hold_are_refused(engine, name):
 
 
 def test_an_unknown_engine_is_refused():
-    for url in ("solr://x", "lance", ""):
-        with pytest.raises(InputError, match="give engine as lance:"):
+    for url in ("solr://x", "embedded", ""):
+        with pytest.raises(InputError, match="give engine as embedded:"):
             connect(url)
 
 
 def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UnavailableError, match=r"file.*can't be written; make it a writable folder"):
-        connect(f"lance:{tmp_path / 'file'}")
+        connect(f"embedded:{tmp_path / 'file'}")
 
 
 def test_an_index_of_another_ses_is_told_and_can_be_made_anew(tmp_path):
-    import lancedb
-    import pyarrow as pa
-
-    engine = connect(f"lance:{tmp_path}")
+    engine = connect(f"embedded:{tmp_path}")
     engine.publish(build(engine, "a", 5))
-    lancedb.connect(tmp_path).create_table("a.v1", pa.table({"id": ["x"]}), mode="overwrite")
+    (tmp_path / "a.v1" / "facts.json").write_text("{}")
     with pytest.raises(UnavailableError, match="damaged, or not made by this version of ses; index again with fresh"):
         engine.open("a")
     engine.publish(build(engine, "a", 6))
     assert engine.open("a").count() == 6
-    shutil.rmtree(tmp_path / "a.v2.lance")
+    shutil.rmtree(tmp_path / "a.v2")
     with pytest.raises(UnavailableError, match="damaged"):
         engine.open("a")
     (tmp_path / "a.json").write_text("?")
     with pytest.raises(UnavailableError, match=r"a\.json can't be read .* delete it and index again"):
         engine.open("a")
+
+
+def test_an_index_of_lancedb_is_told_and_goes_when_it_is_made_anew(tmp_path):
+    """Earlier versions kept a table of LanceDB's for each generation in the same place."""
+    (tmp_path / "a.v3.lance").mkdir()
+    (tmp_path / "a.json").write_text('{"current": 3, "previous": 2}')
+    engine = connect(f"lance:{tmp_path}")
+    told = r"in the form of an earlier version of ses, LanceDB; index again with --fresh"
+    with pytest.raises(UnavailableError, match=told):
+        engine.open("a")
+    assert any("LanceDB; index again with --fresh" in trouble for trouble in engine.diagnose().troubles)
+    engine.publish(build(engine, "a", 6))
+    assert engine.open("a").count() == 6
+    assert not (tmp_path / "a.v3.lance").exists()
+    with pytest.raises(InputError, match="no earlier version"):
+        engine.rollback("a")

@@ -39,7 +39,7 @@ def make_job(folder: Path, corpus: Path, index: str = "papers", *, fresh: bool =
 
 def engine_in(folder: Path, url: str = ""):
     """The engine at a URL, or the embedded one in the folder."""
-    return connect(url or f"lance:{folder / 'indexes'}")
+    return connect(url or f"embedded:{folder / 'indexes'}")
 
 
 def run_job(folder: Path, job: IndexJob, url: str = ""):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -11,7 +10,6 @@ import time
 from dataclasses import replace
 from functools import partial
 
-import lancedb
 import pytest
 
 from encoders.cache import EmbeddingCache
@@ -72,12 +70,11 @@ def _run(folder, corpus, name, flag, seconds):
 
 def _unfinished(folder, name):
     """How many papers an interrupted build left."""
-    tables = sorted((folder / "indexes").glob(f"{name}.v*.lance"), key=lambda path: int(path.stem.rpartition("v")[2]))
-    alias = folder / "indexes" / f"{name}.json"
-    published = json.loads(alias.read_text()) if alias.exists() else {"current": 0}
-    if not tables or int(tables[-1].stem.rpartition("v")[2]) <= published["current"]:
+    engine = engine_in(folder)
+    newest = max(engine.generations(name), default=0)
+    if newest <= engine.alias(name).current:
         return 0
-    return lancedb.connect(folder / "indexes").open_table(tables[-1].stem).count_rows()
+    return engine.generation(name, newest).count()
 
 
 BLOCK = 300

@@ -55,7 +55,7 @@ def test_tells_what_is_installed_and_found(home):
     details = found["engine"]["details"]
     assert details["folder"] == str(home / "data/indexes")
     assert index["disk_bytes"] == sum(
-        path.stat().st_size for path in (home / "data/indexes/jsonl.v1.lance").rglob("*") if path.is_file()
+        path.stat().st_size for path in (home / "data/indexes/jsonl.v1").rglob("*") if path.is_file()
     )
     assert details["size_bytes"] >= index["disk_bytes"]
     assert details["free_bytes"] > 0
@@ -68,7 +68,7 @@ def test_tells_the_same_to_people(home):
     assert (done.returncode, done.stderr) == (0, "")
     for part in (
         f"Python {platform.python_version()}",
-        f"Engine lance:{home / 'data/indexes'}: LanceDB",
+        f"Engine embedded:{home / 'data/indexes'}: tantivy",
         "Index jsonl: version 1; 60 papers",
         "prx: 60 vectors of ",
         "No problems found.",
@@ -85,10 +85,10 @@ def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
         "doctor",
         "--json",
         "--engine",
-        f"lance:{tmp_path / 'x'}",
+        f"embedded:{tmp_path / 'x'}",
         SES_RUNTIME="onnx",
         SES_MODEL=str(home / "model"),
-        SES_ENGINE="lance:elsewhere",
+        SES_ENGINE="embedded:elsewhere",
         SES_ENGINE_USERNAME="ada",
         SES_ENGINE_PASSWORD="hidden-in-environment",  # noqa: S106
     )
@@ -98,7 +98,7 @@ def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
         setting["name"]: (setting["value"], setting["source"]) for setting in json.loads(done.stdout)["settings"]
     }
     file = str(tmp_path / "ses.toml")
-    assert settings["engine"] == (f"lance:{tmp_path / 'x'}", "flag")
+    assert settings["engine"] == (f"embedded:{tmp_path / 'x'}", "flag")
     assert settings["threads"] == ("3", file)
     assert settings["runtime"] == ("onnx", "SES_RUNTIME")
     assert settings["precision"] == ("", "default")
@@ -140,7 +140,7 @@ def test_a_default_model_that_is_not_there_is_told(home):
 
 
 def test_what_an_interrupted_build_left_is_told_unless_it_goes_on(home, tmp_path):
-    engine = connect(f"lance:{tmp_path / 'indexes'}")
+    engine = connect(f"embedded:{tmp_path / 'indexes'}")
     engine.build("a", IndexSchema("m", "f", (paper_vector("prx", 4, "cosine"),)), "source")
     (trouble,) = told(home, "--engine", engine.url)["troubles"]
     assert trouble.startswith("An interrupted build of the index a has left version 1; run the same")
@@ -154,7 +154,7 @@ def test_a_damaged_index_is_told_beside_the_others(home, tmp_path):
 
     shutil.copytree(home / "data/indexes", tmp_path / "indexes")
     (tmp_path / "indexes" / "bad.json").write_text("?")
-    found = told(home, "--engine", f"lance:{tmp_path / 'indexes'}")
+    found = told(home, "--engine", f"embedded:{tmp_path / 'indexes'}")
     assert {index["name"]: index["papers"] for index in found["engine"]["indexes"]} == {"bad": 0, "jsonl": 60}
     assert "delete it and index again" in found["troubles"][0]
 

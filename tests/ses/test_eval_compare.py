@@ -99,7 +99,7 @@ def test_retrieval_writes_a_report_that_names_model_and_engine(home, tmp_path):
     told = json.loads((tmp_path / "r.json").read_text())
     made = told["provenance"]
     assert list(made["models"].values()) == [find_model(str(home / "model")).card.fingerprint]
-    assert made["engine"].lower().startswith("lance")
+    assert made["engine"].lower().startswith("tantivy")
     assert made["runtime"].startswith("onnx")
     assert made["python"] == ".".join(map(str, sys.version_info[:3]))
     assert str(home / "data-set" / "qrels" / "test.tsv") in made["data"]

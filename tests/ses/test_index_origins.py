@@ -76,7 +76,7 @@ def test_papers_of_an_earlier_version_are_told_when_pruning(home):
     from tests.indexer.jobs import engine_in
 
     write_jsonl(home / "a.jsonl", papers(4))
-    engine = ("--engine", f"lance:{home / 'indexes'}")
+    engine = ("--engine", f"embedded:{home / 'indexes'}")
     index(home, "jsonl", "a.jsonl", *engine)
     make_earlier(engine_in(home), "all")
     write_jsonl(home / "a.jsonl", papers(3))

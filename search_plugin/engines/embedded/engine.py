@@ -62,7 +62,7 @@ class EmbeddedEngine:
                 f"There is no index {name!r} in {self.root}; "
                 + (f"those there are: {known}." if known else "make one with `ses index --corpus NAME`.")
             )
-        return self._generation(name, current)
+        return self.generation(name, current)
 
     def build(self, name: str, schema: IndexSchema, source: str) -> EmbeddedIndex:
         """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
@@ -76,10 +76,10 @@ class EmbeddedEngine:
             with suppress(UnavailableError):
                 facts = self._facts(name, newest)
                 if (facts.begun, facts.source) == (schema, source):
-                    return self._generation(name, newest)
+                    return self.generation(name, newest)
         with explained(self.root):
             self._create(self.folder(name, newest + 1), Facts(schema, schema, source))
-        return self._generation(name, newest + 1)
+        return self.generation(name, newest + 1)
 
     def publish(self, index: Index) -> None:
         """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
@@ -158,7 +158,8 @@ class EmbeddedEngine:
         part.replace(folder)
         sync_folder(self.root)
 
-    def _generation(self, name: str, generation: int) -> EmbeddedIndex:
+    def generation(self, name: str, generation: int) -> EmbeddedIndex:
+        """Open a generation, published or not; raises `UnavailableError` if it is damaged."""
         return EmbeddedIndex(name, generation, self._facts(name, generation).schema, self.folder(name, generation))
 
     def _facts(self, name: str, generation: int) -> Facts:

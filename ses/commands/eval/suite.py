@@ -165,7 +165,7 @@ def _write(
     provenance = gather_provenance(
         data=data,
         cards=cards,
-        engine=f"LanceDB {installed_version('lancedb')}, embedded",
+        engine=f"tantivy {installed_version('tantivy')}, embedded",
         runtime=f"{settings.runtime or 'onnx'}-{settings.precision or 'int8'}",
         # What is run first makes the index and the vectors for all: plots of quality over time would mislead.
         settings={f"seconds of {label}": f"{sum(one.seconds for one in part):,.0f}" for label, part in found.items()},

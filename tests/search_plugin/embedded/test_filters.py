@@ -1,0 +1,55 @@
+"""Filters of the embedded engine, in the word index and in columns, against their plain meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from search_plugin.engines.base import Document
+from search_plugin.engines.embedded.engine import EmbeddedEngine
+from search_plugin.filters.parse import parse_filter
+from search_plugin.plan import Plan
+from search_plugin.schema import IndexSchema, paper_vector
+from tests.search_plugin.embedded.small import lower
+from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected
+from tests.search_plugin.test_filters import filters
+
+SCHEMA = IndexSchema("tiny", "0123", (paper_vector("prx", 2, "dot"),))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """An index whose papers are half in the columns of a file, half behind them."""
+    with pytest.MonkeyPatch.context() as patch:
+        lower(patch)
+        index = EmbeddedEngine(f"embedded:{tmp_path_factory.mktemp('filters')}").build("papers", SCHEMA, "source")
+        written = [Document(paper, "h", {"prx": np.ones(2, np.float32)}) for paper in PAPERS]
+        index.upsert(written[:100])
+        index.finish()
+        index.upsert(written[100:160])
+        index.finish()
+        index.upsert(written[160:])
+    return index
+
+
+def found(index, where):
+    hits = index.search(Plan("t", (), where, len(PAPERS)))["lexical"]
+    return {hit.id for hit in hits}, set(index.ids(where))
+
+
+@settings(suppress_health_check=list(HealthCheck), deadline=None)
+@given(where=filters)
+def test_both_sides_find_what_the_filter_means(index, where):
+    assert found(index, where) == (expected(where), expected(where))
+
+
+@pytest.mark.parametrize("where", WITHOUT_VALUE, ids=str)
+def test_empty_strings_stand_for_no_value_but_in_lists(index, where):
+    assert found(index, where) == (expected(where), expected(where))
+
+
+@pytest.mark.parametrize("text", EXTREME, ids=range(len(EXTREME)))
+def test_whatever_the_grammar_allows_can_be_searched(index, text):
+    where = parse_filter(text)
+    assert found(index, where) == (expected(where), expected(where))
