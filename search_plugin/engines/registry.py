@@ -45,7 +45,7 @@ def connect(url: str, connection: Connection | None = None) -> Engine:
     """Connect to an engine.
 
     Args:
-        url: Its scheme chooses the engine: `embedded:DIR`, or `http://HOST:PORT` of a cluster's nodes with commas between.
+        url: Its scheme chooses the engine: `embedded:DIR`, or `http://HOST:PORT` of a cluster's nodes, with commas.
         connection: Credentials and habits, for a cluster.
 
     Returns:

@@ -59,7 +59,7 @@ def test_tells_what_is_installed_and_found(home):
     )
     assert details["size_bytes"] >= index["disk_bytes"]
     assert details["free_bytes"] > 0
-    assert (found["engine"]["product"], found["engine"]["joins"]) == ("LanceDB", ["ses"])
+    assert (found["engine"]["product"], found["engine"]["joins"]) == ("tantivy", ["ses"])
     assert found["troubles"] == []
 
 

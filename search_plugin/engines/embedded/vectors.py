@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 INDEXED_FROM = 5_000
 """Vectors; fewer are scanned."""
 
-GRAPH_FROM = 50_000
+GRAPH_FROM = 20_000
 """Vectors; so many and more are searched through an HNSW graph, fewer by scanning 8 bits a dimension."""
 
 SCANNED = 10_000
 """Where a filter lets no more vectors than these pass, they are scanned whole."""
 
-_LINKS, _BUILD_EFFORT, _EFFORT = 16, 100, 300
+_LINKS, _BUILD_EFFORT, _EFFORT = 16, 60, 200
 _CANDIDATES = 2
 _BLOCK = 4_096
 _GROWTH = 10
