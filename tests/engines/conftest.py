@@ -24,6 +24,7 @@ def _lanes(names):
 
 
 ENGINES = ["embedded", *_lanes(SERVERS)]
+CLUSTERS = _lanes(SERVERS)
 EVERYWHERE = [*ENGINES, *_lanes(SECURED), *_lanes(NODES)]
 """Also where there is a password and where there are two nodes: for the tests of what every engine does."""
 

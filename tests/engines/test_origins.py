@@ -16,7 +16,7 @@ from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
-from tests.engines.conftest import EVERYWHERE, emptied
+from tests.engines.conftest import CLUSTERS, EVERYWHERE, emptied
 from tests.engines.earlier import make_earlier
 from tests.indexer.jobs import make_job
 from tests.tiny import papers
@@ -172,6 +172,7 @@ def test_a_build_that_holds_more_than_it_was_given_is_not_published(engine, home
     assert "papers" not in engine.names()
 
 
+@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
 def test_an_index_of_the_version_before_opens_searches_and_is_adopted(engine, home):
     index_into(engine, home, "a", SIX)
     make_earlier(engine, "papers")

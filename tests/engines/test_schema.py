@@ -18,7 +18,7 @@ from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.schema import Field
 from search_plugin.search import search
-from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied
+from tests.engines.conftest import CLUSTERS, EVERYWHERE, SCHEMA, another, documents, emptied
 from tests.engines.earlier import SOURCE, make_earlier
 from tests.indexer.jobs import make_job
 from tests.tiny import papers
@@ -300,6 +300,7 @@ def test_an_index_is_moved_to_another_model_with_all_that_is_said_of_its_papers(
     assert engine.rollback("papers").papers(IDS) == before
 
 
+@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
 def test_an_index_of_the_version_before_is_searched_updated_and_moved_as_it_is(engine, home):
     index_into(engine, home, SIX)
     words = " ".join({word for paper in SIX for word in paper.title.split()})
@@ -374,10 +375,6 @@ def in_language(engine, language, texts):
     ],
 )
 def test_words_are_analysed_in_the_language_of_the_index(engine, language, texts, found):
-    if language == "cjk" and not hasattr(engine, "cluster"):
-        with pytest.raises(InputError, match="The embedded engine analyses words in english, german, french, spanish"):
-            in_language(engine, language, texts)
-        return
     index = in_language(engine, language, texts)
     for words, expected in found.items():
         legs = index.search(Plan(words, (), None, 9))

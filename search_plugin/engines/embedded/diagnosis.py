@@ -48,7 +48,7 @@ def diagnose(engine: EmbeddedEngine, names: Sequence[str]) -> Diagnosis:
     return Diagnosis(
         product="tantivy",
         version=version("tantivy"),
-        executors=("client",),
+        joins=("ses",),
         indexes=tuple(index for index, _ in checked),
         troubles=tuple(troubles),
         details={"folder": str(root.resolve()), "size_bytes": size, "free_bytes": free},

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from corpora.paper import Paper
     from search_plugin.filters.tree import Filter
-    from search_plugin.legs import Scored
-    from search_plugin.plan import Plan
+    from search_plugin.legs import Ranking, Scored
+    from search_plugin.plan import Counting, Plan
     from search_plugin.schema import Field, IndexSchema
 
 _WORDS = "words"
@@ -210,23 +210,21 @@ class EmbeddedIndex:
         check_bm25(bm25)
         yield
 
-    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> None:  # noqa: ARG002 - ses joins the legs
+    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:  # noqa: ARG002 - ses does
         """Raise `InputError`: legs come back so quickly that there is nothing to gain here."""
         raise InputError("The embedded engine can't join the legs of a search; let ses join them.")
 
     @told
-    def fetch(self, ids: Sequence[str], counting: Any = None) -> tuple[Mapping[str, Paper], Facets | None]:
+    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return those papers that are there, and facets if any are to be counted."""
-        if counting is None:
-            return self.papers(ids), None
-        return self.papers(ids), self.facets(counting.plan, counting.found, counting.fields, counting.size)
+        return self.papers(ids), self._facets(counting) if counting else None
 
-    @told
-    def facets(self, plan: Plan, found: Iterable[str], fields: Sequence[str], size: int) -> Facets:
-        """Count all papers that match the plan's words, and those `found`, by fields; `size` values each."""
+    def _facets(self, counting: Counting) -> Facets:
+        """Count all papers that match the plan's words, and those that were found."""
         from tantivy import Occur, Query
 
-        query = self._words.among(list(found))
+        plan = counting.plan
+        query = self._words.among(list(counting.found))
         told = f"the {plan.window} nearest papers"
         if plan.words:
             matching = [(Occur.Must, self._words.matching(plan.words, 0.0))]
@@ -234,9 +232,9 @@ class EmbeddedIndex:
                 matching.append((Occur.Must, to_tantivy(plan.filter, self._words)))
             query = Query.boolean_query([(Occur.Should, Query.boolean_query(matching)), (Occur.Should, query)])
             told = "papers that hold a word of the query" + (f", and {told}" if plan.vectors else "")
-        names = {field: field if field == "id" else f"fields.{field}" for field in fields}
-        matches, counts = counted(self._seen_last().searcher, query, names, size)
-        return Facets(matches, told, {field: tuple(counts[field]) for field in fields})
+        names = {field: field if field == "id" else f"fields.{field}" for field in counting.fields}
+        matches, counts = counted(self._seen_last().searcher, query, names, counting.size)
+        return Facets(matches, told, {field: tuple(counts[field]) for field in counting.fields})
 
     @told
     def damaged(self) -> list[str]:

@@ -13,9 +13,9 @@ from search_plugin.plan import Plan
 from search_plugin.schema import IndexSchema, paper_vector
 from tests.search_plugin.embedded.small import lower
 from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected
-from tests.search_plugin.test_filters import filters
+from tests.search_plugin.test_filters import FIELDS, filters
 
-SCHEMA = IndexSchema("tiny", "0123", (paper_vector("prx", 2, "dot"),))
+SCHEMA = IndexSchema("tiny", "0123", (paper_vector("prx", 2, "dot"),), fields=FIELDS)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from search_plugin.engines.embedded import files, words
 from search_plugin.engines.embedded.vectors import closeness
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
-from search_plugin.plan import Plan, VectorClause
+from search_plugin.plan import Counting, Plan, VectorClause
 from tests.search_plugin.embedded.small import DIMENSION, SCHEMA, WORDS, document, lower, make
 
 IDS = st.sampled_from([f"p{number}" for number in range(12)] + ["a b", "nul\0", "病毒"])
@@ -148,7 +148,7 @@ class Store(RuleBasedStateMachine):
         assert {hit.id for hit in legs["lexical"]} == passing
         assert {hit.id for hit in legs["prx"]} == passing
         assert set(self.index.ids(where)) == passing
-        counted = self.index.facets(Plan("virus", (), where, 5), passing, COUNTED, 9)
+        counted = self.index.fetch([], Counting(Plan("virus", (), where, 5), passing, COUNTED, 9))[1]
         assert counted.matches == len(passing)
         for field in COUNTED:
             said = [value for id_ in passing if (value := self.held[id_].paper.value(field)) is not None]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from search_plugin.plan import Plan, VectorClause
+from search_plugin.plan import Counting, Plan, VectorClause
 from tests.search_plugin.embedded.small import DIMENSION, document, make
 
 EVERY = "virus lung cell gene"
@@ -38,7 +38,7 @@ def look(index, least):
     legs = index.search(Plan(EVERY, (VectorClause("prx", QUERY),), None, 4 * PAPERS))
     found = {hit.id for hit in legs["lexical"]}
     assert found == {hit.id for hit in legs["prx"]}
-    counted = index.facets(Plan(EVERY, (), None, 1), found, ["year"], 9)
+    counted = index.fetch([], Counting(Plan(EVERY, (), None, 1), found, ["year"], 9))[1]
     years = dict(counted.counts["year"])
     assert counted.matches == len(found) == sum(years.values())
     assert set(years.values()) == {PAPERS}
