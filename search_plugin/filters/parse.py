@@ -22,7 +22,7 @@ MAX_LENGTH = 10_000
 """Characters in all the filters of one search."""
 
 MAX_DEPTH = 30
-"""Brackets and nots inside each other; nobody needs deeper filters, and each level is a call of a recursive function."""
+"""Brackets and nots inside each other; deeper filters are refused, for each level is a call of a recursive function."""
 
 EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from corpora.custom import FieldValue
-from corpora.paper import Paper
+from corpora.paper import Paper, is_empty
 from search_plugin.values import UPDATABLE
 
 _HEAD = struct.Struct("<III")
@@ -39,7 +39,9 @@ def to_record(stored: Stored) -> bytes:
     """
     values = {field.name: getattr(stored.paper, field.name) for field in fields(Paper)}
     try:
-        body = zlib.compress(orjson.dumps({name: value for name, value in values.items() if value}), _QUICK)
+        body = zlib.compress(
+            orjson.dumps({name: value for name, value in values.items() if not is_empty(value)}), _QUICK
+        )
     except TypeError as error:
         raise ValueError(str(error)) from error
     id_, hash_ = stored.paper.id.encode(), stored.content_hash.encode()
