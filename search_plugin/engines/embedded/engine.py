@@ -17,7 +17,7 @@ from search_plugin.engines.embedded.errors import explained, sentence
 from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts, write_whole
 from search_plugin.engines.embedded.files import sync_folder
 from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
-from search_plugin.engines.registry import check_index_name
+from search_plugin.engines.index_name import check_index_name
 
 if TYPE_CHECKING:
     from search_plugin.engines.diagnosis import Diagnosis
@@ -103,12 +103,21 @@ class EmbeddedEngine:
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
         """Return how the folder and its indexes, or the one of that name, are; asking changes nothing."""
-        from search_plugin.engines.embedded.diagnosis import diagnose
+        from importlib.metadata import version
+
+        from search_plugin.engines.folder_diagnosis import Versions, diagnose_folder
+
+        def versions(name: str) -> Versions:
+            alias = self.alias(name)
+            path = self.folder(name, alias.current)
+            return Versions(alias.current, alias.previous, self.generations(name), path)
 
         if name and not self.generations(check_index_name(name)):
             self.open(name)
         begun = {path.name.rpartition(".v")[0] for path in self.root.glob("*.v*") if path.is_dir()}
-        return diagnose(self, [name] if name else sorted({*self.names(), *begun}))
+        names = [name] if name else sorted({*self.names(), *begun})
+        with explained(self.root):
+            return diagnose_folder(self, ("tantivy", version("tantivy")), self.root, names, versions)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:

@@ -191,7 +191,7 @@ class EmbeddedIndex:
         with explained(self.root):
             snapshot = self._snapshot()
             for row in snapshot.passing(where).nonzero()[0]:
-                yield snapshot.id_of(row)
+                yield snapshot.id_of(int(row))
 
     @told
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:

@@ -51,7 +51,7 @@ def to_record(stored: Stored) -> bytes:
 
 def with_values(paper: Paper, values: Mapping[str, FieldValue | None]) -> Paper:
     """Return a paper with other values in some fields; None for no value."""
-    own = {name: value or () for name, value in values.items() if name in UPDATABLE}
+    own: dict[str, Any] = {name: value or () for name, value in values.items() if name in UPDATABLE}
     extra = {**paper.extra, **{name: value for name, value in values.items() if name not in UPDATABLE}}
     return replace(paper, **own, extra={name: value for name, value in extra.items() if value is not None})
 

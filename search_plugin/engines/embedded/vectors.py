@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from search_plugin.schema import Similarity
+    from encoders.formats import Similarity
 
 INDEXED_FROM = 5_000
 """Vectors; fewer are scanned."""
