@@ -41,7 +41,7 @@ class Encoder:
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     draw = np.random.default_rng(1)
-    opened = connect(f"lance:{tmp_path_factory.mktemp('indexes')}").build("papers", SCHEMA, "s")
+    opened = connect(f"embedded:{tmp_path_factory.mktemp('indexes')}").build("papers", SCHEMA, "s")
     written = [
         Document(paper, paper.content_hash(), {"prx": draw.standard_normal(DIMENSION).astype(np.float32)})
         for paper in papers(150)

@@ -28,7 +28,7 @@ def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
         passes = Query.const_score_query(to_tantivy(plan.filter, words), 0.0)
         query = Query.boolean_query([(Occur.Must, query), (Occur.Must, passes)])
     found = rows_of(snapshot.searcher, query, plan.window)
-    return ranked(Scored(snapshot.id_of(row), score) for score, row in found)
+    return ranked(_scored(snapshot, row, score, plan.column) for score, row in found)
 
 
 def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:
@@ -52,7 +52,15 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
         if len(best) >= plan.window or len(rows) < count:
             break
         count *= 4
-    return ranked(Scored(snapshot.id_of(row), score) for row, score in best.items())[: plan.window]
+    return ranked(_scored(snapshot, row, score, plan.column) for row, score in best.items())[: plan.window]
+
+
+def _scored(snapshot: Snapshot, row: int, score: float, column: str) -> Scored:
+    """Return a hit, with its value of a field if one is asked for."""
+    if not column:
+        return Scored(snapshot.id_of(row), score)
+    paper = snapshot.stored(row).paper
+    return Scored(paper.id, score, paper.value(column))
 
 
 def vector_field(schema: IndexSchema, format_name: str) -> VectorField:

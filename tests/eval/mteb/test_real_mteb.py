@@ -167,7 +167,7 @@ def test_a_result_is_not_taken_for_that_of_other_settings(mteb, spy, encoder, fo
         ("ses/model-hybrid-minmax", encoder.card.fingerprint)
     }
     assert [meta["model_type"] for meta in told] == [["hybrid"]] * 2
-    facts = {"runtime": "Spy", "engine": f"LanceDB {version('lancedb')}"}
+    facts = {"runtime": "Spy", "engine": f"tantivy {version('tantivy')}"}
     kept = sorted((meta["experiment_kwargs"] for meta in told), key=lambda kwargs: kwargs["weights"]["prx"])
     assert kept == [facts | {"weights": {"prx": weight}} for weight in (0.01, 100.0)]
     coarse = load(folder, "int8")
