@@ -28,7 +28,8 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     """Open the library of an engine.
 
     Args:
-        engine: URL of a cluster, `lance:DIR`, or a folder; if None, that of the settings, else one in the data folder.
+        engine: URL of a cluster, `embedded:DIR`, or a folder; if None, that of the settings, else one in the data
+            folder.
         **settings: Such as `model`, `runtime`, `data_dir` or `engine_api_key`, before `SES_*` and `ses.toml`.
 
     Returns:
@@ -40,7 +41,7 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     """
     from ses.settings import load_settings
 
-    url = f"lance:{engine}" if isinstance(engine, Path) else engine
+    url = f"embedded:{engine}" if isinstance(engine, Path) else engine
     return Library(load_settings(engine=url, **settings))
 
 

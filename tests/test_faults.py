@@ -252,7 +252,7 @@ def test_exactly_as_many_requests_fail_as_were_told_to_whoever_asks(server, prox
     assert len(server.told) == 60
 
 
-@pytest.mark.parametrize("url", ["https://127.0.0.1:1", "lance:folder", "http://127.0.0.1:1/prefix"])
+@pytest.mark.parametrize("url", ["https://127.0.0.1:1", "embedded:folder", "http://127.0.0.1:1/prefix"])
 def test_a_target_it_can_not_forward_to_is_refused(url):
     with pytest.raises(ValueError, match="forwards to http"):
         FaultProxy(url)

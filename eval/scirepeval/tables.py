@@ -79,7 +79,9 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise UnavailableError("Parquet files are read by pyarrow; run `pip install 'ses[eval]'`.") from error
+        raise UnavailableError(
+            "Parquet files are read by pyarrow, which is not installed", "run `pip install 'ses[eval]'`"
+        ) from error
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(1024):

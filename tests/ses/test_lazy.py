@@ -46,7 +46,18 @@ def test_the_help_of_ses_imports_no_command():
 def test_a_command_s_help_imports_no_other_command_and_no_heavy_library():
     modules = loaded("search", "--help")
     assert {name for name in modules if name.startswith("ses.commands.")} == {"ses.commands.search"}
-    heavy = {"numpy", "pydantic", "onnx", "onnxruntime", "lancedb", "pyarrow", "tokenizers", "huggingface_hub", "torch"}
+    heavy = {
+        "numpy",
+        "pydantic",
+        "onnx",
+        "onnxruntime",
+        "tantivy",
+        "faiss",
+        "pyarrow",
+        "tokenizers",
+        "huggingface_hub",
+        "torch",
+    }
     assert not heavy & modules
     assert not {"encoders.runtimes.onnx", "corpora.readers.pubmed", "encoders.graph"} & modules
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Index
-from search_plugin.engines.embedded.errors import explained, sentence
+from search_plugin.engines.embedded.errors import explained, failure
 from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts, write_whole
 from search_plugin.engines.embedded.files import sync_folder
 from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
@@ -54,13 +54,13 @@ class EmbeddedEngine:
         return [path.stem for path in files]
 
     def open(self, name: str) -> EmbeddedIndex:
-        """Return the published generation, or raise `InputError` that names the indexes there are."""
+        """Return the published generation, or raise `NotFoundError` that names the indexes there are."""
         current = self.alias(check_index_name(name)).current
         if not current:
             known = ", ".join(self.names())
-            raise InputError(
-                f"There is no index {name!r} in {self.root}; "
-                + (f"those there are: {known}." if known else "make one with `ses index --corpus NAME`.")
+            raise NotFoundError(
+                f"There is no index {name!r} in {self.root}",
+                f"those there are: {known}" if known else "index some papers first",
             )
         return self.generation(name, current)
 
@@ -68,7 +68,7 @@ class EmbeddedEngine:
         """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
         alias = self.alias(check_index_name(name))
         if schema.quantization != "none":
-            raise InputError("The embedded engine keeps vectors whole; leave --quantization out, or use a cluster.")
+            raise InputError("The embedded engine keeps vectors whole", "leave <quantization> out, or use a cluster")
         check_bm25(schema.bm25)
         generations = self.generations(name)
         newest = max([*generations, alias.current, alias.previous, 0])
@@ -89,10 +89,10 @@ class EmbeddedEngine:
         self._drop_all_but(index.name, {index.generation, self.alias(index.name).previous})
 
     def rollback(self, name: str) -> EmbeddedIndex:
-        """Make the generation before the published one, again; raises `InputError` if there is none."""
+        """Make the generation before the published one, again; raises `NotFoundError` if there is none."""
         alias = self.alias(check_index_name(name))
         if alias.previous not in self.generations(name):
-            raise InputError(f"The index {name} has no earlier version to go back to; --fresh makes and keeps one.")
+            raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
         self._point(name, Alias(alias.previous, alias.current))
         return self.open(name)
 
@@ -128,11 +128,12 @@ class EmbeddedEngine:
         try:
             lock.acquire()
         except Timeout:
-            raise UnavailableError(
-                f"Another `ses index` is writing the index {name}; wait until it is done, or choose another --index."
+            raise ConflictError(
+                f"Another `ses index` is writing the index {name}",
+                "wait until it is done, or choose another <index>",
             ) from None
         except OSError as error:
-            raise UnavailableError(sentence(self.root, error)) from error
+            raise failure(self.root, error) from error
         try:
             yield
         finally:
@@ -146,7 +147,7 @@ class EmbeddedEngine:
         except FileNotFoundError:
             return Alias()
         except (orjson.JSONDecodeError, TypeError, OSError) as error:
-            raise UnavailableError(f"{path} can't be read ({error}); delete it and index again.") from error
+            raise UnavailableError(f"{path} can't be read ({error})", "delete it and index again") from error
 
     def generations(self, name: str) -> list[int]:
         """Return the generations of an index that are in the folder, in ascending order."""
@@ -175,15 +176,15 @@ class EmbeddedEngine:
         folder = self.folder(name, generation)
         if not folder.exists() and (self.root / f"{folder.name}.lance").exists():
             raise UnavailableError(
-                f"The index {name} in {self.root} is in the form of an earlier version of ses, LanceDB; "
-                "index again with --fresh."
+                f"The index {name} in {self.root} is in the form of an earlier version of ses, LanceDB",
+                "index again with <fresh>",
             )
         try:
             return read_facts(folder)
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise UnavailableError(
-                f"The index {name} in {self.root} is damaged, or not made by this version of ses; "
-                "index again with --fresh."
+                f"The index {name} in {self.root} is damaged, or not made by this version of ses",
+                "index again with <fresh>",
             ) from error
 
     def _point(self, name: str, alias: Alias) -> None:

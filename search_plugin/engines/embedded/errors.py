@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from corpora.errors import UnavailableError
+from corpora.errors import ConflictError, UnavailableError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,23 +39,29 @@ def explained(root: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, MemoryError) as error:
-        raise UnavailableError(sentence(root, error)) from error
+        raise failure(root, error) from error
     except BaseException as error:
         # Rust code panics on damaged files; the exception's type can't be imported.
         if type(error).__name__ == "PanicException":
-            raise UnavailableError(sentence(root, error)) from error
+            raise failure(root, error) from error
         raise
 
 
-def sentence(root: Path, error: BaseException) -> str:
+def failure(root: Path, error: BaseException) -> UnavailableError:
     """Return what to tell the user about an error in a folder of indexes."""
     text = str(error)
     if "No space left" in text or "StorageFull" in text:
-        return f"The disk of {root} is full; free some space and run the same command again: it resumes."
+        return UnavailableError(
+            f"The disk of {root} is full", "free some space and run the same command again: it resumes"
+        )
     if "LockBusy" in text:
-        return f"Another process is writing the same index in {root}; wait until it is done."
+        return ConflictError(f"Another process is writing the same index in {root}", "wait until it is done")
     unwritable = isinstance(error, PermissionError | FileExistsError | NotADirectoryError)
     if unwritable or "denied" in text or "Read-only" in text:
-        return f"{root} can't be written; make it a writable folder, or give another with --engine embedded:DIR."
+        return UnavailableError(
+            f"{root} can't be written", "make it a writable folder, or give another with <engine=embedded:DIR>"
+        )
     reason = " ".join(text.split())[:300] or type(error).__name__
-    return f"The indexes in {root} are damaged or can't be used ({reason}); index again with --fresh."
+    return UnavailableError(
+        f"The indexes in {root} are damaged or can't be used ({reason})", "index again with <fresh>"
+    )

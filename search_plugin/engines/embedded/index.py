@@ -43,8 +43,8 @@ def check_bm25(bm25: Bm25) -> None:
     """Raise `InputError` for constants other than tantivy's own."""
     if bm25 != Bm25():
         raise InputError(
-            f"The embedded engine scores words by BM25 with {Bm25()}, which can't be changed; leave --bm25 out, or "
-            "use a cluster."
+            f"The embedded engine scores words by BM25 with {Bm25()}, which can't be changed",
+            "leave <bm25> out, or use a cluster",
         )
 
 
@@ -212,7 +212,7 @@ class EmbeddedIndex:
 
     def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:  # noqa: ARG002 - ses does
         """Raise `InputError`: legs come back so quickly that there is nothing to gain here."""
-        raise InputError("The embedded engine can't join the legs of a search; let ses join them.")
+        raise InputError("The embedded engine can't join the legs of a search", "let ses join them")
 
     @told
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
@@ -307,8 +307,8 @@ class EmbeddedIndex:
         for field in self.schema.vectors:
             if (size := document.vectors[field.format].shape[-1]) != field.dimension:
                 raise InputError(
-                    f"The model gives vectors of {size} numbers and the index holds {field.dimension}: "
-                    "index again with --fresh."
+                    f"The model gives vectors of {size} numbers and the index holds {field.dimension}",
+                    "index again with <fresh>",
                 )
 
     def _check_numbers(self, document: Document) -> None:

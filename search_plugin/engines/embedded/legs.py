@@ -36,8 +36,8 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
     field = vector_field(schema, clause.field)
     if clause.vector.shape != (field.dimension,):
         raise InputError(
-            f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
-            f"search with the model that made it, {schema.model}."
+            f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}",
+            f"search with the model that made it, {schema.model}",
         )
     matrix, owners = snapshot.vectors[field.name], snapshot.owners(field.name)
     allowed = _allowed(snapshot, plan, owners)

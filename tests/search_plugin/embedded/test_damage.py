@@ -91,7 +91,7 @@ def test_a_record_that_changed_is_refused(whole, tmp_path):
     content = bytearray(file.read_bytes())
     content[40] ^= 1
     file.write_bytes(content)
-    with pytest.raises(UnavailableError, match=r"are damaged .*checksum is wrong.*; index again with --fresh"):
+    with pytest.raises(UnavailableError, match=r"are damaged .*checksum is wrong.*; index again with fresh"):
         EmbeddedEngine(f"embedded:{folder}").open("papers").papers(["p0"])
 
 
