@@ -129,7 +129,7 @@ class EmbeddedEngine:
             lock.acquire()
         except Timeout:
             raise ConflictError(
-                f"Another `ses index` is writing the index {name}",
+                f"Another run is writing the index {name}",
                 "wait until it is done, or choose another <index>",
             ) from None
         except OSError as error:
