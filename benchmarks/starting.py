@@ -1,4 +1,7 @@
-"""How long commands take to start, and `import ses`, beside a bare `import click`: CPU seconds of whole processes."""
+"""How long commands take to start, and `import ses`, beside a bare `import click`: CPU seconds of whole processes.
+
+Run: python -m benchmarks.starting
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,10 @@ COMMANDS = {
         "ses.commands.models:models",
         "List models, tell what one is, fetch one, or write one out.",
     ),
-    "doctor": ("ses.commands.doctor:doctor", "Tell what is installed, set and found."),
+    "doctor": (
+        "ses.commands.doctor:doctor",
+        "Show what is installed, the settings in force, and the state of models, engine and indexes.",
+    ),
 }
 """The commands: where each is, and the beginning of its help. None is imported for another's sake."""
 

@@ -128,9 +128,7 @@ def test_a_table_gives_custom_fields_by_column(tmp_path):
     records = list(get_corpus("csv").read(path, {}, [SHELF, SCORE]))
     assert [dict(record.paper.extra) for record in records[:2]] == [{"shelf": "A 12", "score": 3}, {}]
     assert records[2] == Rejected(4, "The field score should be a number, not many.", "3")
-    with pytest.raises(
-        InputError, match=r"has no column nope for the field nope: name one with --column nope=COLUMN; those"
-    ):
+    with pytest.raises(InputError, match=r"has no column nope for the field nope; its columns are: id, title"):
         list(get_corpus("csv").read(path, {}, [CustomField("nope", "text")]))
 
 

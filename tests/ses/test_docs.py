@@ -153,8 +153,8 @@ def test_the_check_finds_what_does_not_exist():
 def test_every_dependency_has_its_reason():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     groups = {None: project["dependencies"], **project["optional-dependencies"]}
-    needed = [(extra, re.match(r"[\w-]+", text)[0]) for extra, group in groups.items() for text in group]
+    needed = [(extra, re.match(r"[\w.-]+", text)[0]) for extra, group in groups.items() for text in group]
     rows = re.findall(
-        r"^\| (?:([\w-]+) \| )?([\w-]+) \| (\w[^|]{8,}) \|$", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE
+        r"^\| (?:([\w-]+) \| )?([\w.-]+) \| (\w[^|]{8,}) \|$", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE
     )
     assert [(extra or None, name) for extra, name, _ in rows] == needed
