@@ -17,7 +17,7 @@ class Language:
     """How words of a language are analysed.
 
     Attributes:
-        name: As `--language` has it.
+        name: As the setting `language` has it.
         stemmer: Name of the Snowball stemmer; empty for none.
         stop_words: Words too common to look for, in small letters.
         bigrams: Whether text of scripts without blanks (Chinese, Japanese, Korean) is cut into pairs of characters.

@@ -36,7 +36,7 @@ def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
         raise InputError(f"There is no suite {name!r}; choose one of {', '.join(SUITES)}.")
     if name == "smoke":
         if manifest:
-            raise InputError("The suite smoke makes its own papers: leave --manifest out, or run the suite offline.")
+            raise InputError("The suite smoke makes its own papers", "leave <manifest> out, or run the suite offline")
         return smoke.ENTRIES
     if manifest is None:
         return read_manifest(OFFLINE)

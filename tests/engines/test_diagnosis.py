@@ -214,7 +214,7 @@ def many_papers(schema, product):
         {"index": "ses.a.v1", "shard": "1", "prirep": "p", "state": "UNASSIGNED", "store": None},
         {"index": "ses.a.v1", "shard": "1", "prirep": "r", "state": "STARTED", "store": "1000"},
     ]
-    counted = {"prx": {"doc_count": 10**8}, "clf": {"doc_count": 10**8}}
+    counted = {vector.name: {"doc_count": 10**8} for vector in schema.vectors}
     breaker = {"knn.memory.circuit_breaker.limit": "50%", "knn.memory.circuit_breaker.enabled": "true"}
     return {
         "/": version(product.number, product.kind),

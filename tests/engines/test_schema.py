@@ -273,7 +273,7 @@ def test_a_fresh_index_takes_over_what_its_corpus_does_not_give(engine, home):
     assert set(index.schema.added) == {*CUSTOM, Field("labels", "keywords", origin="tag")}
     assert index.papers(IDS)[IDS[0]].extra == {"shelf": "C", "published": "2020", "labels": ("x",)}
     assert index.count() == 5
-    with pytest.raises(InputError, match="analyses words as german; leave --language out, or index again with --fresh"):
+    with pytest.raises(InputError, match="analyses words as german; leave language out, or index again with fresh"):
         index_into(engine, home, other, language="english")
 
 

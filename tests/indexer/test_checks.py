@@ -58,11 +58,11 @@ class Forgetful:
     [
         (
             {"papers": 1},
-            r"holds 29 papers and was given 30, so it was not put in place of the one before; run",
+            r"holds 29 papers and was given 30, so it was not put in place of the one before; index the same papers again",
         ),
         (
             {"vectors": 2},
-            r"Only 28 of the 30 papers in the index papers have a prx vector; .* again with fresh",
+            r"Only 28 of the 30 papers in the index papers have a prx vector, .*; index again with fresh",
         ),
     ],
 )

@@ -143,7 +143,7 @@ def test_what_an_interrupted_build_left_is_told_unless_it_goes_on(home, tmp_path
     engine = connect(f"embedded:{tmp_path / 'indexes'}")
     engine.build("a", IndexSchema("m", "f", (paper_vector("prx", 4, "cosine"),)), "source")
     (trouble,) = told(home, "--engine", engine.url)["troubles"]
-    assert trouble.startswith("An interrupted build of the index a has left version 1; run the same")
+    assert trouble.startswith("An interrupted build of the index a has left version 1; index the same papers")
     with FileLock(tmp_path / "indexes" / "a.lock"):
         found = told(home, "--engine", engine.url)
     assert (found["troubles"], found["engine"]["indexes"][0]["details"]) == ([], {"being_written": True})

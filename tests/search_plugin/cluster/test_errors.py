@@ -45,7 +45,7 @@ CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. curren
 @pytest.mark.parametrize(
     ("status", "reply", "kind", "sentence"),
     [
-        (400, told("query_shard_exception", NESTED), InputError, "so many words or conditions at once; shorten the"),
+        (400, told("query_shard_exception", NESTED), InputError, "so many words or conditions at once; shorten query"),
         (400, in_shards("query_shard_exception", NESTED), InputError, "so many words or conditions"),
         (400, told("query_shard_exception", CLAUSES), InputError, "so many words or conditions"),
         (400, in_shards("too_many_clauses", "maxClauseCount is set to 1024"), InputError, "so many words"),
@@ -113,7 +113,7 @@ def test_the_innermost_cause_is_told():
 
 def test_errors_keep_status_and_kind():
     exists = failure(URL, 400, told("resource_already_exists_exception", "index [i] already exists"))
-    assert (exists.status, exists.kind) == (400, "resource_already_exists_exception")
+    assert (exists.status, exists.type_name) == (400, "resource_already_exists_exception")
     assert failure(URL, 409, told("version_conflict_engine_exception", CONFLICT)).status == 409
     assert failure(URL, 503, "").status == 503
     assert blockade(URL, "mapper_parsing_exception", "a field named watermark is read-only") is None

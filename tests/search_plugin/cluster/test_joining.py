@@ -144,8 +144,8 @@ def test_opensearch_is_asked_for_a_hybrid_query_and_its_hits_are_ordered_by_scor
     assert body["query"] == {"hybrid": {"pagination_depth": 7}}
     assert (body["size"], body["_source"], body["docvalue_fields"]) == (14, False, ["id"])
     assert words["bool"]["filter"] == [FILTER]
-    assert words["bool"]["must"] == [{"match": {"text": {"query": "virus lung"}}}]
-    assert (nearest["knn"]["prx"]["k"], nearest["knn"]["prx"]["filter"]) == (7, FILTER)
+    assert words["bool"]["must"] == [{"match": {"title_abstract": {"query": "virus lung"}}}]
+    assert (nearest["knn"]["vector_prx"]["k"], nearest["knn"]["vector_prx"]["filter"]) == (7, FILTER)
 
 
 def test_no_more_hits_are_asked_for_than_a_search_takes():
@@ -257,7 +257,7 @@ def test_quantized_vectors_are_scored_again_inside_their_own_leg():
             else [leg["retriever"]["standard"]["query"] for leg in body["retriever"]["linear"]["retrievers"]]
         )
         inner = legs[1]["script_score"]["query"]["bool"]["filter"][1]["knn"]
-        clause = inner["prx"] if kind == "opensearch" else inner
+        clause = inner["vector_prx"] if kind == "opensearch" else inner
         assert (clause["k"], clause["filter"]) == (round(7 * 1.5), FILTER)
         assert "rescore" not in body
 
@@ -276,7 +276,7 @@ def test_elasticsearch_is_asked_for_a_linear_retriever():
     assert [(leg["weight"], leg["normalizer"]) for leg in linear["retrievers"]] == [(0.25, "minmax"), (0.75, "minmax")]
     assert words["standard"]["query"]["bool"]["filter"] == [FILTER]
     assert {name: value for name, value in nearest["knn"].items() if name != "query_vector"} == {
-        "field": "prx",
+        "field": "vector_prx",
         "k": 7,
         "num_candidates": 200,
         "filter": FILTER,

@@ -66,14 +66,14 @@ def test_what_is_not_shown_is_not_asked_for(kind, version):
 def test_similar_papers_take_one_request_more_for_the_paper_and_its_vector(kind, version):
     known = read("a", content_hash="h")
     vectors = {**hits(a=0.0), "status": 200}
-    vectors["hits"]["hits"][0]["fields"]["prx"] = [1.0, 0.0, 0.5]
+    vectors["hits"]["hits"][0]["fields"]["vector_prx"] = [1.0, 0.0, 0.5]
     index = index_in(kind, version, replies(known, vectors), replies(LEGS[1]["responses"][1]), replies(read("c", "a")))
     page = similar(index, "a")
     assert [hit.paper.id for hit in page.hits] == ["a", "c"]
     first, legs, shown = index.cluster.asked
     papers, vectors = first[3][1::2]
     assert {"id", "title", "abstract", "content_hash"} <= set(papers["_source"])
-    assert vectors["fields"] == ["id", "prx"]
+    assert vectors["fields"] == ["id", "vector_prx"]
     assert [path for _, path, _, _ in (first, legs, shown)] == ["/ses.papers.v1/_msearch"] * 3
     assert page.requests["read"] == ("POST /ses.papers.v1/_msearch for papers with vectors",)
 
