@@ -25,7 +25,7 @@ from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS, server_url
 from tests.engines.conftest import facets_of
 from tests.search_plugin.filtered import PAPERS, expected
-from tests.search_plugin.test_filters import filters
+from tests.search_plugin.test_filters import FIELDS, filters
 
 WIDTH = 32
 SCHEMA = IndexSchema("random", "0123", (paper_vector("prx", WIDTH, "cosine"), paper_vector("clf", WIDTH, "l2")))
@@ -38,9 +38,9 @@ def vectors(count, seed=0):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def fill(engine, name, papers):
+def fill(engine, name, papers, fields=()):
     engine.drop(name)
-    index = engine.build(name, SCHEMA, "source")
+    index = engine.build(name, SCHEMA.with_fields(fields), "source")
     both = zip(papers, vectors(len(papers)), vectors(len(papers), 1), strict=True)
     assert index.upsert([Document(paper, "h", {"prx": prx, "clf": 3 * clf}) for paper, prx, clf in both]) == []
     index.finish()
@@ -128,7 +128,8 @@ def test_counts_are_equal(embedded, cluster, words):
 def odd_papers(request, tmp_path):
     url = f"embedded:{tmp_path}" if request.param == "embedded" else server_url(request.param)
     engine = connect(url)
-    yield fill(engine, "parity-odd", [replace(paper, title="virus") for paper in PAPERS])
+    added = [field for field in FIELDS if field.origin != "paper"]
+    yield fill(engine, "parity-odd", [replace(paper, title="virus") for paper in PAPERS], added)
     engine.drop("parity-odd")
 
 
