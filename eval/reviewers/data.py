@@ -10,7 +10,7 @@ from pathlib import Path
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import Row, bad_line, file_in, is_id, is_whole, json_objects
+from eval.files.text import Told, bad_line, file_in, is_id, is_whole, json_objects
 from eval.trec.judgments import Qrels, qrels_of
 
 
@@ -73,14 +73,19 @@ def read_reviewers(folder: Path) -> ReviewerSet:
 
 
 def reviewer_set(
-    hard: Iterable[Row], soft: Iterable[Row], reviewers: Iterable[Row], papers: Mapping[str, Text], counts: Counter[str]
+    hard: Iterable[Told],
+    soft: Iterable[Told],
+    reviewers: Iterable[Told],
+    papers: Mapping[str, Text],
+    counts: Counter[str],
 ) -> ReviewerSet:
     """Return a data set in SciRepEval's layout.
 
     Args:
-        hard: Rows of `query_id`, `cand_id` and `score`; of a pair's several the first holds, as in SciRepEval's code.
+        hard: Rows of `query_id`, `cand_id` and `score`, each with what an error calls it; of a pair's several the
+            first holds, as in SciRepEval's code.
         soft: The same.
-        reviewers: Rows of `r_id` and `papers`.
+        reviewers: Rows of `r_id` and `papers`; of a reviewer's several the first holds.
         papers: Texts.
         counts: Where what is repeated is counted.
 
@@ -98,8 +103,8 @@ def _read_scirepeval(folder: Path) -> ReviewerSet:
     counts: Counter[str] = Counter()
     metadata = find_compressed(folder, "metadata.jsonl")
     papers = _papers(metadata, "doc_id", counts) if metadata else {}
-    hard, soft = (_rows(file_in(folder, f"test_{kind}_qrel.jsonl")) for kind in ("hard", "soft"))
-    return reviewer_set(hard, soft, _rows(file_in(folder, "reviewer_metadata.jsonl")), papers, counts)
+    hard, soft = (_rows(file_in(folder, f"test_{kind}_qrel.jsonl"), "judgment") for kind in ("hard", "soft"))
+    return reviewer_set(hard, soft, _reviewers(file_in(folder, "reviewer_metadata.jsonl"), "r_id"), papers, counts)
 
 
 def _read_cof(folder: Path, name: str) -> ReviewerSet:
@@ -109,12 +114,22 @@ def _read_cof(folder: Path, name: str) -> ReviewerSet:
     hard, soft = (Qrels({query: judged for query, judged in gains.items() if judged}) for gains in graded)
     counts["submissions_without_judgments"] = len({query for gains in graded for query, of in gains.items() if not of})
     papers = _papers(file_in(folder, f"{name}_papers_test.json"), "paper", counts)
-    profiles = _profiles(_rows(file_in(folder, f"{name}_reviewers_test.json")), "reviewer", counts)
+    profiles = _profiles(_reviewers(file_in(folder, f"{name}_reviewers_test.json"), "reviewer"), "reviewer", counts)
     return ReviewerSet(profiles, hard, soft, papers, counts, name)
 
 
-def _rows(path: Path) -> Iterator[Row]:
-    return (row for _, row in json_objects(path))
+def _rows(path: Path, noun: str) -> Iterator[Told]:
+    return ((f"{path}, line {number}: the {noun}", row) for number, row in json_objects(path))
+
+
+def _reviewers(path: Path, key: str) -> Iterator[Told]:
+    """Yield the rows of reviewers; each has one in a file."""
+    seen: set[str] = set()
+    for told, row in _rows(path, "reviewer"):
+        if (reviewer := str(row.get(key))) in seen:
+            raise InputError(f"{told} {reviewer} came before; keep one line of it.")
+        seen.add(reviewer)
+        yield told, row
 
 
 def _graded(path: Path) -> dict[str, dict[str, int]]:
@@ -132,12 +147,12 @@ def _graded(path: Path) -> dict[str, dict[str, int]]:
     return gains
 
 
-def _profiles(rows: Iterable[Row], key: str, counts: Counter[str]) -> dict[str, tuple[str, ...]]:
+def _profiles(rows: Iterable[Told], key: str, counts: Counter[str]) -> dict[str, tuple[str, ...]]:
     profiles: dict[str, tuple[str, ...]] = {}
-    for number, row in enumerate(rows, start=1):
+    for told, row in rows:
         reviewer, papers = row.get(key), row.get("papers")
         if not is_id(reviewer) or not isinstance(papers, list) or not all(map(is_id, papers)):
-            raise InputError(f"Reviewer {number} needs {key}, and papers as a list of ids.")
+            raise InputError(f"{told} needs {key}, and papers as a list of ids.")
         counts["reviewers_repeated"] += str(reviewer) in profiles
         profiles.setdefault(str(reviewer), tuple(map(str, papers)))
     return profiles

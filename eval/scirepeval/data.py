@@ -9,7 +9,7 @@ from pathlib import Path
 
 from corpora.errors import InputError
 from eval.embedder import Text
-from eval.files.text import Row, is_id
+from eval.files.text import Row, Told, is_id
 from eval.reviewers.data import ReviewerSet, reviewer_set
 from eval.scirepeval.labels import Labels, read_labels
 from eval.scirepeval.tables import read_table
@@ -98,7 +98,7 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
         UnavailableError: If the hub is needed and isn't there.
     """
     counts: Counter[str] = Counter()
-    judged = qrels_of(read_table(task.data.judged, "test", ("test_qrel",), folder), counts)
+    judged = qrels_of(_told("Judgment", read_table(task.data.judged, "test", ("test_qrel",), folder)), counts)
     rows = list(_papers(task, folder))
     if task.data.simple_format:
         papers = dict(_texts(rows, task, separator, counts))
@@ -127,10 +127,15 @@ def read_matching(task: Task, folder: Path | None, separator: str) -> ReviewerSe
     counts: Counter[str] = Counter()
     papers = dict(_texts(_papers(task, folder), task, separator, counts))
     hard, soft = (
-        read_table(task.data.judged, f"test_{kind}", (f"test_{kind}_qrel",), folder) for kind in ("hard", "soft")
+        _told("Judgment", read_table(task.data.judged, f"test_{kind}", (f"test_{kind}_qrel",), folder))
+        for kind in ("hard", "soft")
     )
     reviewers = read_table(task.data.reviewers or task.data.meta, "metadata", ("reviewer_metadata",), folder)
-    return reviewer_set(hard, soft, reviewers, papers, counts)
+    return reviewer_set(hard, soft, _told("Reviewer", reviewers), papers, counts)
+
+
+def _told(noun: str, rows: Iterable[Row]) -> Iterator[Told]:
+    return ((f"{noun} {number}", row) for number, row in enumerate(rows, start=1))
 
 
 def _papers(task: Task, folder: Path | None) -> Iterator[Row]:

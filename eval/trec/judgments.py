@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpora.errors import InputError
-from eval.files.text import Row, bad_line, decode, is_id, numbered_lines, require_column, require_id, write_lines
+from eval.files.text import Told, bad_line, decode, is_id, numbered_lines, require_column, require_id, write_lines
 
 LARGEST_GAIN = 1_000_000
 """trec_eval allocates a counter per grade up to the largest, so a gain of billions would exhaust memory or crash."""
@@ -88,11 +88,11 @@ def read_qrels(path: Path) -> Qrels:
     return Qrels(gains, iterations)
 
 
-def qrels_of(rows: Iterable[Row], counts: Counter[str]) -> Qrels:
+def qrels_of(rows: Iterable[Told], counts: Counter[str]) -> Qrels:
     """Return judgments from SciRepEval's rows of `query_id`, `cand_id` and `score`; of a pair's several the first.
 
     Args:
-        rows: The rows.
+        rows: The rows, each with what an error calls it.
         counts: Where repeated pairs are counted.
 
     Returns:
@@ -102,10 +102,10 @@ def qrels_of(rows: Iterable[Row], counts: Counter[str]) -> Qrels:
         InputError: If there are none, or a row is none.
     """
     gains: dict[str, dict[str, int]] = {}
-    for number, row in enumerate(rows, start=1):
+    for told, row in rows:
         query, candidate, score = (row.get(key) for key in ("query_id", "cand_id", "score"))
         if not is_id(query) or not is_id(candidate) or not re.fullmatch(r"-?\d{1,9}(\.0)?", str(score)):
-            raise InputError(f"Judgment {number} needs query_id, cand_id and a score that is a whole number.")
+            raise InputError(f"{told} needs query_id, cand_id and a score that is a whole number.")
         found = gains.setdefault(str(query), {})
         counts["judgments_repeated"] += str(candidate) in found
         found.setdefault(str(candidate), int(float(str(score))))

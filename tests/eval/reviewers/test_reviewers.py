@@ -182,7 +182,7 @@ def test_the_command_scores_scirepevals_files(scirepeval, tmp_path):
     # The five ranked are r1, r2 and r3 (soft), r4, r5; r6 isn't there, and a shorter ranking is still divided by k.
     assert means == {"soft P@5": 0.6, "soft P@10": 0.3, "hard P@5": 0.2, "hard P@10": 0.1}
     assert told["rows"][0]["counts"]["reviewers_without_papers"] == 1
-    assert told["rows"][0]["counts"]["repeated_judgments"] == 2
+    assert told["rows"][0]["counts"]["judgments_repeated"] == 2
     assert told["per_unit"]["scirepeval"]["soft P@5"] == {"7": 0.6}
 
 
@@ -224,17 +224,28 @@ def test_every_factor_is_asked_for_its_vectors(cof):
 @pytest.mark.parametrize(
     ("name", "line", "message"),
     [
-        ("test_hard_qrel.jsonl", '{"query_id": "7", "cand_id": "r", "score": 0.5}', "a grade is a whole number"),
-        ("test_soft_qrel.jsonl", "[1]", "no JSON object"),
-        ("test_soft_qrel.jsonl", "{", "not JSON"),
-        ("reviewer_metadata.jsonl", '{"r_id": "r1", "papers": "p1"}', "a list of ids"),
-        ("reviewer_metadata.jsonl", '{"r_id": null, "papers": []}', "must hold an identifier"),
+        (
+            "test_hard_qrel.jsonl",
+            '{"query_id": "7", "cand_id": "r", "score": 0.5}',
+            "the judgment needs .* a whole number",
+        ),
+        ("test_soft_qrel.jsonl", "[1]", "isn't a JSON object"),
+        ("test_soft_qrel.jsonl", "{", "isn't JSON"),
+        ("reviewer_metadata.jsonl", '{"r_id": "r1", "papers": "p1"}', "the reviewer needs .* papers as a list of ids"),
+        ("reviewer_metadata.jsonl", '{"r_id": null, "papers": []}', "the reviewer needs r_id"),
     ],
 )
 def test_malformed_lines_are_named(scirepeval, name, line, message):
     (scirepeval / name).write_text(line + "\n")
     with pytest.raises(InputError, match=f"{name}, line 1: .*{message}"):
         read_reviewers(scirepeval)
+
+
+def test_a_reviewer_that_comes_twice_is_an_error(scirepeval, cof):
+    for file, key in ((scirepeval / "reviewer_metadata.jsonl", "r_id"), (cof / "KDD_reviewers_test.json", "reviewer")):
+        lines(file, [{key: name, "papers": []} for name in ("y", 7, "7")])
+        with pytest.raises(InputError, match=f"{file.name}, line 3: the reviewer 7 came before"):
+            read_reviewers(file.parent)
 
 
 def test_another_folder_is_refused(tmp_path):
@@ -252,7 +263,7 @@ def test_compressed_files_and_papers_that_come_again(scirepeval):
         file.unlink()
     assert read_reviewers(scirepeval) == read
     (scirepeval / "metadata.jsonl").write_bytes(papers * 2)
-    assert read_reviewers(scirepeval).counts["repeated_papers"] == 1
+    assert read_reviewers(scirepeval).counts["papers_repeated"] == 1
 
 
 def test_an_aggregate_that_would_not_be_heeded_is_refused(scirepeval):
