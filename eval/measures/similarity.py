@@ -43,10 +43,12 @@ PAIRWISE: Mapping[str, Compare] = {
 """Row by row."""
 
 
-def require_same_dimension(queries: np.ndarray, documents: np.ndarray) -> None:
+def require_same_dimension(
+    queries: np.ndarray, documents: np.ndarray, nouns: tuple[str, str] = ("queries", "papers")
+) -> None:
     """Raise `InputError` where the vectors of two sides have different lengths, and so can't be compared."""
     if queries.shape[1] != documents.shape[1]:
         raise InputError(
-            f"Some vectors have {queries.shape[1]} values, and those they are compared with {documents.shape[1]}: "
+            f"Vectors of {nouns[0]} have {queries.shape[1]} values and those of {nouns[1]} {documents.shape[1]}; "
             "take both from models that go together."
         )

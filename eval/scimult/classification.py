@@ -10,7 +10,7 @@ from corpora.errors import InputError
 from encoders.formats import Format, Similarity
 from eval.embedder import Embedder, Vectors
 from eval.measures.f1 import macro_f1
-from eval.measures.similarity import SIMILARITIES
+from eval.measures.similarity import SIMILARITIES, require_same_dimension
 from eval.outcome import Outcome, outcome_of
 from eval.retrieval.exact import exact_rankings
 from eval.scimult.data import Classification
@@ -54,6 +54,7 @@ def evaluate_classification(
     }
     if not papers.rows or not labels.rows:
         raise InputError("No paper, or no label, has a vector: the embeddings belong to others.")
+    require_same_dimension(papers.matrix, labels.matrix, ("papers", "labels"))
     rankings = {
         paper: [hit.id for hit in hits]
         for paper, hits in exact_rankings(

@@ -105,7 +105,7 @@ def read_classification(folder: Path, name: str) -> Classification:
         raise InputError(f"{papers.path} mixes papers of one label with papers of several: divide it in two.")
     matched = None
     if optional := find_compressed(folder, f"{name}_matched.json"):
-        found = [frozenset(map(text_of, members.get("candidate") or ())) for _, members in json_objects(optional)]
+        found = [_ids(optional, number, members, "candidate") for number, members in json_objects(optional)]
         if len(found) != len(gold):
             raise InputError(
                 f"{optional} has {len(found):,} lines for {len(gold):,} papers: they must be the same papers."
@@ -199,10 +199,7 @@ class _Lines:
         """Return the list of ids that a member holds, by the text's id; texts without any are left out."""
         found = {}
         for name, number, members in self:
-            value = members.get(key) or []
-            if not isinstance(value, list):
-                raise bad_line(self.path, number, f'"{key}" must be a list of ids')
-            if ids := frozenset(filter(None, map(text_of, value))):
+            if ids := _ids(self.path, number, members, key):
                 found[name] = ids
             elif required:
                 raise bad_line(self.path, number, f'there are no ids under "{key}"')
@@ -218,6 +215,13 @@ class _Lines:
             if score:
                 found[name] = {text_of(paper): int(gain) for paper, gain in score.items()}
         return found
+
+
+def _ids(path: Path, number: int, members: Members, key: str) -> frozenset[str]:
+    value = members.get(key) or []
+    if not isinstance(value, list):
+        raise bad_line(path, number, f'"{key}" must be a list of ids')
+    return frozenset(filter(None, map(text_of, value)))
 
 
 def _label_parts(members: Members) -> Members:

@@ -119,6 +119,8 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
         lambda query, candidates: minus_distance(candidates.astype(float), query),
     )
     run, judged = only_found(ranked.run, data.judged)
+    if not run.rankings:
+        raise InputError(f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
     counts = {
         "queries_missing": len(ranked.queries_missing),
         "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),

@@ -88,5 +88,5 @@ def test_ties_go_by_the_last_id_first_where_asked():
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "l2"])
 def test_vectors_of_different_lengths_are_refused(similarity):
     query, documents = Vectors({"q": 0}, np.ones((1, 3), np.float32)), Vectors({"d": 0}, np.ones((1, 2), np.float32))
-    with pytest.raises(InputError, match="have 3 values, and those they are compared with 2"):
+    with pytest.raises(InputError, match="queries have 3 values and those of papers 2"):
         next(exact_rankings(documents, query, similarity, 9))

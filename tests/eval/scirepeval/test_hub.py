@@ -128,6 +128,6 @@ def test_each_task_reads_its_tables_from_a_copy_of_the_hubs_files(tmp_path, shar
 
 
 def test_a_hub_that_cant_be_had_says_what_to_do(hub):
-    with pytest.raises(UnavailableError, match=r"\(no such table\): try again online, or .* holds scirepeval/fos\.$"):
+    with pytest.raises(UnavailableError, match=r"\(no such table\); try again online, or .* holds scirepeval/fos\.$"):
         read_table(HubTable(PAPERS, "fos"), "evaluation", (), None)
     assert hub.asked == [(PAPERS, "fos", "evaluation")]
