@@ -80,7 +80,7 @@ class EmbeddingCache:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
-            # One connection a call: reader and encoder threads may both come here.
+            # One connection per call, because the reader and encoder threads both use the cache.
             with closing(sqlite3.connect(self._path, timeout=60)) as connection, connection:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 yield connection

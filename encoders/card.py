@@ -13,8 +13,8 @@ from encoders.architectures.bert import Network
 from encoders.formats import Format, Similarity
 
 EmptyParts = Literal["dropped", "kept"]
-"""What becomes of the separator where a paper lacks its title or its abstract: it goes with the empty part, as in
-SciRepEval's code, or stays, as in SciMult's and UniPR's: `title [SEP] `."""
+"""Whether the separator is dropped with an empty title or abstract, as in SciRepEval's code, or kept, as in SciMult's
+and UniPR's: `title [SEP] `."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ModelCard:
         max_tokens: Longer texts are cut to this many tokens, special tokens included.
         similarity: How two vectors are compared.
         separator: The tokenizer's separator token, set between title and abstract.
-        empty_parts: What becomes of the separator where title or abstract is empty.
+        empty_parts: Whether the separator is kept where title or abstract is empty.
         lowercase: Whether the tokenizer folds case.
         licence: SPDX name of the weights' licence, empty where unknown.
         prompts: What stands before a text, by format.

@@ -38,7 +38,7 @@ class Encoder:
         tokenizer: Neither pads nor cuts.
         sessions: Gives what runs a batch for some heads.
         cache: Where vectors are kept, if anywhere.
-        long_text: What becomes of texts with more tokens than the model takes.
+        long_text: How texts with more tokens than the model accepts are handled.
     """
 
     card: ModelCard
@@ -179,7 +179,7 @@ def load_encoder(
     cache: EmbeddingCache | None = None,
     long_text: LongText = "start",
 ) -> TextEncoder:
-    """Make a model ready: find it, check its weights, build its graphs once a machine, load the runtime.
+    """Prepare a model: find it, check its weights, build its graphs once per machine, load the runtime.
 
     Args:
         model: What `find_model` found, or takes: a known name, folder or hub id.
@@ -189,7 +189,7 @@ def load_encoder(
             the fastest that the runtime has.
         threads: Cores to use; 0 for all.
         cache: Where vectors are kept; none if absent.
-        long_text: What becomes of texts with more tokens than the model takes.
+        long_text: How texts with more tokens than the model accepts are handled.
 
     Returns:
         The encoder.

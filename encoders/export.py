@@ -53,7 +53,7 @@ def export_model(
     if chosen.version(precision or chosen.precisions[0], 0):
         raise InputError(f"The runtime {runtime} depends on the machine; export for one of those that it chooses from.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} is there already; name an empty or a new folder.")
+        raise InputError(f"{folder} exists already; name an empty or a new folder.")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Made beside and moved into place, so that no half-written model is ever taken for a whole one.

@@ -37,7 +37,7 @@ def output_name(number: int) -> str:
 
 
 def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx.ModelProto:
-    """Write the graph: token ids and attention mask in, one vector a text out for each head.
+    """Write the graph: token ids and attention mask in, one vector per text and head out.
 
     Inputs `input_ids` and `attention_mask` are int64 of shape (batch, length), padded on the right; outputs `vector_0`,
     `vector_1`, ... are float32 of shape (batch, dimension), pooled and scaled as the card says.

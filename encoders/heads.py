@@ -1,7 +1,7 @@
 """Heads that a model ships with: linear layers that read labels or a number off the vectors of a format.
 
-They lie in the model's folder: `heads.safetensors` holds `NAME.weight` (outputs, dimension) and `NAME.bias` (outputs,),
-`heads.json` says what each is.
+They are stored in the model's folder: `heads.safetensors` holds `NAME.weight` (outputs, dimension) and `NAME.bias`
+(outputs,), `heads.json` says what each is.
 """
 
 from __future__ import annotations

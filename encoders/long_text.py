@@ -1,4 +1,4 @@
-"""What becomes of texts with more tokens than a model takes."""
+"""How texts with more tokens than a model accepts are handled."""
 
 from __future__ import annotations
 

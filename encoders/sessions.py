@@ -167,7 +167,7 @@ def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> R
 
 
 def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:
-    """Return what a session makes of some texts, float32 (texts, dimension) for each head, whatever prompts there are.
+    """Return a session's vectors of some texts without prompts, float32 (texts, dimension) for each head.
 
     Args:
         session: Runs the batch.

@@ -76,7 +76,7 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
 
 
 def _fold_case(tokenizer: Tokenizer) -> None:
-    """Fold the case of whatever is no special token, before all that the tokenizer itself does."""
+    """Fold the case of all text but special tokens, before any other step of the tokenizer."""
     from tokenizers import normalizers
 
     own = [tokenizer.normalizer] if tokenizer.normalizer else []

@@ -147,7 +147,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     except Exception as error:
         raise InputError(
             f"{path} is damaged, or holds more than weights and plain values, which could run code; "
-            "fetch it again, as safetensors if there are, or save it anew with those alone."
+            "fetch it again, as safetensors if there are, or save it again with those alone."
         ) from error
     if not small:
         raise InputError(f"{path} unpacks to far more than its size; fetch the model from a source you trust.")

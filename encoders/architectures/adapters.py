@@ -1,4 +1,4 @@
-"""Adapters, one a head, each of a kind of its own: bottlenecks, LoRA and (IA)^3, prefixes.
+"""Adapters, one per head, which may be of different kinds: bottlenecks, LoRA and (IA)^3, prefixes.
 
 Bottlenecks come after the feed-forward network (SciRepEval section 4.3; Pfeiffer et al. 2021): with h what that brings
 and x what came into it, n = LN(h + x), and the layer gives LN(Up(ReLU(Down(n))) + h + x). The other kinds change how h
@@ -16,7 +16,7 @@ from encoders.ops.lora import LoraOps
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector a text for each head, which is the name of its adapter."""
+    """Return one vector per text for each head, which is the name of its adapter."""
 
     def adapted(number: int, head: str, normal: Tensor) -> Tensor | None:
         return bottleneck(ops, network, number, head, normal)

@@ -51,7 +51,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """What the first layers made of a batch, in place of its token ids: a network goes on from there.
+    """The output of the first layers for a batch, which a network accepts in place of token ids.
 
     Attributes:
         hidden: (texts, tokens, width).
@@ -154,8 +154,8 @@ def run(
 ) -> list[Tensor]:
     """Run the layers that all heads share once, the others for each head, and pool.
 
-    Above the shared layers the texts stand below one another once for each head, so that weights common to the heads
-    are used once; a layer splits what comes in where its heads differ.
+    Above the shared layers, the texts are stacked once per head, so that weights common to the heads are used once. A
+    layer splits its input where its heads differ.
 
     Args:
         ops: The operators.
@@ -166,7 +166,7 @@ def run(
         layer: What stands above the shared layers, which are plain.
 
     Returns:
-        One vector a text, (texts, width), for each head.
+        One vector per text, (texts, width), for each head.
     """
     begun = ids if isinstance(ids, States) else States(embeddings(ops, network, ids), 0)
     states, bias = begun.hidden, ops.mask_bias(mask)

@@ -1,6 +1,6 @@
-"""Task experts: copies of a layer's attention or feed-forward network, one a task (SciMult section 3.2).
+"""Task experts: copies of a layer's attention or feed-forward network, one per task (SciMult section 3.2).
 
-The expert is told by the task or, in checkpoints trained so, chosen by a gate: the highest of a linear layer's outputs,
+The task selects the expert. In checkpoints with a gate, the gate selects it: the highest of a linear layer's outputs,
 of the first token for the text's expert, or of each token for its own. Layers without experts are shared.
 """
 
@@ -23,7 +23,7 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector a text for each head, which is the number of its expert, or anything where a gate chooses."""
+    """Return one vector per text for each head, the number of its expert; with a gate, any name will do."""
     gated, plain = bool(network.options["gate"]), plain_layer(ops, network)
     sought = "0" if gated else heads[0]
 

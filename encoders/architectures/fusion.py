@@ -14,7 +14,7 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector a text for each head, which is the name of its fusion."""
+    """Return one vector per text for each head, which is the name of its fusion."""
 
     def fused(number: int, head: str, normal: Tensor) -> Tensor | None:
         adapters = f"{layer_name(number)}.output.adapters"

@@ -19,6 +19,6 @@ INSTRUCTOR = "instructor."
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector a text for each head, which is the name of its instruction."""
+    """Return one vector per text for each head, which is the name of its instruction."""
     instructor = PrefixedOps(ops, INSTRUCTOR)
     return run(ops, network, ids, mask, heads, instructed_layer(ops, network, heads, instructor))

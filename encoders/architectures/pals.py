@@ -26,7 +26,7 @@ ATTENTION_HEADS = 6
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector a text for each head, which is the number of its task in the checkpoint."""
+    """Return one vector per text for each head, which is the number of its task in the checkpoint."""
 
     def layer(number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
         states = attended(ops, network, number, queries, keys, bias)

@@ -13,5 +13,5 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector a text, the same for every head."""
+    """Return one vector per text, the same for every head."""
     return run(ops, network, ids, mask, heads, plain_layer(ops, network))

@@ -21,7 +21,8 @@ from encoders.architectures.bert import Network
 from encoders.ops.base import Ops, Tensor
 
 Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]
-"""Operators, the model's facts, token ids, mask and the heads wanted, to one vector a text, (texts, width), a head."""
+"""Takes operators, the model's facts, token ids, mask and heads; returns one vector per text, (texts, width), for each
+head."""
 
 ARCHITECTURES: Mapping[str, Architecture] = {
     "plain": plain.vectors,

@@ -16,10 +16,10 @@ from encoders.ops.base import Ops, Tensor
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
-    """Return one vector a text for each head, which is the name of its code."""
+    """Return one vector per text for each head, which is the name of its code."""
     text, bias, layer = embeddings(ops, network, ids), ops.mask_bias(mask), plain_layer(ops, network)
     codes = embeddings_at_start(ops, network, ops.constant([[network.options["codes"][head] for head in heads]]))
-    # Codes first, since they are easily found there whatever the text's length.
+    # Codes come first, because their position then does not depend on the text's length.
     states = ops.concat_tokens([ops.expand(codes, like=text), text])
     for number in range(network.layers - 1):
         states = ops.layer(partial(layer, number), states, ops.tokens(states, len(heads), None), bias)

@@ -1,4 +1,4 @@
-"""Texts through an encoder into embedding files, block by block, however many there are."""
+"""Encode any number of texts into embedding files, block by block."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BLOCK = 512
 
 
 class TextProgress(Protocol):
-    """Is told how far the work is."""
+    """Receives the progress of the work."""
 
     def advance(self, papers: int, rejected: int = 0) -> None:
         """Count texts that are done and records that were rejected."""
@@ -63,7 +63,7 @@ def encode_texts(
         encoder: The model.
         writers: By the format each is for.
         reject: Is given the records that can't be encoded.
-        progress: Is told how far it is.
+        progress: Receives the progress.
 
     Returns:
         How many were encoded, and how many were not.
@@ -94,7 +94,7 @@ class _Intake:
     rejected: int = 0
 
     def texts(self, records: Iterable[TextRecord | Rejected]) -> Iterator[TextRecord]:
-        # An unnamed database of SQLite spills to a temporary file, so that ids fit however many there are.
+        # An unnamed database of SQLite spills to a temporary file, so any number of ids fits.
         with closing(sqlite3.connect("", isolation_level=None)) as ids:
             ids.execute("PRAGMA journal_mode = OFF")
             ids.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")

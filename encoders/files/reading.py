@@ -126,10 +126,10 @@ def _read_npy(path: Path) -> Embeddings:
     import numpy as np
 
     try:
-        # Mapped, a header that promises more than the file holds is found out before memory is taken for it.
+        # Mapping detects a header that promises more than the file holds, before memory is allocated.
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} is a damaged .npy file, or one of Python objects ({error}): make it anew.") from error
+        raise InputError(f"{path} is damaged, or a .npy file of Python objects ({error}); create it again.") from error
     if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.size:
         raise InputError(
             f"{path} holds {matrix.dtype} of the shape {matrix.shape}; embeddings are rows of floating-point numbers."

@@ -62,7 +62,7 @@ def papers_as_texts(records: Iterable[Record]) -> Iterator[TextRecord | Rejected
 
 
 def read_plain_texts(path: Path) -> Iterator[TextRecord | Rejected]:
-    """Read a text a line, named by the number of its line; blank lines are skipped.
+    """Read one text per line. The id is the line's number; blank lines are skipped.
 
     Args:
         path: The file, plain or compressed.
@@ -73,7 +73,7 @@ def read_plain_texts(path: Path) -> Iterator[TextRecord | Rejected]:
     Raises:
         InputError: If the file can't be read.
     """
-    refuse_folder(path, "a file with a text a line")
+    refuse_folder(path, "a file with one text per line")
     with open_binary(path) as stream:
         for line in bounded_lines(stream):
             if isinstance(line, Rejected):
@@ -109,7 +109,7 @@ def read_json_texts(path: Path, columns: Mapping[str, str]) -> Iterator[TextReco
             for line in bounded_lines(stream):
                 yield line if isinstance(line, Rejected) else _of_string(line)
             return
-        refuse_other(path, head, "JSON lines of papers or queries (or a .txt file, a text a line)", ("jsonl",))
+        refuse_other(path, head, "JSON lines of papers or queries (or a .txt file, one text per line)", ("jsonl",))
         for item in read_objects(stream):
             yield item if isinstance(item, Rejected) else _of_object(item, columns)
 

@@ -160,7 +160,7 @@ class _Matrix:
 
 @dataclass(frozen=True, slots=True)
 class _Telling:
-    """A writer whose failures to write are told as the user should see them."""
+    """A writer that turns failures to write into messages for the user."""
 
     writer: Writer
     path: Path
@@ -183,7 +183,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
             part.replace(path)
     finally:
-        with suppress(OSError):  # of a full disk, which was told already
+        with suppress(OSError):  # of a full disk, which is already reported
             file.close()
         part.unlink(missing_ok=True)
 

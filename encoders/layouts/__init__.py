@@ -1,1 +1,1 @@
-"""How models lie on disk, one file a layout: each reads a folder or file into a `Model`."""
+"""How models are stored on disk, one file per layout: each reads a folder or file into a `Model`."""

@@ -105,7 +105,7 @@ def read_made_for(path: Path, base: ModelCard) -> dict[str, Any]:
 
 
 def weights_in(folder: Path, *names: str) -> Path:
-    """Return the first of some files that is there, or raise `InputError` if none is."""
+    """Return the first of some files that exists, or raise `InputError` if none does."""
     found = next((folder / name for name in names if (folder / name).is_file()), None)
     if found is None:
         raise InputError(f"{folder} holds no weights: put {' or '.join(names)} there.")
@@ -118,7 +118,7 @@ def is_number(value: Any, above: float = -_LARGEST) -> TypeGuard[float]:
 
 
 def cant_run(path: Path, key: str, value: Any, known: str) -> InputError:
-    """Return the error that a file asks for something else than what ses runs."""
+    """Return the error for a file that asks for something that ses can't run."""
     return InputError(f"{path} sets {key} to {str(value)[:_SHOWN]}, which ses can't run; it knows {known}.")
 
 
@@ -149,7 +149,7 @@ def activation_of(path: Path, content: Mapping[str, Any], usual: str = "") -> Ac
 
 
 def layers_of(path: Path, config: Mapping[str, Any], base: ModelCard) -> list[int]:
-    """Return the layers of a network that a configuration doesn't leave out; `InputError` if it can't be told."""
+    """Return the layers of a network that a configuration doesn't leave out; `InputError` if that is unclear."""
     left_out = config.get("leave_out") or []
     if not isinstance(left_out, list) or not all(type(layer) is int for layer in left_out):
         raise InputError(f"{path} sets leave_out to something that is no list of layers; fetch the adapter again.")

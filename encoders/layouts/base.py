@@ -11,7 +11,7 @@ from encoders.model import Find, Model
 
 
 def base_of(folder: Path, find: Find) -> Model:
-    """Find the network that a folder's own card names as its `base`, or that lies in the folder itself.
+    """Find the network that a folder's own card names as its `base`, or that the folder itself contains.
 
     Args:
         folder: Holds a `ses_card.json`.

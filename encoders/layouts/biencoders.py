@@ -1,6 +1,6 @@
 """The `.ckpt` files of SciMult and UniPR: an encoder for queries and one for papers, mostly the same, in a torch file.
 
-The configuration and the tokenizer of the network they began with lie beside the file, or come from the hub.
+The configuration and the tokenizer of the network that they started from are beside the file, or come from the hub.
 """
 
 from __future__ import annotations

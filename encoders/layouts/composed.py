@@ -57,7 +57,7 @@ def routes(name: str, folder: Path, members: Mapping[str, Model]) -> Model:
 
     Args:
         name: What to call it.
-        folder: Where it is told of.
+        folder: Holds the card that describes it.
         members: By format.
 
     Returns:

@@ -1,7 +1,7 @@
 """The factors by which papers are compared in paper-reviewer matching, as one model with an instruction for each.
 
 UniPR, later Chain-of-Factors, is one network that reads papers under three instructions (UniPR section 3.2.1, table 1).
-Of the three vectors only two are task formats of ses, so the third, citation, is had by its instruction alone.
+Only two of the three vectors are task formats of ses; the third, citation, is available by its instruction only.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def read_network(path: Path, config: Mapping[str, Any], pooling: Pooling, *, nor
     """Read what transformers knows of a network by its configuration.
 
     Args:
-        path: Of the `config.json`; the tokenizer's files lie beside it.
+        path: Of the `config.json`, in the folder of the tokenizer's files.
         config: Its content.
         pooling: How the network's states become a vector.
         normalize: Whether vectors are scaled to unit length.

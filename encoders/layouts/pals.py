@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _VARIANTS = ("mult", "houlsby", "top", "lhuc")
-"""What else than PALs beside the layers that configuration can ask for."""
+"""What that configuration can ask for besides PALs beside the layers."""
 
 EPSILON = 1e-12
 """The code of PALs has its own layer normalization, which reads no configuration."""

@@ -25,7 +25,7 @@ from encoders.model import Find, Model
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A way that models lie on disk.
+    """A way to store models on disk.
 
     Attributes:
         recognizes: Whether a path is such a folder or file.

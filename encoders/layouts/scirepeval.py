@@ -1,8 +1,8 @@
 """What SciRepEval's training leaves: a network in `model/` and its tokenizer in `tokenizer/`.
 
-The network is plain (multi-task training, with control codes or without) or has PALs. Adapters lie in
-`model/adapters/[PRX]/` and its like, fusions in `model/[PRX]_fusion/`. Its code writes no base beside adapters: it lies
-in `model/` if someone put it there, or the `base` of a `ses_card.json` in the folder names it.
+The network is plain (multi-task training, with control codes or without) or has PALs. Adapters are in
+`model/adapters/[PRX]/` and similar folders, fusions in `model/[PRX]_fusion/`. Its code writes no base beside adapters:
+it is in `model/` if someone put it there, or the `base` of a `ses_card.json` in the folder names it.
 """
 
 from __future__ import annotations

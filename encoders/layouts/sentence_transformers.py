@@ -16,7 +16,7 @@ _TRANSFORMER = tuple(
     f"sentence_{family}_config.json"
     for family in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-"""Names that the library has had for the settings of its module Transformer; it reads the first that is there."""
+"""Names that the library has had for the settings of its module Transformer; it reads the first that exists."""
 
 _SIMILARITIES: dict[str, Similarity] = {"cosine": "cosine", "dot": "dot", "euclidean": "l2"}
 _QUERY_PROMPTS = ("query", "search_query")

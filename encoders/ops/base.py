@@ -52,7 +52,7 @@ class Ops(Protocol):
         Args:
             ids: Numbers of rows.
             name: Of the table.
-            rows: How many it must have, as too few would be found out only by a rare word or a long text.
+            rows: How many it must have, as too few would show only with a rare word or a long text.
 
         Returns:
             States, (texts, tokens, width) of ids (texts, tokens).

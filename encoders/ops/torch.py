@@ -1,4 +1,4 @@
-"""The operators in torch: for training, for GPUs, and for whoever wants autograd.
+"""The operators in torch: for training, for GPUs, and for code that needs autograd.
 
 States are of the weights' type, float32 or bfloat16; vectors are float32.
 """

@@ -1,4 +1,4 @@
-"""Whatever is fastest on this machine: every runtime that is installed is tried once, and the winners are kept.
+"""The fastest runtime on this machine: every installed runtime is tried once, and the results are kept.
 
 Which runtime is fastest depends on the CPU, and can differ between single queries and batches (docs/benchmarks.md,
 Encoding), so there is a winner for each. All that are at least as precise as asked take part. So a query's vector may
@@ -86,7 +86,7 @@ def _prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Prec
 def _loaded(
     candidates: Candidates, source: RuntimeSource, work: Sequence[TokenBatch], folder: Path
 ) -> tuple[dict[str, Session], dict[str, str]]:
-    """Make every candidate ready in a folder of its own; return those that did the work, and why others could not."""
+    """Prepare every candidate in its own folder; return those that work, and why the others do not."""
     loaded: dict[str, Session] = {}
     failed: dict[str, Exception] = {}
     for name, (runtime, precision) in candidates.items():
@@ -129,7 +129,7 @@ def _load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
         known = _every(runtimes)
         chosen = {shape: known[found.winners[shape]] for shape in get_args(Shape)}
     except (LookupError, OSError, ValueError) as error:
-        raise InputError(f"{folder} does not say which runtime won; delete it and it is made anew.") from error
+        raise InputError(f"{folder} does not say which runtime won; delete it, and it is created again.") from error
     sessions: dict[str, Session] = {}
     lock = threading.Lock()
 

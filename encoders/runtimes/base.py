@@ -42,7 +42,7 @@ class RuntimeSource:
 
 
 def _lasting(precision: Precision, threads: int) -> str:  # noqa: ARG001 - the signature is a runtime's
-    """Return the version of files that serve whatever else changes."""
+    """Return the version of files that stay valid when anything else changes."""
     return ""
 
 
@@ -57,7 +57,7 @@ class Runtime:
         prepare: Writes its own files into a folder.
         load: Loads them, given the number of threads (0: all cores).
         device: Where it runs.
-        version: From precision and threads to what tells files that must be made anew from those that need not.
+        version: Takes precision and threads; returns a text that changes whenever the files must be created again.
     """
 
     name: str

@@ -53,7 +53,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
     try:
         session = onnxruntime.InferenceSession(folder / _FILE, options, providers=providers)
     except Exception as error:
-        raise InputError(f"{folder} holds no whole ONNX file; delete it and it is made anew.") from error
+        raise InputError(f"{folder} holds no whole ONNX file; delete it, and it is created again.") from error
     if device == "cuda" and _CUDA not in session.get_providers():
         # Without a word it would run on the CPU.
         raise UnavailableError(

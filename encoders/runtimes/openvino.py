@@ -60,7 +60,7 @@ def load(folder: Path, threads: int) -> Session:
         longest = int(_kept(model, _LONGEST))
         compiled = core.compile_model(model, "CPU", settings)
     except (RuntimeError, ValueError) as error:
-        raise InputError(f"{folder} holds no whole OpenVINO model; delete it and it is made anew.") from error
+        raise InputError(f"{folder} holds no whole OpenVINO model; delete it, and it is created again.") from error
     requests = threading.local()  # an inference request serves one caller at a time
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:

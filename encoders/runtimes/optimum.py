@@ -36,7 +36,7 @@ _POSITIONS, _SEGMENTS = (f"embeddings.{table}_embeddings.weight" for table in ("
 
 @dataclass(frozen=True, slots=True)
 class _Pooled:
-    """What becomes of the hidden states that the graph gives.
+    """How the hidden states of the graph become vectors.
 
     Attributes:
         pooling: Which of them become the vector.
@@ -162,7 +162,7 @@ def _write_network(weights: Weights, card: ModelCard, folder: Path) -> None:
 
 
 def _damaged(folder: Path) -> InputError:
-    return InputError(f"{folder} holds no whole model of optimum's; delete it and it is made anew.")
+    return InputError(f"{folder} holds no whole model of optimum's; delete it, and it is created again.")
 
 
 def _exporter() -> Callable[..., None]:

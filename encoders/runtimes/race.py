@@ -41,7 +41,7 @@ def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict
         medians = {name: statistics.median(values) for name, values in taken.items()}
         running.sort(key=medians.__getitem__)
         running = [name for name in running if medians[name] < _BEHIND * medians[running[0]]]
-    # Their one measurement may lie in a quieter moment than all that came later.
+    # Their only measurement may be from a quieter moment than all later ones.
     left = sorted(set(sessions) - set(running), key=medians.__getitem__)
     return {name: medians[name] for name in (*running, *left)}
 

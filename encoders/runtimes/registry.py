@@ -38,7 +38,7 @@ RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, _FOREIGN,
 
 
 def get_runtime(name: str, precision: Precision | None = None) -> Runtime:
-    """Return a runtime by name, or raise `InputError` naming those there are, or the precisions it has."""
+    """Return a runtime by name, or raise `InputError` naming the available runtimes, or the precisions of this one."""
     if name not in RUNTIMES:
         raise InputError(f"There is no runtime {name!r}; choose one of {', '.join(RUNTIMES)}.")
     runtime = RUNTIMES[name]

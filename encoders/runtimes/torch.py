@@ -1,6 +1,6 @@
 """torch, on CPUs and on NVIDIA GPUs: for those who have it installed, and for bf16.
 
-Its folder holds the weights in safetensors and what the network is in JSON; whoever made it is not to be trusted.
+Its folder holds the weights in safetensors and a description of the network in JSON; it is untrusted input.
 torch has no number of threads for a model, only one for whatever a caller's thread does: a session with a number of
 its own sets it at each call, and it stays so afterwards. bf16 is fast only where the CPU has it.
 """
@@ -84,7 +84,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
         weights = load_file(folder / _WEIGHTS)
         _try_out(weights, network)
     except (ArithmeticError, LookupError, OSError, RuntimeError, SafetensorError, TypeError, ValueError) as error:
-        raise InputError(f"{folder} holds no whole torch model; delete it and it is made anew.") from error
+        raise InputError(f"{folder} holds no whole torch model; delete it, and it is created again.") from error
     forward = _forward({name: tensor.to(device) for name, tensor in weights.items()}, network)
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:

@@ -38,7 +38,7 @@ _ALIKE: Mapping[Precision, float] = {"fp32": 1e-3, "bf16": 0.1}
 
 @dataclass(frozen=True, slots=True)
 class _Pooled:
-    """What becomes of the hidden states.
+    """How the hidden states become vectors.
 
     Attributes:
         pooling: Which of them become the vector.
@@ -141,7 +141,7 @@ def load(folder: Path, threads: int) -> Session:
     try:
         pooled = _json().validate_json((folder / _POOLING).read_bytes())
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} holds no whole model of transformers; delete it and it is made anew.") from error
+        raise InputError(f"{folder} holds no whole model of transformers; delete it to create it again.") from error
     model, _ = _model(folder, pooled)
     states = _states(model)
 
