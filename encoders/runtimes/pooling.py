@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def pool(states: np.ndarray, mask: np.ndarray, pooling: Pooling, *, normalize: bool) -> np.ndarray:
-    """Return one vector per text, float32 (texts, width), from states (texts, tokens, width) and a mask (texts, tokens)."""
+    """Return one vector per text, (texts, width), from states (texts, tokens, width) and a mask (texts, tokens)."""
     import numpy as np
 
     if pooling == "mean":

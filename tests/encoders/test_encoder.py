@@ -267,4 +267,4 @@ def test_a_damaged_graph_file_is_told(tmp_path):
     (folder / "model.onnx").write_bytes(b"damaged")
     with pytest.raises(InputError) as refused:
         used(model, tmp_path)
-    assert str(refused.value) == f"{folder} holds no whole ONNX file; delete it and it is made anew."
+    assert str(refused.value) == f"{folder} holds no whole ONNX file; delete it, and it is created again."

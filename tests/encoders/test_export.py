@@ -136,7 +136,7 @@ def test_where_an_export_can_not_go_is_told(plain, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     for folder in (tmp_path / "full", tmp_path / "full" / "file"):
-        with pytest.raises(InputError, match="is there already; name an empty or a new folder"):
+        with pytest.raises(InputError, match="exists already; name an empty or a new folder"):
             exported(plain, folder)
     with pytest.raises(UnavailableError, match="can't be written"):
         exported(plain, tmp_path / "full" / "file" / "below")

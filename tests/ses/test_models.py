@@ -69,7 +69,7 @@ def test_what_goes_wrong_is_told(tmp_path):
     model = make_model(tmp_path / "model")
     assert told(tmp_path, "fetch", model)["folder"] == str(model)
     fails(ses(tmp_path, "models", "info", "specter2"), 3, "allenai/specter2_base can't be fetched from the hub")
-    fails(ses(tmp_path, "models", "export", model, tmp_path), 2, "is there already; name an empty or a new folder")
+    fails(ses(tmp_path, "models", "export", model, tmp_path), 2, "exists already; name an empty or a new folder")
     fails(ses(tmp_path, "models", "export", model, tmp_path / "x", "--runtime", "tpu"), 2, "There is no runtime 'tpu'")
     fails(ses(tmp_path, "models", "export", model, tmp_path / "x", "--runtime", "auto"), 2, "depends on the machine")
     (model / "model.safetensors").write_bytes(b"damaged")

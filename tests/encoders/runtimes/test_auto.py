@@ -155,7 +155,7 @@ def test_its_files_are_made_anew_if_what_is_installed_changes(monkeypatch):
 def test_damaged_winners_are_told(text, tmp_path):
     run_auto([fake("a")], tmp_path)
     (tmp_path / "winners.json").write_text(text)
-    with pytest.raises(InputError, match="does not say which runtime won; delete it and it is made anew"):
+    with pytest.raises(InputError, match="does not say which runtime won; delete it, and it is created again"):
         fastest_of([fake("a")]).load(tmp_path, 0)
 
 

@@ -105,7 +105,7 @@ def test_damaged_files_are_told(damage, encode, folder):
     DAMAGES[damage](folder)
     with pytest.raises(InputError) as told:
         encode()
-    assert str(told.value) == f"{folder} holds no whole model of optimum's; delete it and it is made anew."
+    assert str(told.value) == f"{folder} holds no whole model of optimum's; delete it, and it is created again."
 
 
 @optimum
