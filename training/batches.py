@@ -1,6 +1,6 @@
-"""Which examples each batch has, a function of the recipe's seed alone, and their texts as padded tensors.
+"""Chooses the examples of each batch, which depend on the recipe's seed alone, and pads their texts to tensors.
 
-A resumed run skips the batches that were done, so it sees what an uninterrupted one sees.
+A resumed run skips the batches that were done, so it sees the same batches as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def examples_of(recipe: Recipe, data: Sequence[Packed], epoch: int) -> Iterator[
 
     Args:
         recipe: Gives sampler, batch size and seed, and whether examples of about the same length come together.
-        data: Of every task.
-        epoch: From 0; each shuffles the tasks anew.
+        data: The packed examples of every task.
+        epoch: Counted from 0; each epoch shuffles the tasks again.
 
     Yields:
         Pairs of a task's number and an example's number.
@@ -75,9 +75,9 @@ def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: 
     """Rearrange the examples of each pool of batches so that those of one batch are of about the same length.
 
     Args:
-        order: Of a task's examples, at random.
-        lengths: Of all examples.
-        counts: How many of them each batch takes that takes any.
+        order: A task's examples in random order.
+        lengths: Tokens of each example.
+        counts: How many examples of the task each batch takes, for batches that take any.
         draw: Decides which batch gets which lengths.
 
     Returns:
@@ -97,12 +97,12 @@ def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: 
 
 
 def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the network is given of some columns of some examples, column after column.
+    """Return the network's input for some columns of some examples, column after column.
 
     Args:
-        packed: Holds them.
-        examples: Their numbers.
-        columns: Which of their texts.
+        packed: The examples of the task.
+        examples: The numbers of the examples to take.
+        columns: Which of their texts to take.
 
     Returns:
         Token ids, int64 (columns x examples, tokens), or kept states, float16 (columns x examples, tokens, width),

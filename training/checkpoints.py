@@ -1,4 +1,4 @@
-"""The state of a run on disk: whole or not there, so that a kill or a full disk leaves the state before it valid."""
+"""Writes and reads the state of a run. A kill or a full disk leaves the previous state valid."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _TENSORS, _FACTS = "state.safetensors", "state.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
         step: Optimizer steps done.
-        scores: Mean of the validation measures by step, of the validations so far.
-        recipe_key: Hash of the recipe and the data; a run goes on with the same only.
+        scores: Mean of the validation measures, by the step of each validation so far.
+        recipe_key: Hash of the recipe and the data; a run resumes only with the same ones.
     """
 
     step: int = 0
@@ -31,12 +31,12 @@ class TrainingProgress:
     recipe_key: str = ""
 
     def best(self, count: int) -> list[int]:
-        """Return the steps with the highest scores, best first; of equal ones the earlier."""
+        """Return the steps with the highest scores, best first; of equal scores, the earlier step."""
         return sorted(self.scores, key=lambda step: (-self.scores[step], step))[:count]
 
 
 def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
-    """Write a run's state; the one before stays valid until the new one is whole.
+    """Write a run's state; the previous state stays valid until the new one is complete.
 
     Args:
         folder: Of the run.
@@ -63,7 +63,7 @@ def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
         shutil.rmtree(part, ignore_errors=True)
         raise UnavailableError(
             f"The state of step {progress.step} can't be written to {folder} ({error})",
-            "free some space, and train again with <resume>: the state before it is valid",
+            "free some space, and train again with <resume>: the previous state is valid",
         ) from error
     for step, old in _states(folder).items():
         if step != progress.step and step not in progress.best(learner.recipe.keep):
@@ -101,13 +101,13 @@ def load(folder: Path, step: int, learner: Learner) -> TrainingProgress:
     except Exception as error:
         # safetensors raises its own kind.
         raise InputError(
-            f"{place} is damaged ({error}); delete it, and the run resumes from the state before."
+            f"{place} is damaged ({error}); delete it, and the run resumes from the previous state."
         ) from error
     _prepare_optimizer(learner, kept)
     state = _state(learner)
     if {name: tensor.shape for name, tensor in kept.items()} != {name: tensor.shape for name, tensor in state.items()}:
         raise InputError(
-            f"{place} is of another recipe: start anew in another folder, or give the recipe it began with."
+            f"{place} is of another recipe: start in another folder, or give the recipe that the run began with."
         )
     import torch
 
@@ -137,7 +137,7 @@ def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Training
         return TrainingProgress(recipe_key=key)
     if not asked:
         raise InputError(
-            f"{folder} holds a run of {step} steps", "add <resume> to go on with it, or name another folder by <output>"
+            f"{folder} holds a run of {step} steps", "add <resume> to continue it, or name another folder by <output>"
         )
     progress = load(folder, step, learner)
     if progress.recipe_key != key:
@@ -153,7 +153,7 @@ def _states(folder: Path) -> dict[int, Path]:
 
 
 def _state(learner: Learner) -> dict[str, Any]:
-    """Return views of all that training changes: the trained rows, and what the optimizer keeps for them."""
+    """Return views of all that training changes: the trained rows and their optimizer state."""
     found: dict[str, Any] = {}
     for name, tensor in learner.trained().items():
         first = learner.rows.get(name.removeprefix("module."), 0)
@@ -169,7 +169,7 @@ def _prepare_optimizer(learner: Learner, kept: Mapping[str, Any]) -> None:
 
     learner.optimizer.state.clear()
     for name, tensor in learner.trained().items():
-        # The head of a task that had no example yet has none.
+        # The head of a task without an example so far has no such tensors.
         if f"adamw.step.{name}" not in kept:
             continue
         learner.optimizer.state[tensor] = {

@@ -1,4 +1,4 @@
-"""Batches made ready for the network while the step before computes."""
+"""Prepares the next batch while the current step computes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HeadTexts:
-    """Texts of some examples that go through the network together, as they want vectors of one head.
+    """Texts of some examples that go through the network together, because they need vectors of the same head.
 
     Attributes:
-        head: Whose vectors.
-        columns: Of the examples; column after column is the order of the texts.
+        head: The head whose vectors are needed.
+        columns: Columns of the examples; the texts are in this order, column after column.
         values: Token ids, int64 (texts, tokens), or kept states, float16 (texts, tokens, width): torch tensors.
         mask: int64 (texts, tokens).
-        layers: How many layers made the states; 0 for token ids.
+        layers: How many layers computed the states; 0 for token ids.
     """
 
     head: str
@@ -38,12 +38,12 @@ class HeadTexts:
 
 @dataclass(frozen=True, slots=True)
 class TaskBatch:
-    """What one task has in a batch.
+    """The examples of one task in a batch.
 
     Attributes:
         task: Its number.
-        texts: By head.
-        targets: The numbers each example must give.
+        texts: The texts, by head.
+        targets: The targets of each example.
     """
 
     task: int
@@ -55,10 +55,10 @@ def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Seque
     """Return the examples of a batch, ready for the network.
 
     Args:
-        recipe: Tells the tasks.
-        card: Of the model.
+        recipe: The recipe with the tasks.
+        card: The model's card.
         items: The examples.
-        data: Of every task.
+        data: The packed examples of every task.
 
     Returns:
         A part for each task that has examples in the batch.
@@ -80,13 +80,13 @@ def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int],
 
 
 def ahead(made: Iterator[T]) -> Iterator[tuple[float, T]]:
-    """Make each item in a thread while the one before is used.
+    """Make each item in a thread while the previous one is used.
 
     Args:
-        made: Makes them; its exceptions are raised where the item would come.
+        made: Makes the items; its exceptions are raised in place of the item.
 
     Yields:
-        How many seconds the item was waited for, and the item.
+        The seconds spent waiting for the item, and the item.
     """
     with ThreadPoolExecutor(1) as maker:
         coming = maker.submit(next, made, None)

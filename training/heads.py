@@ -1,6 +1,6 @@
 """Heads: a linear layer for each task that needs one, on top of its vectors (SciRepEval's training code).
 
-They fall away after training, except those shipped for tags and forecasts.
+They are removed after training, except those shipped for tags and forecasts.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs
 
     Args:
         recipe: Its seed decides the weights, N(0, 0.02).
-        dimension: Of the vectors.
-        outputs: Of each task's head.
+        dimension: Size of the vectors.
+        outputs: Number of outputs of each task's head.
         packs: Training examples of each task, in the recipe's order.
 
     Returns:
         A `torch.nn.ModuleDict` of linear layers by task name. Several labels start at their log odds in the training
         examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the first thousand steps would
-        learn nothing else. Biases of single classes start at 0.
+        learn only these. Biases of single classes start at 0.
     """
     import numpy as np
     import torch

@@ -1,4 +1,4 @@
-"""Ctrl-C, and the signal by which systems end a program: the step at hand is finished and saved first."""
+"""Handles Ctrl-C and SIGTERM: the current step is finished and saved first."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Note a signal in place of ending at once; a second one ends at once.
+    """Record a signal instead of ending at once; a second signal ends at once.
 
     Yields:
-        Whether there was one.
+        A function that returns whether there was a signal.
     """
     if threading.current_thread() is not threading.main_thread():
-        # Signals belong to the main thread.
+        # Only the main thread can handle signals.
         yield lambda: False
         return
     noted: list[int] = []

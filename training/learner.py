@@ -1,4 +1,4 @@
-"""The network, the heads and the optimizer: what a step changes and a checkpoint keeps."""
+"""The network, the heads and the optimizer: what a step changes and a checkpoint stores."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Learner:
         card: Of the model.
         module: The network (`encoders.ops.module.as_module`).
         heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
-        rows: The first trained row of each trained weight of the network; those before it stay as they are.
+        rows: The first trained row of each trained weight of the network; the rows before it stay as they are.
         optimizer: AdamW over what is trained.
-        device: Where it computes.
+        device: The device it computes on.
     """
 
     recipe: Recipe
@@ -63,7 +63,7 @@ class Learner:
         return found
 
     def encode(self, part: TaskBatch) -> Inputs:
-        """Return what a task's objective is given of some examples; texts of one head go through together."""
+        """Return the input of a task's objective; texts of one head go through the network together."""
         task, vectors = self.recipe.tasks[part.task], dict[int, Any]()
         for texts in part.texts:
             made = self._vectors(texts.values.to(self.device), texts.mask.to(self.device), texts.head, texts.layers)
@@ -74,10 +74,10 @@ class Learner:
         return Inputs([vectors[column] for column in sorted(vectors)], outputs, part.targets)
 
     def _vectors(self, values: Any, mask: Any, head: str, layers: int) -> Any:
-        """Return the vectors of token ids, or of the states that so many layers made, float32 (texts, dimension).
+        """Return the vectors of token ids, or of the states of the first layers, float32 (texts, dimension).
 
         In chunks, only a chunk's vectors are kept until its gradients are computed, for which it goes through the
-        network again: GradCache (Gao et al. 2021, arXiv:2101.06983). So a batch may be as large as its vectors allow.
+        network again: GradCache (Gao et al. 2021, arXiv:2101.06983). So the vectors alone limit the size of a batch.
         """
         import torch
         from torch.utils.checkpoint import checkpoint
@@ -108,7 +108,7 @@ class Learner:
 
 
 def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs: Sequence[Packed]) -> Learner:
-    """Make a model ready to be trained.
+    """Prepare a model for training.
 
     Args:
         recipe: What is learned and how.

@@ -1,4 +1,4 @@
-"""What a run tells of itself while it goes on: `log.jsonl`, and TensorBoard's events where that is installed."""
+"""The log of a run: `log.jsonl`, and TensorBoard's events if TensorBoard is installed."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Log:
 
 @contextmanager
 def open_log(folder: Path, done: int) -> Iterator[Log]:
-    """Open the log of a run to go on after some steps: what a killed run told of later ones is taken out.
+    """Open the log of a run that continues after some steps. Entries of later steps, from a killed run, are removed.
 
     Args:
         folder: Of the run.
-        done: Steps.
+        done: Steps that are done.
 
     Yields:
         The log, until the block ends.

@@ -1,4 +1,4 @@
-"""From a recipe to what training begins with: built and packed data, labels, and the untrained model on disk."""
+"""Prepares training from a recipe: built and packed data, labels, and the untrained model on disk."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 _START = "start"
 
 Say = Callable[[Mapping[str, Any]], None]
-"""Told every entry of the log, and what was built."""
+"""Receives every entry of the log, and what was built."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What training begins with.
+    """The input of training.
 
     Attributes:
-        recipe: As it is run: with tasks of files only.
-        base: What it starts from.
+        recipe: The recipe as it is run: with tasks of files only.
+        base: The model that training starts from.
         model: The untrained model, written and read back.
-        labels: Of each classification task; none for others.
-        data: Of every task.
+        labels: Labels of each classification task; none for other tasks.
+        data: The packed examples of every task.
     """
 
     recipe: Recipe
@@ -61,7 +61,7 @@ class Prepared:
     def key(self) -> str:
         """Hash over all that decides the trained weights; a run resumes only with the same."""
         # Validation decides which weights are kept, not how they change.
-        # Names of files do not count, so that a prepared run may be moved to another machine.
+        # File names do not count, so that a prepared run can be moved to another machine.
         tasks = [task.model_dump_json(exclude={*FILES, "build"}) for task in self.recipe.tasks]
         settings = self.recipe.model_dump_json(exclude={"base", "tasks", "guard", "keep_states"})
         trained = [one.manifest.key for one in self.data.train]
@@ -75,9 +75,9 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
     Args:
         recipe: What is learned and how.
         base: From `base_of`.
-        folder: Of the run, held by this process.
-        say: Told what each task was built of.
-        processes: That train together; the first one writes, the others read what it wrote.
+        folder: The run's folder, locked by this process.
+        say: Receives what each task was built from.
+        processes: The processes that train together; the first one writes, the others read what it wrote.
 
     Returns:
         What training begins with.
@@ -100,14 +100,14 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
 
 
 def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[str, tuple[int, int]]:
-    """Build and pack the data of a run, so that time on a lent accelerator goes into training alone.
+    """Build and pack the data of a run, so that a rented accelerator spends its time on training only.
 
-    The folder then has a `recipe.json`, which trains on what was built; it needs the papers no more.
+    The folder then has a `recipe.json`, which trains on what was built; it no longer needs the papers.
 
     Args:
         recipe: As for `train`, which finds the data in the folder.
-        folder: Of the run.
-        say: Told what each task was built of.
+        folder: The run's folder.
+        say: Receives what each task was built from.
 
     Returns:
         Examples to train on and to validate on, by task.
@@ -127,7 +127,7 @@ def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[
 
 
 def _portable(recipe: Recipe, folder: Path) -> Recipe:
-    """Return a recipe as it is read from a run's folder: names of files in the folder are relative to it."""
+    """Return a recipe as a run's folder stores it: names of files in the folder are relative to the folder."""
 
     def place(path: Path | None) -> Path | None:
         return path and (path.relative_to(folder) if path.is_relative_to(folder) else path.absolute())
@@ -150,7 +150,7 @@ def base_of(recipe: Recipe) -> Model:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Make the folder of a run, and keep other processes out of it."""
+    """Make the folder of a run, and lock it against other processes."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", timeout=0)
@@ -158,7 +158,7 @@ def held(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        raise ConflictError(f"Another process trains in {folder}", "wait for its end, or name another folder") from None
+        raise ConflictError(f"Another process trains in {folder}", "wait for it, or name another folder") from None
     except OSError as error:
         raise UnavailableError(f"{folder} can't be written ({error})", "name another folder by <output>") from error
     try:
@@ -177,7 +177,7 @@ def _started(recipe: Recipe, base: Model, folder: Path) -> Model:
 
 
 def write_model(recipe: Recipe, base: Model, weights: Weights, place: Path, heads: Sequence[Head]) -> None:
-    """Write a model folder in place of what was there; a kill leaves what was there or the whole folder."""
+    """Replace a model folder. A kill leaves either the old folder or the complete new one."""
     trainable, part = TRAINABLES[recipe.trains], place.with_name(f"{place.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     trainable.write(base, recipe.formats, weights, part)

@@ -19,15 +19,15 @@ from corpora.errors import UnavailableError
 T = TypeVar("T")
 
 _PATIENCE = timedelta(hours=12)
-"""The others wait while the first one packs the data and validates."""
+"""How long the others wait while the first process packs the data and validates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Those that train together, and which of them this is.
+    """The processes that train together, and the place of this one.
 
     Attributes:
-        rank: Of this process, from 0.
+        rank: Rank of this process, from 0.
         count: How many there are.
     """
 
@@ -44,7 +44,7 @@ class Processes:
         return batches[self.rank :: self.count]
 
     def in_turn(self, make: Callable[[], T]) -> T:
-        """Call a function in the first process, then in the others, which find what the first one wrote."""
+        """Call a function in the first process, then in the others, which then find what the first one wrote."""
         if self.first:
             made = make()
             self.summed([0.0])
@@ -64,10 +64,10 @@ class Processes:
         return [float(value) for value in together]
 
     def sum_gradients(self, weights: Sequence[Any]) -> None:
-        """Add up the gradients of all processes, in place; a weight without one in all of them stays without.
+        """Add up the gradients of all processes, in place; a weight that has no gradient in any process gets none.
 
         Args:
-            weights: Tensors that are trained, in the same order in each process.
+            weights: The trained tensors, in the same order in each process.
         """
         if self.count == 1:
             return
@@ -88,7 +88,7 @@ ALONE = Processes()
 
 @contextmanager
 def joined() -> Iterator[Processes]:
-    """Join the processes that torchrun started, which it tells by environment variables; without it, train alone.
+    """Join the processes that torchrun started, by its environment variables; without it, train alone.
 
     Yields:
         The processes, until the block ends.
@@ -117,7 +117,7 @@ def joined() -> Iterator[Processes]:
 
 @contextmanager
 def _others_live() -> Iterator[None]:
-    """Say it plainly if another process is gone: why, that one tells."""
+    """Raise a plain error if another process has ended; its own message says why."""
     try:
         yield
     except RuntimeError as error:

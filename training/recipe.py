@@ -1,4 +1,4 @@
-"""A recipe: which data, objectives and weights make a model. One TOML file each."""
+"""A recipe: which data, objectives and weights make a model. Each recipe is one TOML file."""
 
 from __future__ import annotations
 
@@ -28,36 +28,38 @@ class Recipe(Strict):
         base: Name, folder or hub id of the model that training starts from; a folder that begins with `./` or `../`
             is relative to the recipe.
         trains: A name in `training.trainables.registry`.
-        options: Of what is trained.
+        options: Options of the trainable.
         plain: Formats that keep the base's own vectors; adapters and LoRA can leave them so.
-        similarity: How the model's vectors are to be compared, if otherwise than those of its base.
-        tasks: The data sets, one or more.
+        similarity: How to compare the model's vectors, if this differs from the base.
+        tasks: One or more tasks, each with a data set.
         guard: Files, folders or archives of evaluation data, relative to the recipe. Built tasks refuse papers with a
-            title of theirs, besides those that the suites test on.
+            title from these data, and the papers that the suites test on.
         sampler: A name in `training.samplers.registry`.
-        batch_size: Examples a batch.
-        accumulation: Batches a step.
+        batch_size: Examples per batch.
+        accumulation: Batches per step.
         epochs: Passes over the data.
-        steps: Most optimizer steps, whatever `epochs` says.
+        steps: Maximum of optimizer steps, regardless of `epochs`.
         learning_rate: Peak of the schedule.
         layer_decay: Factor of the learning rate for each layer further down (ELECTRA's; SciMult's code has 0.8).
         schedule: A name in `training.schedules`.
         warmup: Steps until the peak; a number below 1 is their share of all steps.
-        weight_decay: Of AdamW.
+        weight_decay: Weight decay of AdamW.
         clip: Largest norm of the gradient; 0 for no clipping.
         max_tokens: Longer texts are cut.
         dropout: Share of values dropped in the network.
         precision: `bf16` computes in bfloat16 where that is safe.
-        keep_states: Folder, relative to the recipe, for what the frozen first layers make of each text, computed once
-            and without dropout; if none, it is computed in every step. Runs with the same base and texts share it.
+        keep_states: Folder, relative to the recipe, for the output of the frozen first layers for each text, computed
+            once and without dropout. Without it, they are computed in every step. Runs with the same base and texts
+            share the folder.
         group_by_length: Whether the examples of a batch are of about the same length.
-        chunk: Texts that go through the network at a time. Their activations are computed again for the gradient, so
-            the memory holds those of one chunk, however large the batch is (GradCache); if none, those of the batch.
+        chunk: How many texts go through the network at a time. Activations are computed again for the gradient, so the
+            memory holds those of one chunk only, for any size of batch (GradCache). Without it, the memory holds those
+            of the whole batch.
         activation_checkpointing: Whether each layer is computed again for the gradient, to save memory.
         validate_every: Steps between two validations.
         keep: How many of the best states to keep.
-        patience: Validations without a better one until training stops; 0 for no early stop.
-        seed: Of everything drawn at random.
+        patience: Training stops after this many validations without an improvement; 0 for no early stop.
+        seed: Seed of everything drawn at random.
     """
 
     base: str
@@ -111,7 +113,7 @@ class Recipe(Strict):
 
     @property
     def formats(self) -> tuple[Format, ...]:
-        """Formats that some task trains."""
+        """Formats that at least one task trains."""
         used = {task_format for task in self.tasks for task_format in task.formats}
         return tuple(one for one in Format if one in used and one not in self.plain)
 
@@ -126,7 +128,7 @@ def read_recipe(path: Path, data: Path | None = None) -> Recipe:
         data: Folder that the paths in it are relative to; if none, the recipe's own.
 
     Returns:
-        The recipe, with whole paths.
+        The recipe, with absolute paths.
 
     Raises:
         InputError: If the file cannot be read, or a key or value is wrong.
@@ -168,7 +170,7 @@ def make_recipe(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
         folder: That the paths in it are relative to.
 
     Returns:
-        The recipe, with whole paths.
+        The recipe, with absolute paths.
 
     Raises:
         InputError: If a key or value is wrong.
@@ -205,7 +207,7 @@ def _located(task: TrainingTask, folder: Path) -> TrainingTask:
 
 
 def _told(error: Any) -> str:
-    """Return one plain sentence for a wrong key or value."""
+    """Return one plain sentence about a wrong key or value."""
     place = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
         inside = next((model for name, model in _TABLES.items() if name in error["loc"]), Recipe)

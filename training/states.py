@@ -1,8 +1,8 @@
-"""What the layers below the first trained one make of each text: computed once and kept on disk, in float16.
+"""Stores the output of the layers below the first trained one for each text, computed once, in float16.
 
-A folder of kept states holds `states.bin`, the states of the tokens of one text after another, and `texts.bin`, which
-names each text by a hash of its tokens, with their number. The folder is named by a hash of the weights that made them.
-All runs with the same base share it, and only texts that no run had before are computed. Equal texts are kept once.
+A folder of kept states holds two files. `states.bin` has the states of the tokens, text after text. `texts.bin` has a
+hash of each text's tokens, and their number. The folder's name is a hash of the weights that computed them. All runs
+with the same base share it, and only texts that no run had before are computed. Equal texts are kept once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from encoders.card import ModelCard
 
 _FORM = 2
-"""Raised when states of before can't be used any more."""
+"""Increase this number when older states can no longer be used."""
 
 _TOKENS_AT_ONCE = {"cpu": 2_048, "cuda": 131_072}
 _BYTES = 2
@@ -40,14 +40,14 @@ _LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 
 
 def frozen_layers(card: ModelCard, trained: Mapping[str, int]) -> int:
-    """Return how many of the first layers training leaves as they are, for all formats alike.
+    """Return how many of the first layers stay unchanged in training, for all formats.
 
     Args:
         card: Of the model.
         trained: The names of the trained weights.
 
     Returns:
-        Layers, fewer than the model has; 0 if a trained weight stands before the first.
+        Layers, fewer than the model has; 0 if a trained weight comes before the first.
     """
     found = [_LAYER.match(name) for name in trained]
     lowest = min((int(one.group(1)) if one else 0 for one in found), default=0)
@@ -60,10 +60,10 @@ def keep_states(
     """Compute the states of the texts that the folder lacks; an interrupted computation resumes.
 
     Args:
-        learner: Its network makes them, without dropout.
+        learner: Its network computes them, without dropout.
         packs: The examples of all tasks.
-        folder: Of kept states.
-        say: Told how many texts there are and what their states take.
+        folder: The folder of kept states.
+        say: Receives the number of texts and the size of their states.
 
     Returns:
         The packs with their states.
@@ -82,7 +82,7 @@ def keep_states(
         )
     present = [one for one in packs if one]
     names = [_names(packed) for packed in present]
-    # The longest first: batches are of about the same length, and too little memory shows at once.
+    # Longest first: texts of a batch have about the same length, and a lack of memory shows at once.
     texts = dict(sorted(_texts(present, names).items(), key=lambda one: (-len(one[1]), one[0])))
     place, width = folder / _key(learner, layers), learner.card.network.width
     with _told(folder):
@@ -140,7 +140,7 @@ def _kept(place: Path, width: int) -> tuple[dict[bytes, int], int]:
     ends = entries["tokens"].cumsum()
     end, states = int(ends[-1]) if len(ends) else 0, place / _FILE
     if not states.is_file() or states.stat().st_size < end * width * _BYTES:
-        return {}, 0  # somebody removed the states
+        return {}, 0  # the file of states was removed
     starts = (ends - entries["tokens"]).tolist()
     return dict(zip((name.tobytes() for name in entries["text"]), starts, strict=True)), end
 
@@ -148,11 +148,11 @@ def _kept(place: Path, width: int) -> tuple[dict[bytes, int], int]:
 def _write(
     learner: Learner, layers: int, texts: Mapping[bytes, np.ndarray], end: int, place: Path, entries: int
 ) -> None:
-    """Append the states of texts, batch after batch; a batch counts once `texts.bin` names its texts.
+    """Append the states of texts, batch after batch. A batch is complete when `texts.bin` names its texts.
 
     Args:
-        learner: Its network makes them.
-        layers: How many of its layers do.
+        learner: Its network computes them.
+        layers: How many of its layers are used.
         texts: Token ids by hash, the longest first.
         end: Tokens that the folder holds states of.
         place: The folder.
@@ -165,7 +165,7 @@ def _write(
     size = sum(map(len, texts.values())) * row
     if shutil.disk_usage(place).free < size:
         raise UnavailableError(
-            f"The states take {size / 1e9:.1f} GB in {place.parent}, and it has less room: free some space, name "
+            f"The states take {size / 1e9:.1f} GB in {place.parent}, and there is less room: free some space, name "
             "another folder as keep_states, or lower max_tokens."
         )
     for name in (_FILE, _TEXTS):
@@ -173,7 +173,7 @@ def _write(
     learner.module.eval()
     try:
         with (place / _FILE).open("r+b") as states, (place / _TEXTS).open("r+b") as index, torch.inference_mode():
-            # What was killed half done is written anew.
+            # Remove what a kill left half written.
             states.seek(end * row)
             index.seek(entries * kind.itemsize)
             index.truncate()
@@ -188,14 +188,14 @@ def _write(
 
 
 def _batches(texts: Mapping[bytes, np.ndarray], at_once: int) -> Iterator[list[bytes]]:
-    """Yield the names of the texts of each batch; what is in them depends on the lengths alone."""
+    """Yield the names of the texts of each batch. Batches depend on the lengths alone."""
     names = iter(texts)
     for name in names:
         yield [name, *islice(names, max(1, at_once // max(1, len(texts[name]))) - 1)]
 
 
 def _computed(learner: Learner, layers: int, texts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the states of the texts' tokens one after another, float16 (tokens, width)."""
+    """Return the states of all tokens, text after text, float16 (tokens, width)."""
     import torch
 
     values, found = padded(texts)

@@ -1,4 +1,4 @@
-"""The steps of a run: each depends on the seed, its number and the weights alone."""
+"""Runs the steps of training. Each step depends only on the seed, its number and the weights."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SEEDS_APART = 1_000_003
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A batch that the network can take.
+    """A batch that is ready for the network.
 
     Attributes:
-        number: Of the batch in its step.
+        number: Number of the batch in its step.
         items: Its examples.
-        parts: What the network is given of them.
+        parts: The network's input.
     """
 
     number: int
@@ -51,8 +51,8 @@ class TrainingData:
     """The examples of every task.
 
     Attributes:
-        train: To learn from.
-        validation: Held out, where a task has some.
+        train: Training examples.
+        validation: Validation examples, for tasks that have some.
     """
 
     train: tuple[Packed, ...]
@@ -68,16 +68,16 @@ def run_steps(
     say: Callable[[Mapping[str, Any]], None],
     processes: Processes = ALONE,
 ) -> TrainingProgress:
-    """Take the steps that are left; validate and save at intervals and at the end.
+    """Run the remaining steps; validate and save at intervals and at the end.
 
     Args:
-        learner: Changed by every step.
-        data: Of every task.
-        progress: How far the run is.
-        folder: Of the run.
+        learner: Every step changes it.
+        data: The examples of every task.
+        progress: The progress so far.
+        folder: The run's folder.
         minutes: Stop after this time.
-        say: Told every entry of the log.
-        processes: That train together.
+        say: Receives every entry of the log.
+        processes: The processes that train together.
 
     Returns:
         How far the run is now.
@@ -119,7 +119,7 @@ def run_steps(
 
 @contextmanager
 def _written(folder: Path, done: int, processes: Processes) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Give what writes an entry of the log, in the first process."""
+    """Yield a function that writes an entry of the log, in the first process."""
     if not processes.first:
         yield lambda _: None
         return
@@ -137,7 +137,7 @@ def _step(
     folder: Path,
     processes: Processes,
 ) -> dict[str, Any]:
-    """Take one optimizer step over this process's share of its batches; return what the log tells of it."""
+    """Take one optimizer step over this process's share of its batches; return its entry for the log."""
     import torch
 
     recipe = learner.recipe
@@ -147,7 +147,7 @@ def _step(
     told: dict[str, float] = {}
     learner.optimizer.zero_grad(set_to_none=True)
     for batch in batches:
-        # What is dropped depends on the seed and the step only: no state of chance needs to be kept.
+        # Dropout depends on the seed and the step only, so no random state needs to be saved.
         torch.manual_seed(_SEEDS_APART * recipe.seed + number * recipe.accumulation + batch.number)
         losses = learner.losses(batch.parts)
         loss = sum(losses.values())
@@ -170,7 +170,7 @@ def _step(
 
 
 def _of_all(recipe: Recipe, told: Mapping[str, float], processes: Processes) -> dict[str, float]:
-    """Return the losses of the tasks that some process had in a step."""
+    """Return the losses of the tasks that at least one process had in a step."""
     names = [task.name for task in recipe.tasks]
     sums = processes.summed([*(told.get(name, 0.0) for name in names), *(name in told for name in names)])
     return {name: loss for name, loss, count in zip(names, sums, sums[len(names) :], strict=False) if count}
@@ -179,7 +179,7 @@ def _of_all(recipe: Recipe, told: Mapping[str, float], processes: Processes) -> 
 def _validated(
     learner: Learner, data: Sequence[Packed | None], step: int, folder: Path, processes: Processes
 ) -> dict[str, float]:
-    """Return the measures of all tasks that are validated, taken by the first process and told to the others."""
+    """Return the measures of all validated tasks. The first process measures, and the others receive its results."""
     names = [task.name for task, packed in zip(learner.recipe.tasks, data, strict=True) if packed is not None]
     taken = validate(learner, data) if processes.first else dict.fromkeys(names, 0.0)
     measures = dict(zip(names, processes.summed([taken[name] for name in names]), strict=True))
@@ -202,7 +202,7 @@ def total_steps(recipe: Recipe, data: Sequence[Packed]) -> int:
 def _steps(
     learner: Learner, data: Sequence[Packed], done: int, total: int, processes: Processes
 ) -> Iterator[tuple[int, list[Ready], int]]:
-    """Yield of each step that is left its number, this process's share of its batches, and how many it has."""
+    """Yield for each remaining step: its number, this process's share of its batches, and the number of its batches."""
     recipe = learner.recipe
     sizes = [len(one) for one in data]
     batches = (batch for epoch in count() for batch in examples_of(recipe, data, epoch))
@@ -223,7 +223,7 @@ def waiting(folder: Path) -> float:
 
 
 def overdue(recipe: Recipe, progress: TrainingProgress) -> bool:
-    """Return whether the best validation lies more of them back than the recipe's `patience`."""
+    """Return whether the best validation is more than `patience` validations ago."""
     if not recipe.patience or not progress.scores:
         return False
     (best,) = progress.best(1)

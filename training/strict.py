@@ -1,4 +1,4 @@
-"""Settings that are checked strictly, and what is said of a wrong one."""
+"""Strict checks of settings, and messages for wrong ones."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from training.objectives.registry import OBJECTIVES
 from training.strict import Strict, one_of
 
 FILES = ("train", "validation", "labels")
-"""Keys of a task that name files; what these hold counts, not their places."""
+"""Keys of a task that name files; the files' content counts, not their location."""
 
 
 class TrainingTask(Strict):
@@ -27,17 +27,17 @@ class TrainingTask(Strict):
         train: JSON lines to train on, relative to the recipe.
         build: In place of `train`, how its records are made of papers.
         validation: JSON lines to validate on, if any.
-        format: The format whose vectors it trains.
+        format: The format whose vectors the task trains.
         query_format: The format of its queries, if another.
         fields: The fields of a record that make its text, in order.
         label: The field that holds the label, the labels or the number.
-        labels: File with one label a line; if none, the labels of the training data.
+        labels: File with one label per line; if none, the labels of the training data.
         multi_label: Whether a record has several labels.
         objective: A name in `training.objectives.registry`; if none, SciRepEval's for the type.
-        options: Of the objective.
+        options: Options of the objective.
         weight: Factor of its loss in the sum over tasks.
         rate: How often an epoch takes each of its examples: 0.5 takes half of them, 2 takes all twice.
-        limit: Most training examples to use.
+        limit: Maximum of training examples.
         keep_head: Whether the model is written with the head, for tags or forecasts.
     """
 
@@ -67,7 +67,7 @@ class TrainingTask(Strict):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, given: Any) -> Any:
-        """Take the type from the builder, and choose SciRepEval's objective where none is named (section 4.2)."""
+        """Take the type from the builder, and choose SciRepEval's objective if none is named (section 4.2)."""
         if not isinstance(given, dict):
             return given
         build = given.get("build")

@@ -1,6 +1,6 @@
-"""Puts formats that were trained apart into one model: `python -m training.together OUTPUT MODEL...`.
+"""Joins formats that were trained separately into one model: `python -m training.together OUTPUT MODEL...`.
 
-Each model is a folder of adapters on the same base. Formats that none of them brings keep the base's own vectors.
+Each model is a folder of adapters on the same base. Formats that none of them has keep the base's own vectors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def put_together(models: Sequence[Path], output: Path) -> None:
 
     Args:
         models: Folders as training writes them.
-        output: A folder that is not there yet.
+        output: A folder that does not exist yet.
 
     Raises:
         InputError: If a folder is no such model, two bring the same format, or their bases differ.
@@ -30,7 +30,7 @@ def put_together(models: Sequence[Path], output: Path) -> None:
     """
     cards = {folder: read_own(folder) for folder in models}
     if output.exists():
-        raise InputError(f"{output} is there already; name another folder.")
+        raise InputError(f"{output} exists already; name another folder.")
     for folder, card in cards.items():
         if card.get("architecture") != "adapters":
             raise InputError(f"{folder} is no model of adapters", "give folders of models that were trained as adapters")

@@ -1,4 +1,4 @@
-"""Training: from a recipe to a model folder, in steps that depend on the seed, their number and the weights alone."""
+"""Trains a model from a recipe. Each step depends only on the seed, its number and the weights."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ MODEL = "model"
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a run came to.
+    """The result of a run.
 
     Attributes:
         folder: The model; empty while the run is not finished.
         steps: Optimizer steps done.
-        total: Those the recipe asks for.
+        total: Steps that the recipe asks for.
         chosen: The step whose weights the model has.
         measures: Validation measures of the chosen step, by task.
         unusable: Records that gave no example, by task.
-        waiting: Share of the time in which steps waited for data, from 0 to 1.
+        waiting: Share of the time that steps waited for data, from 0 to 1.
         plots: Files in the folder of the run; none without matplotlib.
     """
 
@@ -66,14 +66,14 @@ def train(
 
     Args:
         recipe: What is learned and how.
-        folder: Of the run: states, log, and at the end the model.
+        folder: The run's folder: states, log, and at the end the model.
         minutes: Stop after this time, with a state to resume from.
-        resume: Go on from the last state in the folder, if there is one.
-        say: Told every entry of the log, with the number of all steps as `total`.
-        processes: That train together (`training.processes.joined`); the first one writes.
+        resume: Resume from the last state in the folder, if there is one.
+        say: Receives every entry of the log, with the number of all steps as `total`.
+        processes: The processes that train together (`training.processes.joined`); the first one writes.
 
     Returns:
-        What it came to.
+        The result.
 
     Raises:
         InputError: If data, base or recipe can't be used, the folder holds another run, or the loss is not a number.
@@ -81,7 +81,7 @@ def train(
         StoppedError: If the user stopped it.
     """
     base = base_of(recipe)  # before a folder is made
-    # So a step of several processes is one of a single process with as many batches.
+    # So a step of several processes equals a step of one process with as many batches.
     recipe = recipe.model_copy(update={"accumulation": recipe.accumulation * processes.count})
     with plainly(folder), held(folder) if processes.first else nullcontext():
         ready, learner = processes.in_turn(lambda: _learner(recipe, base, folder, say, processes))
@@ -91,7 +91,7 @@ def train(
 
 
 def _learner(recipe: Recipe, base: Model, folder: Path, say: Say, processes: Processes) -> tuple[Prepared, Learner]:
-    """Return what training begins with, and the learner; the first process writes, the others find."""
+    """Return the input of training, and the learner. The first process writes the files, and the others read them."""
     ready = make_ready(recipe, base, folder, say, processes)
     outputs = {name: max(1, len(found)) for name, found in ready.labels.items()}
     learner = make_learner(ready.recipe, ready.model, outputs, ready.data.train)

@@ -1,4 +1,4 @@
-"""What can go wrong while a model is trained, in one plain sentence each."""
+"""Errors of training, each as one plain sentence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plainly(folder: Path) -> Iterator[None]:
             raise
         raise UnavailableError(
             "The memory does not hold a batch: lower batch_size (and raise accumulation by as much), or max_tokens; or "
-            "train fewer weights by `trains`. Then start anew in another folder."
+            "train fewer weights by `trains`. Then start again in another folder."
         ) from error
 
 
@@ -71,14 +71,15 @@ def not_a_number(
 
     Args:
         learner: The model.
-        data: Of every task.
+        data: The examples of every task.
         items: The examples of the batch.
-        what: That is not a number.
+        what: Name of the value that is not a number.
         where: The step and its batch.
         folder: Of the run.
 
     Returns:
-        One that names the records of those examples whose own loss is not a number, if not all are so.
+        An error that names the records of those examples whose own loss is not a number, unless this is true of
+        all examples.
     """
     kept = checkpoints.last(folder)
     state = f"The state of step {kept} is kept in {folder}." if kept is not None else "No state was saved yet."
@@ -101,7 +102,7 @@ def _finite(learner: Learner, data: Sequence[Packed], item: Item) -> bool:
 
 
 def _lines(learner: Learner, data: Sequence[Packed], number: int, examples: Sequence[int]) -> str:
-    """Return the lines that gave some examples; the file is read once more, since nobody keeps them."""
+    """Return the lines of some examples. The file is read again, since the lines are not stored."""
     task, wanted = learner.recipe.tasks[number], set(examples)
     assert task.train is not None  # noqa: S101 - the tasks of a run were built
     read = read_examples(task, task.train, "", data[number].manifest.labels)

@@ -62,7 +62,7 @@ def _measured(learner: Learner, number: int, packed: Packed) -> float:
 
 
 def _finite(part: Inputs) -> bool:
-    """Return whether all vectors are numbers: else a measure could be anything, also perfect."""
+    """Return whether all vectors are numbers. Otherwise a measure could have any value, even a perfect one."""
     made = part.vectors if part.outputs is None else part.outputs[None]
     return all(bool(one.isfinite().all()) for one in made)
 

@@ -1,4 +1,4 @@
-"""Variants: several recipes in one file, each with some keys of its own.
+"""Reads variants: several recipes in one file, each with some keys of its own.
 
     [[variants]]
     name = "last-layers"
@@ -6,7 +6,7 @@
     options = {layers = 2}
     each_task = {objective = "contrastive"}
 
-A key of a variant replaces the recipe's, whole; the keys in `each_task` replace those of every task.
+A key of a variant replaces the recipe's key completely; the keys in `each_task` replace those of every task.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_variants(path: Path, names: Sequence[str] = (), data: Path | None = Non
     if unknown := set(names) - set(variants):
         told = ", ".join(name for name in variants if name) or "none"
         raise InputError(f"The recipe {path} has no variant {unknown.pop()!r}; its variants are: {told}.")
-    # All are checked, also those that were not asked for: a mistake shows before the first of them is trained.
+    # All variants are checked, even those not asked for, so that mistakes show before the first is trained.
     recipes = {name: _made(path, folder, name, merged) for name, merged in variants.items()}
     return {name: recipe for name, recipe in recipes.items() if not names or name in names}
 

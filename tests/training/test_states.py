@@ -155,7 +155,7 @@ def test_recipes_that_train_the_first_layers_are_refused(tmp_path, trains, optio
 def test_a_full_disk_is_told_with_the_size(tmp_path, monkeypatch):
     room = shutil.disk_usage(tmp_path)._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: room)
-    with pytest.raises(UnavailableError, match=r"The states take 0\.\d GB in .*states, and it has less room"):
+    with pytest.raises(UnavailableError, match=r"The states take 0\.\d GB in .*states, and there is less room"):
         run(tmp_path, "run", keep_states="states")
 
 

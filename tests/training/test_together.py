@@ -48,7 +48,7 @@ def test_each_format_is_as_it_was_and_the_others_are_the_bases(apart, tmp_path):
 def test_mistakes(apart, tmp_path):
     with pytest.raises(InputError, match="both bring clf; give one model for each format"):
         put_together([apart[0], shutil.copytree(apart[0], tmp_path / "again")], tmp_path / "whole")
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         put_together(apart, tmp_path)
     with pytest.raises(InputError, match="is no model of adapters"):
         put_together([tmp_path / "base"], tmp_path / "whole")

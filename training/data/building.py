@@ -1,4 +1,4 @@
-"""Tasks that a recipe builds from papers: their records are written once, with a manifest of what they came from."""
+"""Builds the tasks that a recipe makes from papers. Records are written once, with a manifest of their sources."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 _MANIFEST = "manifest.json"
 _FORM = 1
-"""Raised when a builder makes other records of the same papers."""
+"""Increase this number when a builder makes other records from the same papers."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildManifest:
-    """What a task was built of, and what came of it.
+    """What a task was built from, and what was written.
 
     Attributes:
         builder: Its name in the registry.
-        options: All of them.
+        options: All options of the builder.
         sources: SHA-256 of every file that was read.
-        seed: Of the draws.
+        seed: Seed of the random draws.
         base: Fingerprint of the recipe's base, which a builder may use.
         papers: Records read, refused by the guard by reason, duplicates, and those the builder left out by reason.
-        records: Made, by part: train and validation.
+        records: Number of records made for each part: train and validation.
         outputs: SHA-256 of the files written.
     """
 
@@ -65,14 +65,14 @@ def build_tasks(
     folder: Path,
     say: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> Recipe:
-    """Write the records of the tasks that are built from papers; what was built before from the same is kept.
+    """Write the records of the tasks that are built from papers; keep records of the same input.
 
     Args:
         recipe: With whole paths.
         base: Fingerprint of its base.
         model: Loads the base, or the model of a name.
         folder: For the records.
-        say: Told the manifest of every task built, under `built`.
+        say: Receives the manifest of every task built, under `built`.
 
     Returns:
         The recipe with tasks of files only.
@@ -109,7 +109,7 @@ def _built(
     if "multi_label" in options:
         options["multi_label"] = task.multi_label
     sources = _sources(build, recipe.guard) | _models(options)
-    # Without names: the same files in another place give the same task.
+    # File names are left out: the same files in another place give the same task.
     facts = [_FORM, build.builder, options, build.validation, list(sources.values()), recipe.seed, base, task.fields]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
     place, part = folder / f"{task.name}-{key}", folder / f"{task.name}-{key}.part"
@@ -136,7 +136,7 @@ def _built(
 
 
 def _sources(build: Build, guard: Sequence[Path]) -> dict[str, str]:
-    """Return the SHA-256 of all that decides the records, by what it is."""
+    """Return the SHA-256 of each input that decides the records, by its name."""
     read = [("papers", build.papers), ("guard", (FROZEN, *guard))]
     found = {
         f"{kind} {number}: {path.name}": data_hash(path) for kind, paths in read for number, path in enumerate(paths)

@@ -1,8 +1,9 @@
-"""What words alone tell of a number: predictions for papers that the prediction did not learn from.
+"""Predicts a paper's number from its words alone, by a model that did not see this paper.
 
-Numbers such as citations are mostly chance to a reader of the text. Learned from thousands of papers at once, a ridge
-regression on words gives the part that the text can tell, and a small network learns that part from fewer papers than
-from the numbers themselves (distillation, Hinton et al. 2015, arXiv:1503.02531).
+The text of a paper says little about numbers such as its citations; the rest looks like chance. Learned from thousands
+of papers at once, a ridge regression on words gives the part that the text can explain. A small network learns that
+part from fewer papers than it needs to learn the numbers themselves (distillation, Hinton et al. 2015,
+arXiv:1503.02531).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _WORDS, _FEWEST, _PENALTY = 30_000, 5, 2.0
 
 
 def expected_by_words(ids: Sequence[str], texts: Sequence[str], values: np.ndarray, seed: int) -> np.ndarray:
-    """Return what words tell of each paper's number.
+    """Return each paper's number as its words predict it.
 
     Args:
         ids: Of the papers; with the seed they decide the folds.

@@ -1,4 +1,4 @@
-"""Records of task files into examples: texts, and the numbers they must give.
+"""Turns the records of task files into examples: texts and their targets.
 
 The shapes are those of SciRepEval's training files (its mtl_datasets.py): a flat paper with a label;
 `{query, pos, neg}`; `{query, candidates: [{..., score}]}`, whose query is a paper or plain text.
@@ -20,7 +20,7 @@ from training.task import TrainingTask
 _FEWEST_CLASSES = 2
 
 MOST_TRIPLETS = 5
-"""Made of one query with judged candidates, as SciRepEval's training does."""
+"""Triplets made from one query with judged candidates, as in SciRepEval's training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Example:
     Attributes:
         texts: The text itself; or the query, its positive and negatives, or its candidates.
         targets: One class, some labels, one value, a score a candidate, a vector, or nothing.
-        line: Where its record begins.
+        line: The line on which its record begins.
     """
 
     texts: tuple[str, ...]
@@ -43,8 +43,8 @@ class Unusable:
     """A record that gives no example.
 
     Attributes:
-        line: Where it begins.
-        reason: Why.
+        line: The line on which it begins.
+        reason: Why it gives none.
     """
 
     line: int
@@ -55,7 +55,7 @@ def read_labels(task: TrainingTask) -> tuple[str, ...]:
     """Return the labels of a classification task.
 
     Args:
-        task: If it names no file of labels, those of its training data are taken, sorted.
+        task: The task. If it names no file of labels, the labels of its training data are used, sorted.
 
     Returns:
         The labels in the order of the head's outputs; none for other tasks.
@@ -87,9 +87,9 @@ def read_examples(
     """Read the examples of a task file.
 
     Args:
-        task: Tells the shape of the records.
+        task: The task, whose type says which shape the records have.
         path: JSON lines.
-        separator: Stands between the fields of a text.
+        separator: Text between the fields of a paper.
         labels: Of the task, from `read_labels`.
 
     Yields:
@@ -184,12 +184,12 @@ def _judged(
     separator: str,
     numbers: Mapping[str, int],  # noqa: ARG001
 ) -> Iterator[Example]:
-    """Yield up to five triplets: positives from the first, again and again, negatives from the last."""
+    """Yield up to five triplets. Positives are taken from the first on, repeatedly; negatives from the last on."""
     query, candidates = _text(task, record.get("query"), separator), _candidates(record)
     positives = [one for one in candidates if one["score"]]
     negatives = [one for one in candidates if not one["score"]]
     if not positives or not negatives:
-        raise _UnusableError("it needs a candidate with a score above 0 and one with a score of 0")
+        raise _UnusableError("it needs one candidate with a score above 0 and one with a score of 0")
     for positive, negative in zip(itertools.cycle(positives), negatives[: -MOST_TRIPLETS - 1 : -1], strict=False):
         yield Example((query, _text(task, positive, separator), _text(task, negative, separator)))
 

@@ -1,4 +1,4 @@
-"""Fields of papers as files have them: numbers written as strings, labels alone or in lists, concepts with levels."""
+"""Reads fields of papers as they occur in files: numbers as strings, single labels or lists, concepts with levels."""
 
 from __future__ import annotations
 

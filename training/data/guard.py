@@ -1,4 +1,4 @@
-"""Which papers training refuses: those that evaluations test on, and those that came before."""
+"""Refuses papers for training: those that evaluations test on, and duplicates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.data.titles import titles_of
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a paper is known by.
+    """Keys that identify a paper.
 
     Attributes:
         ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
@@ -28,13 +28,13 @@ class Names:
 
 
 def names_of(paper: Mapping[str, Any]) -> Names:
-    """Return what a paper is known by."""
+    """Return the keys that identify a paper."""
     return Names(frozenset(ids_of(paper)), title_key(paper.get("title")))
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Tells papers of evaluation sets by id and by title.
+    """Recognizes papers of evaluation sets by id and by title.
 
     Attributes:
         ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
@@ -45,11 +45,11 @@ class Guard:
     titles: frozenset[str] = frozenset()
 
     def reason(self, record: Mapping[str, Any], own: Names | None = None) -> str:
-        """Tell why a record is refused; the papers inside a record are looked at too.
+        """Return why a record is refused; the papers inside a record are checked too.
 
         Args:
             record: A paper, or a record of a task.
-            own: What the record itself is known by, if that was asked before.
+            own: The keys of the record itself, if they are known already.
 
         Returns:
             The reason, empty if it is not refused.
@@ -66,12 +66,12 @@ class Guard:
 
 
 def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:
-    """Make a guard of the suites' frozen papers and of files that a user names.
+    """Make a guard from the suites' frozen papers and from files that the user names.
 
     Args:
         paths: Files of papers or folders of them, such as a folder in BEIR's form; their titles are refused. Their
             ids are not: many data sets number their papers from 1.
-        frozen: If none, the file that is part of this project.
+        frozen: The file of frozen papers; by default the one in this project.
 
     Returns:
         The guard.
@@ -89,8 +89,8 @@ def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> It
 
     Args:
         files: JSON lines, arrays, or objects of objects, plain or compressed.
-        guard: Refuses.
-        counts: Set after a whole pass: records read, malformed, refused by reason, and duplicates.
+        guard: Decides which papers are refused.
+        counts: Set after a complete pass: records read, malformed, refused by reason, and duplicates.
 
     Yields:
         The records, in the order of the files.
@@ -103,7 +103,7 @@ def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> It
                 told["malformed"] += 1
                 continue
             names = names_of(record)
-            # Of millions of papers, hashes take a fraction of the memory.
+            # For millions of papers, hashes take a fraction of the memory of titles.
             own, title = set(map(hash, names.ids)), names.title
             if reason := guard.reason(record, names):
                 told[f"refused: {reason}"] += 1

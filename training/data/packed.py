@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 _EXAMPLES_AT_ONCE = 256
 _FORM = 1
-"""Raised when packs of before can't be used any more."""
+"""Increase this number when older packs can no longer be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackManifest:
-    """What a pack was made of, and what came of it.
+    """What a pack was made from, and what it contains.
 
     Attributes:
         key: Hash over all that decides the content.
-        source_sha256: Of the file of records.
+        source_sha256: SHA-256 of the file of records.
         examples: How many there are.
-        unusable: Records that gave none, by reason.
-        labels: Of the head's outputs, in order.
+        unusable: Records that gave no example, by reason.
+        labels: Labels of the head's outputs, in order.
     """
 
     key: str
@@ -56,11 +56,11 @@ class PackManifest:
 
 @dataclass(frozen=True, slots=True)
 class KeptStates:
-    """What the first layers made of the texts of a pack (`training.states`).
+    """The output of the first layers for the texts of a pack (`training.states`).
 
     Attributes:
-        layers: How many layers made them.
-        states: Of the tokens of all texts, float16 (tokens, width), mapped from disk.
+        layers: How many layers computed them.
+        states: States of the tokens of all texts, float16 (tokens, width), mapped from disk.
         starts: Where those of each text begin, int64 (texts of the pack,).
     """
 
@@ -74,13 +74,13 @@ class Packed:
     """Tokenised examples.
 
     Attributes:
-        columns: Texts an example.
-        manifest: What they were made of.
+        columns: Number of texts per example.
+        manifest: What the examples were made from.
         tokens: int32 (tokens of all texts,), mapped from disk.
         starts: int64 (texts + 1,).
         targets: float64 (numbers of all examples,).
         ends: int64 (examples,).
-        kept: States that stand for the tokens, if they are kept.
+        kept: States used in place of the tokens, if they are stored.
     """
 
     columns: int
@@ -101,7 +101,7 @@ class Packed:
         return self.tokens[self.starts[row] : self.starts[row + 1]]
 
     def input(self, example: int, column: int) -> np.ndarray:
-        """Return what the network is given of one text: its token ids, or their states where those are kept."""
+        """Return the network's input for one text: its token ids, or their states if these are stored."""
         if self.kept is None:
             return self.text(example, column)
         row = example * self.columns + column
@@ -109,19 +109,19 @@ class Packed:
         return self.kept.states[start : start + self.starts[row + 1] - self.starts[row]]
 
     def numbers(self, example: int) -> list[float]:
-        """Return what an example must give."""
+        """Return the targets of an example."""
         start = self.ends[example - 1] if example else 0
         found: list[float] = self.targets[start : self.ends[example]].tolist()
         return found
 
 
 def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
-    """Tokenise the examples of a file, or open the pack if that was done before.
+    """Tokenise the examples of a file, or open the pack if it exists already.
 
     Args:
-        task: Whose they are.
+        task: The task of the examples.
         path: The file of records.
-        labels: Of the task.
+        labels: Labels of the task.
         model: Gives tokenizer and prompts.
         max_tokens: Longer texts are cut, special tokens included.
         cache: Folder of packs.

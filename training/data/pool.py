@@ -1,4 +1,4 @@
-"""All papers that could answer a query, the queries, and who judges how well each paper answers each query."""
+"""The pool: all candidate papers, the queries, and the judges that score each paper for each query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
 
 BM25, BASE = "bm25", "base"
-"""Judges; the recipe's base compares vectors."""
+"""Names of judges; the recipe's base compares vectors."""
 
 _QUERIES_AT_ONCE = 64
 
@@ -31,7 +31,7 @@ class Asked:
     """A query of the pool.
 
     Attributes:
-        key: Decides between training and validation.
+        key: Decides whether the query is for training or validation.
         kind: As an `AnsweredQuery` has it.
         asked: Plain text or a paper.
         answers: Rows of the papers that answer it.
@@ -48,8 +48,8 @@ class Pool:
     """Papers and queries.
 
     Attributes:
-        papers: Each paper once, whole.
-        answers: The same papers; one that answers a query of its own lacks what was taken out of it.
+        papers: Each paper once, complete.
+        answers: The same papers; where a query was made from a paper, the query's text is removed.
         queries: Each text once.
     """
 
@@ -66,8 +66,8 @@ def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
     """Read papers, and make queries of them.
 
     Args:
-        source: Papers, each of which gives one query at most; or judged queries, as tasks of the types `ir` and
-            `triplet` have them, whose candidates join the papers.
+        source: Papers, each of which gives at most one query; or judged queries in the form of tasks of the types `ir`
+            and `triplet`, whose candidates are added to the papers.
         options: As in `training.data.queries.OPTIONS`.
 
     Returns:
@@ -138,7 +138,7 @@ class Judge:
 
 
 def judges_of(named: str, source: BuilderSource, pool: Pool) -> list[Judge]:
-    """Return the judges that an option names, with blanks between: `bm25`, `base`, or `model:` and a model's name."""
+    """Return the judges that an option names, separated by spaces: `bm25`, `base`, or `model:` and a model's name."""
 
     def judge(name: str) -> Judge:
         if name == BM25:

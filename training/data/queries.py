@@ -1,6 +1,6 @@
-"""Queries that nobody judged, made of papers: what is asked is taken from the paper that answers it.
+"""Makes queries without judgments from papers: the query is a part of the paper that answers it.
 
-A query's own words are taken out of its paper's text, or the answer would be told by a copy of the question.
+The query's words are removed from its paper's text. Otherwise the paper would contain a copy of the query.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from training.data.chance import drawn
 from training.data.sentences import without_conclusion
 
 MOST_KEYWORDS = 4
-"""In one query."""
+"""Keywords in one query."""
 
 OPTIONS: BuilderOptions = {
     "titles": 1.0,
@@ -40,10 +40,10 @@ class AnsweredQuery:
     """A query and the paper that answers it.
 
     Attributes:
-        key: Id of that paper.
+        key: Id of the paper.
         kind: `titles`, `conclusions`, `keywords` or `citations`; empty if the query is from a file.
         asked: Plain text; or a paper, where a file gives one.
-        answer: The paper, without what was taken out of it.
+        answer: The paper, without the query's text.
     """
 
     key: str
@@ -81,9 +81,9 @@ def query_of(paper: PaperRecord, text: PaperFields, options: BuilderOptions, see
 
 
 def shown(kind: str, text: PaperFields) -> dict[str, Any]:
-    """Return a paper as the answers to queries of a kind are shown: without its title, or without its conclusion.
+    """Return a paper in the form of an answer: without its title, or without its conclusion.
 
-    Wrong answers are shown so as well, or a model would learn to tell right ones by what they lack.
+    Wrong answers have the same form. Otherwise a model would recognize right answers by their missing part.
     """
     if kind == "titles":
         return {name: value for name, value in text.items() if name != "title"} or dict(text)
@@ -101,7 +101,7 @@ def _fits(query: AnsweredQuery, options: BuilderOptions) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return the words of a text alone, so that a copy with other marks is still seen as one."""
+    """Return only the words of a text, so that a copy with other punctuation is still recognized."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
@@ -139,4 +139,4 @@ KINDS: Mapping[str, Callable[[PaperRecord, BuilderOptions, int], str]] = {
     "keywords": _keywords,
     "citations": _citation,
 }
-"""From a paper, options and seed to a query, empty if there is none."""
+"""Makes a query from a paper, options and a seed; empty if the paper gives none."""

@@ -1,4 +1,4 @@
-"""What a field of a paper names, and which papers are close to it: the same venue, an author, a citation."""
+"""Finds papers that are close to a paper: with the same venue or an author in common, or linked by a citation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Related:
     """Papers by what they have in common."""
 
     def __init__(self, papers: Iterable[PaperRecord], field: str) -> None:
-        """Take papers; two that name the same in the field are close, and so is a paper whose id another names."""
+        """Index papers. Two are close if their fields share an entry, or if one names the id of the other."""
         self._names: list[list[str]] = []
         self._rows: dict[str, array[int]] = {}
         for row, paper in enumerate(papers):
@@ -41,7 +41,7 @@ class Related:
                 self._rows.setdefault(name, array("q")).append(row)
 
     def draw(self, row: int, seed: str, fits: Callable[[int], bool]) -> int | None:
-        """Return a paper close to the one of a row that fits; None if none is found in some draws."""
+        """Return a suitable paper close to the paper of a row; None if a few draws find none."""
         groups: Sequence[Sequence[int]] = [self._rows[name] for name in self._names[row]]
         for number in range(_DRAWS if groups else 0):
             group = groups[int(drawn(seed, f"group {number}") * len(groups))]
@@ -52,6 +52,6 @@ class Related:
 
 
 def draw_any(count: int, seed: str, fits: Callable[[int], bool]) -> int | None:
-    """Return one of so many rows that fits; None if none is found in some draws."""
+    """Return a suitable row below a number; None if a few draws find none."""
     rows = (int(drawn(seed, f"any {number}") * count) for number in range(_DRAWS))
     return next((row for row in rows if fits(row)), None)

@@ -1,4 +1,4 @@
-"""Abstracts into sentences, and the sentence that tells what was found."""
+"""Splits abstracts into sentences, and finds the sentence with the conclusion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _END = re.compile(
     r"""[.!?]["')\]\u2019\u201d]*(?:\s+(?=["'(\[\u2018\u201c]?[A-Z0-9])"""
-    # Abstracts of several paragraphs often lost the blank between them: "in children.Data were collected".
+    # Abstracts of several paragraphs often lack the space between them: "in children.Data were collected".
     r"""|(?<=[a-z)\]%][.!?])(?=[A-Z][a-z]))"""
 )
 _ABBREVIATED = re.compile(
@@ -20,7 +20,7 @@ _ASIDE = re.compile(
     r"|\b(?:codes?|data|models?|supplement\w*)\b.*\b(?:available|released?)\b",
     re.IGNORECASE,
 )
-"""What ends an abstract without being a finding: links, licences, numbers of trials."""
+"""Endings of abstracts that are no conclusion: links, licences, trial numbers."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -30,7 +30,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
         text: English; other languages that end sentences with a full stop do as well.
 
     Returns:
-        Places in the order of the text; what lies between them is blanks.
+        Positions in the order of the text; only blanks are between them.
     """
     found, start = [], len(text) - len(text.lstrip())
     for end in _END.finditer(text):

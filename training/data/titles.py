@@ -1,4 +1,4 @@
-"""Titles of evaluation data in whatever form it has: folders and archives of JSON and CSV files."""
+"""Reads the titles of evaluation data in several forms: folders and archives of JSON and CSV files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every objective is given, and what it says of itself."""
+"""The input of every objective, and its description."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Literal
 from encoders.ops.base import Tensor
 
 ValidationMeasure = Literal["macro-f1", "kendall", "first", "cosine"]
-"""How validation judges: macro F1, Kendall's tau-b, the share of queries whose positive is nearest, or the mean
-cosine to the vectors that are given."""
+"""Validation measures: macro F1, Kendall's tau-b, share of queries with nearest positive, mean cosine to targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +19,8 @@ class Inputs:
     Attributes:
         vectors: For each column of the examples (the text itself; or query, positive, negatives) its vectors, float32
             (examples, dimension).
-        outputs: What the task's head made of the first column, float32 (examples, labels); None without a head.
-        targets: The numbers each example must give: one class, some labels, one value, a score for each candidate, a
+        outputs: The output of the task's head for the first column, float32 (examples, labels); None without a head.
+        targets: The targets of each example: one class, some labels, one value, a score for each candidate, a
             vector, or none.
     """
 

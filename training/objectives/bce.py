@@ -1,4 +1,4 @@
-"""Binary cross-entropy of several labels a paper, averaged over labels, then papers (SciRepEval section 4.1)."""
+"""Binary cross-entropy of several labels per paper, averaged over labels, then papers (SciRepEval section 4.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax cross-entropy of one class a paper (SciRepEval section 4.1, MIReAD section 3)."""
+"""Softmax cross-entropy of one class per paper (SciRepEval section 4.1, MIReAD section 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Squared error of a number a paper (SciRepEval section 4.1)."""
+"""Squared error of one number per paper (SciRepEval section 4.1)."""
 
 from __future__ import annotations
 

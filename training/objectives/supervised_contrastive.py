@@ -29,7 +29,7 @@ def contrast(inputs: Inputs, temperature: float) -> Tensor:
     logits = vectors @ vectors.T / temperature
     others = 1 - torch.eye(len(vectors), device=logits.device)
     alike = (classes[:, None] == classes[None, :]).to(logits.dtype)
-    # The small number keeps a batch of one paper finite.
+    # The small number keeps the loss finite for a batch of one paper.
     log_shares = logits - ((logits.exp() * others).sum(dim=1) + 1e-10).log()[:, None]
     return (-(log_shares * alike * others).sum(dim=1) / alike.sum(dim=1)).mean()
 

@@ -1,4 +1,4 @@
-"""Vectors that are given for each text, such as those of a teacher: squared error of vectors of unit length.
+"""Squared error of unit vectors to a target vector for each text, such as that of a teacher.
 
 As Reimers & Gurevych (2020, arXiv:2004.09813, section 2) distil a sentence encoder. Of unit vectors it is 2 - 2 cosine.
 """
@@ -13,7 +13,7 @@ from training.objectives.base import Inputs, Objective
 
 
 def loss(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG001 - it has none
-    """Return the mean over the texts; `InputError` if what is given is of another length than the vectors."""
+    """Return the mean over the texts; `InputError` if the targets have another length than the vectors."""
     import torch
 
     vectors = torch.nn.functional.normalize(inputs.vectors[0], dim=1)
@@ -27,4 +27,4 @@ def loss(inputs: Inputs, options: Mapping[str, float]) -> Tensor:  # noqa: ARG00
 
 
 VECTORS = Objective(("vectors",), loss, "cosine")
-"""Measured by the mean cosine to what is given."""
+"""Its measure is the mean cosine to the target vectors."""

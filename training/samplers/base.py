@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 Item = tuple[int, int]
-"""A task's number, and the position of an example in its order."""
+"""The number of a task, and the position of an example in the task's order."""
 
 Sampler = Callable[[Sequence[int], int, random.Random], Iterator[Item]]
-"""From the number of examples of each task, the examples a batch and a source of chance, to every example once."""
+"""Yields every example once. It receives the number of examples of each task, the batch size and a random generator."""

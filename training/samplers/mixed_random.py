@@ -1,4 +1,4 @@
-"""Each example from a task drawn at random, all tasks alike likely until their examples end."""
+"""Draws the task of each example at random; all tasks with examples left are equally likely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The samplers there are: a new one is one file and one line here."""
+"""All samplers. A new one needs one file and one line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks take turns: as many examples a turn as a batch has, or an equal share of a batch for every task left."""
+"""Tasks take turns. A turn is a whole batch, or an equal share of a batch for every task left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _turns(sizes: Sequence[int], share: Callable[[int], int]) -> Iterator[Item]:
         for _ in range(max(1, share(len(live)))):
             position = next(positions, None)
             if position is None:
-                # The next task takes the place, and a whole turn: as the original does it.
+                # The next task takes the place and gets a whole turn, as in the original.
                 live.pop(at)
                 at = at if at < len(live) else 0
                 break

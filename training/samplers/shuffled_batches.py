@@ -1,7 +1,7 @@
-"""Whole batches of one task, in random order (SciMult's and UniPR's code): every contrast is within a task.
+"""Whole batches of one task, in random order (SciMult's and UniPR's code): each contrast stays within one task.
 
-A task gets batches by its number of examples. The original drops the examples that fill no batch; here they come
-last, a task after another.
+A task gets batches by its number of examples. The original drops the examples that fill no batch; here they come last,
+one task after another.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Which weights are trained, and how the result lies on disk, one file each."""
+"""The weights that are trained, and the files of the result. One file per choice."""

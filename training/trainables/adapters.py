@@ -1,7 +1,7 @@
 """A bottleneck adapter for each format, in every layer or in the last ones (SciRepEval section 4.3).
 
 They start as SciRepEval's do, N(0, 0.02) with bias 0; with the option `identity`, the second projection starts at 0, so
-that training starts exactly at the base's vectors. The folder has the form of SciRepEval's training: an adapter lies in
+that training starts exactly at the base's vectors. The folder has the form of SciRepEval's training: an adapter is in
 `adapters/[PRX]/`.
 """
 

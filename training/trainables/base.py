@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from encoders.model import Model, Weights
 
 TrainableOptions = Mapping[str, Any]
-"""By name: whole numbers or words; a recipe's must be of the type of the default."""
+"""Options by name: whole numbers or words. An option in a recipe must have the type of its default."""
 
 DEVIATION = 0.02
-"""Of new weights: BERT's, and that of the papers' code."""
+"""Standard deviation of new weights, as in BERT and in the papers' code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Trainable:
         options: Its options with their defaults.
         start: From base, formats, options and a seed to the weights that are new; none where nothing is added.
         write: Writes a model folder from base, formats and the weights of the whole model.
-        trained: From card, options and weights to the names of the trained ones, with the first trained row of each.
+        trained: From card, options and weights to the names of the trained weights, with the first trained row of each.
         bases: Architectures that it can start from.
         plain: Whether a format may keep the base's own vectors.
-        described: From formats and options to what the folder's own card says beside what `write` writes there.
+        described: From formats and options to further entries of the folder's own card, beside those of `write`.
     """
 
     options: TrainableOptions
@@ -80,12 +80,12 @@ def new_linear(
 
 
 def everything(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
-    """Return all weights, all rows of them."""
+    """Return all weights with all rows."""
     return dict.fromkeys(weights, 0)
 
 
 def those_with(part: str, weights: Weights) -> dict[str, int]:
-    """Return the weights whose names hold a part, all rows of them."""
+    """Return the weights whose names contain a string, with all rows."""
     return {name: 0 for name in weights if part in name}
 
 

@@ -1,4 +1,4 @@
-"""SciRepEval's control codes (section 4.2): tokens that stand before a text, whose last state is its vector.
+"""SciRepEval's control codes (section 4.2): tokens before a text. The last state of the token is the text's vector.
 
 Each format's code is a special token with a new row of the word table, N(0, 0.02). All weights are trained, as in the
 paper; with the option `frozen`, the new rows alone.
@@ -31,7 +31,7 @@ def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, se
     if len(words) < first:
         raise InputError(f"{base.card.name} has {first} tokens and only {len(words)} rows for them; name another base.")
     rows = np.random.default_rng(seed).normal(0, DEVIATION, (len(formats), words.shape[1])).astype(np.float32)
-    # Rows that no token names fall away, as in SciRepEval's code.
+    # Rows without a token are removed, as in SciRepEval's code.
     return {WORDS: np.concatenate([words[:first], rows])}
 
 

@@ -1,4 +1,4 @@
-"""Experts: copies of the attention or the feed-forward network of some layers, one a task (SciMult section 3.2).
+"""Experts: copies of the attention or the feed-forward network of some layers, one for each task (SciMult section 3.2).
 
 Each starts as a copy of the layer, so training starts at the base's vectors. A format's expert learns from the tasks of
 that format alone; all other weights learn from every task, or stay as they are with the option `shared = 0`.
@@ -28,7 +28,7 @@ _KINDS: dict[str, tuple[experts.ExpertKind, ...]] = {
     "both": ("attention", "feed-forward"),
 }
 _OF_LINKS, _OF_SEARCH, _OF_CLASSES = 1, 0, 2
-"""As SciMult's checkpoints number them; links take the place of regression, which its papers did not train."""
+"""As SciMult's checkpoints number them; links replace regression, which the paper did not train."""
 
 _OPTIONS: TrainableOptions = {
     "kind": "attention",

@@ -1,8 +1,8 @@
 """Instructions: each format's texts are read under a sentence of its own (SciMult section 3.3, UniPR section 3.2.1).
 
 `instructions` trains one network that reads texts and instructions (SciMult-Instruction, UniPR). `prefix` has a network
-of its own for the instructions, which is trained while that of the texts stays as it is (SciMult-Prefix); with the
-option `texts = 1` it is the other way round (`fix_instruct_encoder` of UniPR's code).
+of its own for the instructions, which is trained while the network of the texts stays as it is (SciMult-Prefix); the
+option `texts = 1` trains the network of the texts instead (`fix_instruct_encoder` of UniPR's code).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS: TrainableOptions = {
     "prx": SEMANTIC,
     "qry": SEMANTIC,
 }
-"""SciMult table 1, where both sides of a search read the same; that of regression is ours."""
+"""SciMult table 1. Both sides of a search have the same instruction. The one for regression is ours."""
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
@@ -35,7 +35,7 @@ def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, se
 
 
 def _write_two(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
-    """Write a card that names the two networks; one that is no longer the base's lies beside it."""
+    """Write a card that names the two networks; a network that differs from the base is stored beside it."""
     import numpy as np
 
     read = {name.removeprefix(INSTRUCTOR): array for name, array in weights.items() if name.startswith(INSTRUCTOR)}
@@ -44,7 +44,8 @@ def _write_two(base: Model, formats: Sequence[Format], weights: Weights, folder:
     for part, arrays in (("base", texts), ("instructor", read)):
         changed = any(not np.array_equal(array, given[name]) for name, array in arrays.items())
         if changed:
-            # States above the last layer that reads them are not used, so that layer of the instructor is the base's.
+            # States above the last layer that reads them are not used, so the instructor keeps the base's weights
+            # there.
             network.write(base, formats, {**given, **arrays}, folder / part)
         card[part] = part if changed else base.card.name
     write_card(folder, card)

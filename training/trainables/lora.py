@@ -1,7 +1,7 @@
 """LoRA for each format, of the queries and values of every layer or of the last ones (Hu et al. 2021).
 
-B starts at 0, so training starts exactly at the base's vectors. What it brings is not scaled: section 4.1 sets alpha to
-the first r and leaves it there, as it works like the learning rate.
+B starts at 0, so training starts exactly at the base's vectors. The update is not scaled: section 4.1 sets alpha to the
+first r and does not tune it, as it acts like the learning rate.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Projected attention layers for each format, beside every layer (SciRepEval section 4.3; Stickland and Murray 2019).
 
-They start as SciRepEval's code starts them, N(0, 0.02) with bias 0; with the option `identity`, what they bring starts
-at 0, so that training starts exactly at the base's vectors. All weights are trained, as in the paper; with the option
-`frozen`, the projected attention layers alone. With `low_rank`, they are its variant without attention.
+They start as SciRepEval's code starts them, N(0, 0.02) with bias 0; with the option `identity`, their output starts at
+0, so that training starts exactly at the base's vectors. All weights are trained, as in the paper; with the option
+`frozen`, the projected attention layers alone. With `low_rank`, they are the variant without attention.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, se
 
 
 def _width(width: int, options: TrainableOptions) -> int:
-    """Return the width that is projected to: as asked, or in proportion to the paper's."""
+    """Return the width of the projection: as asked, or in proportion to the paper's."""
     papers, step = (_LOW_RANK, 1) if options["low_rank"] else (_PALS, ATTENTION_HEADS)
     asked = options["width"] or step * max(1, round(width * papers / _OF / step))
     if asked % step or asked < 1:

@@ -1,4 +1,4 @@
-"""What can be trained: a new choice is one file and one line here."""
+"""All trainables. A new one needs one file and one line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes over a shared trunk: each format's own row of the word table, which asks the text (ours).
+"""Codes over a shared trunk: each format has its own row of the word table, which attends to the text (our method).
 
 A row starts as that of [CLS], so training starts at the plain network's first-token vector. The network stays as it is.
 """

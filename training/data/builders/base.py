@@ -1,4 +1,4 @@
-"""What every builder is given, and what it makes."""
+"""The input of every builder, and its output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TaskType = Literal["classification", "regression", "ir", "triplet", "ranked", "v
 """SciRepEval's four; `ranked`: a query and candidates with a teacher's scores; `vectors`: a text and its vector."""
 
 PaperRecord = Mapping[str, Any]
-"""A record of a file of papers, as it is there."""
+"""A record of a file of papers, unchanged."""
 
 BuilderOptions = Mapping[str, Any]
 """Numbers, strings and booleans by name."""
@@ -30,9 +30,9 @@ class BuilderSource:
     """What a builder reads.
 
     Attributes:
-        papers: Begins a pass over the papers of all files; none is in an evaluation set, none comes twice.
+        papers: Starts a pass over the papers of all files, without duplicates and without papers of evaluation sets.
         model: Loads the recipe's base, or the model of a name.
-        seed: Of everything drawn at random.
+        seed: Seed of everything drawn at random.
         fields: The fields of a paper that the task reads.
         files: Other files that the recipe names, such as a citation graph.
         left_out: Papers that the builder could not use, by reason; the builder counts them here.
@@ -68,8 +68,8 @@ class Builder:
     """A way to make a task's records from papers.
 
     Attributes:
-        type: Of the task.
-        options: With their defaults. The option `multi_label` is set by the task's own key.
+        type: The type of the task.
+        options: The options with their defaults. The option `multi_label` is set by the task's own key.
         build: From papers and options to records.
         files: Names of the other files that it can read.
     """
@@ -86,11 +86,11 @@ def id_of(paper: PaperRecord) -> str:
 
 
 MODEL = "model:"
-"""What stands before a model's name in an option of a builder."""
+"""The prefix of a model's name in an option of a builder."""
 
 
 def some_of(source: BuilderSource, most: int) -> BuilderSource:
-    """Return a source of so many of the papers, drawn by their ids; of all of them for 0."""
+    """Return a source of a number of papers, drawn by their ids; 0 for all papers."""
     chances = sorted(drawn(source.seed, id_of(paper)) for paper in source.papers())
     if not 0 < most < len(chances):
         return source

@@ -23,7 +23,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     Args:
         source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
         options: Those of `pseudo-queries`; `teachers` names who scores: `bm25`, `base`, or `model:` and a model's name;
-            `weights` has a number for each, with blanks between, empty for equal ones. Each teacher's scores are
+            `weights` has a number for each, separated by spaces; empty for equal weights. Each teacher's scores are
             fused by `fusion` over the best `depth` papers of every teacher. A query gets `candidates`: its answer
             first, then the `top` best others, then others of those papers, drawn.
 

@@ -23,7 +23,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     Args:
         source: Files in that form.
         options: `pairs` is the most positives of a question, the first ones. The negative is drawn from the hard ones,
-            or from the others if there is none; then the positive of the question before stands in.
+            or from the others if there are no hard ones. Without any, the positive of the previous question is used.
 
     Yields:
         A question, a positive and a negative, as a triplet.

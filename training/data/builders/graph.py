@@ -1,4 +1,4 @@
-"""Papers and which of them cite which, for the builders of triplets."""
+"""The citations between papers, for the builders of triplets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def read_graph(source: BuilderSource, references: str) -> Graph:
         references: That field; the ids in it may be written differently from the papers' own.
 
     Returns:
-        The graph, without citations of papers that are not there.
+        The graph, without citations of missing papers.
 
     Raises:
         InputError: If no paper cites another.
@@ -103,7 +103,7 @@ def _counted(source: BuilderSource) -> Iterator[dict[str, Any]]:
 
 
 def others(draw: Random, count: int, size: int, without: Collection[int]) -> list[int]:
-    """Draw rows that are not in a collection, each once; fewer where there are no more."""
+    """Draw rows that are not in a collection, each once; fewer if there are not enough."""
     if size - len(without) <= 2 * count:
         left = [row for row in range(size) if row not in without]
         return draw.sample(left, min(count, len(left)))

@@ -1,9 +1,9 @@
-"""Queries with the vector that each would need to rank papers as the hybrid search does; the papers keep theirs.
+"""Finds for each query the vector that ranks papers as the hybrid search does. The papers keep their vectors.
 
 From a query's own vector some steps go down the gradient of the Kullback-Leibler divergence between the chances that a
 teacher and the vectors give to its candidates. Of scores q.d / t it is the difference between the papers' mean under
 the student's chances and their mean under the teacher's, over t. So it is feedback from papers (Rocchio 1971) by a
-teacher's scores; what is learned here is to do without the papers at hand.
+teacher's scores; the trained model then needs no papers at query time.
 """
 
 from __future__ import annotations

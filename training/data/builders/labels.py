@@ -19,10 +19,10 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         source: The papers. Its file `classes` has lines of a label and its class, with a tab or semicolon between,
             and replaces labels by classes; those that it lacks are left out. NLM's file of MeSH trees is of this form.
         options: `field` holds a label, a list of labels, or a list of [label, level, score], as OpenAlex's concepts
-            are. Of those, labels of another `level` (-1 for all) or a lower `score` are left out. A label ends before
-            the first `until`, if given: with `.`, `cs.CL` becomes `cs`. Labels of fewer than `fewest` papers are left
-            out. `most` papers of a label are drawn, 0 for all; with `multi_label`, a paper is kept if it is drawn for
-            any of its labels. Without `multi_label`, a paper's first label counts.
+            are. Labels of another `level` (-1 for all) or a lower `score` are left out of such lists. A label ends
+            before the first `until`, if given: with `.`, `cs.CL` becomes `cs`. Labels of fewer than `fewest` papers are
+            left out. `most` papers of a label are drawn, 0 for all; with `multi_label`, a paper is kept if it is drawn
+            for any of its labels. Without `multi_label`, a paper's first label counts.
 
     Yields:
         Papers with a label, or a list of labels, in `label`.

@@ -1,4 +1,4 @@
-"""Queries with hard negatives: what BM25 and the recipe's base rank high, without what is probably right as well.
+"""Queries with hard negatives: papers that BM25 and the recipe's base rank high, without probable answers.
 
 A candidate that scores about as well as the answer is probably another answer. So negatives score clearly below it,
 as in NV-Retriever's positive-aware mining (de Souza P. Moreira et al. 2024, arXiv:2407.15831, section 3.2).
@@ -69,7 +69,7 @@ def _wrong(
     passing = np.ones(len(scores[0]), dtype=bool)
     for of_judge in scores:
         least = of_judge[answers].min()
-        # Distances are negative scores: there, a share below 1 must lie below the answer too.
+        # Distances are negative scores: there, too, a share below 1 must give a score below the answer's.
         passing &= of_judge <= least - (1 - options["most_score"]) * abs(least)
     if options["most_alike"] < 1 and vectors is not None:
         passing &= SIMILARITIES["cosine"](vectors[answers], vectors).max(axis=0) <= options["most_alike"]

@@ -23,7 +23,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         options: `field` holds the number, which may be written as digits; `unknown` is the value that says there is
             none. `log` takes log(1 + number), as SciRepEval does for citations. `scale` is `none`, `standard` (mean 0
             and deviation 1 over the papers) or `range` (from 0 to 1). `most` papers are drawn, 0 for all. `words` is
-            the share of a label, from 0 to 1, that is what the words of the paper tell of its number; the rest is the
+            the share of a label, from 0 to 1, that comes from a prediction by the paper's words; the rest is the
             number itself.
 
     Yields:
@@ -64,7 +64,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
 
 def _told_by_words(source: BuilderSource, value_of: Callable[[PaperRecord], float | None]) -> dict[str, float]:
-    """Return what words tell of the number of each paper that has one, by id."""
+    """Return the number that words predict for each paper that has one, by id."""
     import numpy as np
 
     known = {

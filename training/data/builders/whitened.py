@@ -1,7 +1,8 @@
-"""Papers with the base's own vectors, whitened: a spread in all directions that linear models learn faster from.
+"""Papers with the base's own vectors, whitened: linear models learn faster from vectors spread in all directions.
 
 Whitening (Su et al. 2021, arXiv:2103.15316) takes out the mean and divides by the deviation along each principal axis.
-Here the axes are turned back (ZCA), and the division is to a power, so that little changes where 0.5 is chosen.
+Here the axes are rotated back (ZCA), and the divisor is raised to a power, so that 0.5 changes the vectors only a
+little.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 DIGITS = 5
-"""Of a number in a record."""
+"""Digits of a number in a record."""
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
@@ -65,7 +66,7 @@ def whitened(vectors: np.ndarray, strength: float) -> np.ndarray:
 
     centred = vectors.astype(np.float64) - vectors.mean(axis=0)
     variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))
-    # A direction in which nothing varies stays empty instead of becoming noise.
+    # A direction without variance stays 0 instead of becoming noise.
     scales = variances.clip(variances.max() * 1e-6) ** (-strength / 2)
     turned = centred @ (axes * scales) @ axes.T
     found: np.ndarray = turned / np.linalg.norm(turned, axis=1, keepdims=True).clip(1e-12)
