@@ -1,1 +1,1 @@
-"""All that touches an engine: schema, query plan, fusion, facets, and the engines themselves."""
+"""Everything that touches an engine: schema, query plan, fusion, facets, and the engines themselves."""

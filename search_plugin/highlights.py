@@ -1,4 +1,4 @@
-"""The words of a query shown in the papers it found, for engines that don't mark them themselves."""
+"""Highlights of a query's words in the papers found, for engines that don't highlight themselves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Snippet:
     Attributes:
         field: Where the text is from.
         text: The part as it stands in the paper.
-        spans: Start and end of each match in `text`, in order, apart from each other.
+        spans: Start and end of each match in `text`, in order, without overlaps.
     """
 
     field: Literal["title", "abstract"]
@@ -38,11 +38,11 @@ _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u067
 _TOKEN = re.compile(f"([{_UNSPACED}]+)|[^\\W_{_UNSPACED}]+(?:[{_MARKS}][^\\W_{_UNSPACED}]*)*")
 _WORD = re.compile(r"[^\W_]+")
 _BEYOND_WORDS = re.compile(f"[{_UNSPACED}{_MARKS}]")
-"""Where this is found in a text, its words are more than runs of letters and digits."""
+"""If a text contains this, its words are more than runs of letters and digits."""
 _INSIDE_WORD = re.compile(f"[^\\W{_UNSPACED}]|[{_MARKS}]")
 
 # The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the characters it begins with,
-# which are found much quicker.
+# which are much faster to find.
 _SENTENCE_MARK = re.compile(r"[.!?\u061f\u06d4\u3002\uff01\uff1f\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u061f\u06d4])\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])|\n+")
 
@@ -55,7 +55,7 @@ _LETTERS = str.maketrans(
 """Small letters that ASCII folding spells out although Unicode does not decompose them."""
 
 _LONGEST_WORD = 64
-"""Longer ones are no words: they are compared as they stand, so that no text can fill the cache of stems."""
+"""Longer strings are not stemmed, so that no text can fill the cache of stems."""
 
 
 class _Match(NamedTuple):
@@ -82,7 +82,7 @@ def highlight(
     max_snippets: int = 2,
     width: int = 240,
 ) -> tuple[Snippet, ...]:
-    """Find where a paper speaks the words of a query.
+    """Find a query's words in a paper.
 
     Words are compared by their stem in the index's language, without case and accents; in scripts without spaces, by
     pairs of characters. Stop words don't count.
@@ -123,7 +123,7 @@ def _query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]
 
 def _matches(text: str, terms: Collection[str], language: str = DEFAULT_LANGUAGE) -> list[_Match]:
     if not _BEYOND_WORDS.search(text):
-        # Each word is looked at once, however often it stands there; and of those in plain letters only some are, since
+        # Each distinct word is compared once; plain ASCII words only if their first letter fits, since
         # no stem changes the first letter.
         initials = {letter for term in terms for letter in (term[0], term[0].upper())}
         words = {
@@ -168,7 +168,7 @@ def _fold(word: str) -> str:
 
 
 def _term(token: str, language: str) -> str:
-    """Return what a word is compared by; nothing for a stop word."""
+    """Return the terms that a word is compared by; nothing for a stop word."""
     return _cached_term(token, language) if len(token) <= _LONGEST_WORD else _fold(token)
 
 
@@ -186,9 +186,9 @@ def _cached_term(token: str, language: str) -> str:
         return ""
     if not algorithm or len(word) > _LONGEST_WORD:
         return word
-    # Other stemmers than the English one know accents, which come off afterwards.
+    # Stemmers other than the English one use accents, which are removed afterwards.
     whole = word if algorithm == "english" else token.lower()
-    # A stemmer keeps the word it works on, so threads can't share one; it is cheap to make.
+    # A stemmer has state, so threads can't share one; it is cheap to make.
     return _fold(Stemmer.Stemmer(algorithm, 0).stemWord(whole))
 
 

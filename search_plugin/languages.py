@@ -17,10 +17,10 @@ class Language:
     """How words of a language are analysed.
 
     Attributes:
-        name: As the setting `language` has it.
+        name: The value of the setting `language`.
         stemmer: Name of the Snowball stemmer; empty for none.
-        stop_words: Words too common to look for, in small letters.
-        bigrams: Whether text of scripts without blanks (Chinese, Japanese, Korean) is cut into pairs of characters.
+        stop_words: Words too common to search for, in lower case.
+        bigrams: Whether text without spaces (Chinese, Japanese, Korean) is split into pairs of characters.
     """
 
     name: str
@@ -70,7 +70,7 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 
 
 def get_language(name: str) -> Language:
-    """Return the language of a name, or raise `InputError` that names those there are."""
+    """Return the language of a name, or raise `InputError` that names the available ones."""
     language = LANGUAGES.get(name)
     if language is None:
         raise InputError(f"There is no language {name!r} to analyse words in; choose one of {', '.join(LANGUAGES)}.")

@@ -1,4 +1,4 @@
-"""What one leg of a search (the lexical clause or one vector clause) brings back, and what fusion makes of the legs."""
+"""Results of the legs of a search (the lexical clause and each vector clause), and of their fusion."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one leg gave to one hit.
+    """The contribution of one leg to one hit.
 
     Attributes:
         rank: Position in the leg, from 1.
         raw: The leg's own score (BM25, similarity).
-        value: What fusion added to the hit's score for it.
+        value: The amount that fusion added to the hit's score.
     """
 
     rank: int

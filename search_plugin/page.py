@@ -1,4 +1,4 @@
-"""What a search gives back."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Facets:
 
     Attributes:
         matches: How many papers were counted.
-        counted: What they are, in words.
+        counted: Description of the counted papers.
         counts: By field, the most frequent values with their counts; equal counts by value.
     """
 
@@ -79,13 +79,13 @@ class Page:
         fusion: How the legs were joined.
         joined_by: Who joined them: `ses` or `engine`.
         hits: The page.
-        candidates: Papers that any leg brought: what can be paged through.
-        window: How many each leg could bring.
-        found: How many each leg did bring.
+        candidates: Papers that any leg found, which can be paged through.
+        window: Maximum papers per leg.
+        found: Papers that each leg found.
         facets: Counts, where asked for.
         milliseconds: Time spent, by step: encoding the query, and each stage.
-        requests: What was asked of a cluster and what for, by step.
-        rerank: The reranker that put the papers into another order; empty for none.
+        requests: Requests to a cluster and their purposes, by step.
+        rerank: The reranker used; empty for none.
     """
 
     index: str

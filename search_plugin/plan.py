@@ -1,4 +1,4 @@
-"""What a search asks of an engine, with nothing of the engine in it."""
+"""What a search asks of an engine, independent of the engine."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LEXICAL = "lexical"
 
 
 def check_boost(boost: float) -> None:
-    """Raise `InputError` where titles can't be weighed so."""
-    if not 0 <= boost <= MAX_BOOST:  # which is so of no NaN either
+    """Raise `InputError` if the boost is out of range."""
+    if not 0 <= boost <= MAX_BOOST:  # also false for NaN
         raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
 
 
@@ -45,10 +45,10 @@ class Plan:
         words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg.
         vectors: One clause a vector leg.
         filter: Holds in every leg.
-        window: How many papers each leg brings at most.
-        exact: Whether vector legs look at every paper, not only at those an approximate index leads to.
+        window: Maximum papers per leg.
+        exact: Whether vector legs compare with every vector instead of using an approximate index.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
-        column: Field of one value that each leg brings of its papers, beside id and score; empty for none.
+        column: Single-valued field that each leg returns beside id and score; empty for none.
     """
 
     words: str

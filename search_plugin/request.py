@@ -1,4 +1,4 @@
-"""What a user asks, checked."""
+"""A user's search request, checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Mode = Literal["lexical", "vector", "hybrid"]
 
 Join = Literal["ses", "engine"]
-"""Who joins the legs of a hybrid search. What ses joins, it explains, the same on every engine."""
+"""Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
@@ -29,7 +29,7 @@ MAX_WINDOW = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A search as the user put it.
+    """A search as the user requested it.
 
     Attributes:
         query: Plain words; control characters are taken out.
@@ -40,10 +40,10 @@ class SearchRequest:
         facets: Fields to count the matches by.
         size: Hits on the page.
         offset: Hits before the page.
-        window: How deep each leg looks; paging ends there.
-        exact: Look at every vector instead of those an approximate index leads to.
+        window: Papers per leg; paging ends there.
+        exact: Compare with every vector instead of using an approximate index.
         collapse: Field of one value; of papers that share one only the best is shown. Empty for none.
-        rerank: What puts the papers found into a better order; a name in `search_plugin.rerankers.registry`, or empty.
+        rerank: The reranker; a name in `search_plugin.rerankers.registry`, or empty.
         join: Who joins the legs of a hybrid search.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
 
@@ -74,7 +74,7 @@ class SearchRequest:
             raise InputError(f"The legs can't be joined by {self.join!r}; choose one of {', '.join(get_args(Join))}.")
         check_page(self.size, self.offset, self.window)
         if self.rerank and self.window > MAX_WINDOW // 2:
-            # Two legs bring twice as many papers, and no engine gives more than MAX_WINDOW of them at once.
+            # Two legs find up to twice as many papers, and no engine returns more than MAX_WINDOW at once.
             raise InputError(
                 f"A window of {self.window:,} is too large to rank again; choose up to {MAX_WINDOW // 2:,}."
             )
@@ -82,17 +82,17 @@ class SearchRequest:
 
 
 DEFAULTS: Mapping[str, Any] = {option.name: option.default for option in attributes_of(SearchRequest)}
-"""What a search does where the user says nothing, for whoever tells the user so."""
+"""Defaults of a search, for help texts and APIs."""
 
 
 def make_request(
     query: str, *, tuned: SearchSettings | None = None, fields: Sequence[Field] = PAPER_FIELDS, **given: Any
 ) -> SearchRequest:
-    """Make a search of what a user gave: the same in Python, on the command line and over HTTP.
+    """Make a request from the user's input: the same in Python, on the command line and over HTTP.
 
     Args:
         query: Plain words.
-        tuned: Fitted settings; what is given counts first.
+        tuned: Fitted settings; values given by the user override them.
         fields: Of the index (`IndexSchema.fields`), which a filter may name.
         **given: Attributes of `SearchRequest`; None, an empty text and an empty list count as not given. `filter` may
             also be an expression, or several that must all hold; `weights` may be texts `LEG=NUMBER`; `facets` may be
@@ -134,7 +134,7 @@ def parse_weights(texts: Iterable[str]) -> dict[str, float]:
         Weights by leg.
 
     Raises:
-        InputError: If one is written otherwise.
+        InputError: If one has another form.
     """
     weights = {}
     for text in _listed(texts):
@@ -170,7 +170,7 @@ def clean_query(text: str) -> str:
 
 
 def check_page(size: int, offset: int, window: int) -> None:
-    """Raise `InputError` where a page can't be had from a window."""
+    """Raise `InputError` if a page is outside the window."""
     if not 1 <= window <= MAX_WINDOW:
         raise InputError(f"A window of {window} can't be searched; choose 1 to {MAX_WINDOW:,}.")
     if size < 1 or offset < 0:

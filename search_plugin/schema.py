@@ -1,4 +1,4 @@
-"""What an index holds, told without naming an engine; each engine stores this and renders it in its own terms."""
+"""What an index holds, independent of the engine; each engine stores this schema and renders it in its own terms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERSION = 2
 """Of the schema that new indexes get. Version 1 had no fields of its own, and called vectors by their format."""
 
 Origin = Literal["paper", "custom", "tag", "forecast"]
-"""Who says it: the corpus of every paper, the user's own corpus, a tagger, or a forecaster."""
+"""The source of a field's values: every corpus, the user's own corpus, a tagger, or a forecaster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Field:
         name: In filters, facets and the engine.
         kind: What its values are.
         facet: Whether its values can be counted.
-        origin: Who says it.
+        origin: Source of its values.
 
     Raises:
-        InputError: If a field can't be named so.
+        InputError: If the name is not allowed.
     """
 
     name: str
@@ -70,7 +70,7 @@ PAPER_FIELDS = (
     Field("retracted", "boolean", origin="paper"),
     Field("origins", "keywords", origin="paper"),
 )
-"""What every paper has, as attributes of `Paper`."""
+"""Fields of every paper, attributes of `Paper`."""
 
 ALIASES = {
     "journal": "venue",
@@ -80,11 +80,10 @@ ALIASES = {
     "origin": "origins",
     "corpus": "origins",
 }
-"""What users also call those fields."""
+"""Other names of these fields for users."""
 
 LATER_FIELDS = ("retracted", "origins")
-"""Fields of every paper that indexes of earlier versions may lack: there no paper has a value, until something is
-written."""
+"""Fields of every paper that indexes of earlier versions may lack; no paper there has a value until a write."""
 
 
 def find_field(name: str, fields: Sequence[Field] = PAPER_FIELDS) -> Field:
@@ -92,13 +91,13 @@ def find_field(name: str, fields: Sequence[Field] = PAPER_FIELDS) -> Field:
 
     Args:
         name: Its name or alias, in any case.
-        fields: Those there are.
+        fields: Fields of the index.
 
     Returns:
         The field, which can be filtered by.
 
     Raises:
-        InputError: If there is no such field, or it is text; the message names those there are.
+        InputError: If there is no such field, or it is text; the message names the available ones.
     """
     lowered = name.strip().lower()
     known = {field.name: field for field in fields if field.kind != "text"}
@@ -106,13 +105,13 @@ def find_field(name: str, fields: Sequence[Field] = PAPER_FIELDS) -> Field:
     if field is None:
         aliases = [alias for alias, meant in ALIASES.items() if meant in known and alias not in known]
         listed = ", ".join(sorted([*known, *aliases]))
-        raise InputError(f"There is no field {name!r} to filter or count by; those there are: {listed}.")
+        raise InputError(f"There is no field {name!r} to filter or count by; choose one of {listed}.")
     return field
 
 
 Quantization = Literal["none", "int8", "int4", "1bit"]
-"""How an engine keeps a vector's numbers in memory: whole, or in 8, 4 or 1 bits; the nearest are then ranked again by
-their whole vectors."""
+"""How an engine keeps a vector's numbers in memory: as floats, or in 8, 4 or 1 bits; the nearest are then ranked
+again by their float vectors."""
 
 Unit = Literal["paper", "passage"]
 """What a vector stands for: a paper, or one of its passages, of which there are many."""
@@ -138,7 +137,7 @@ class VectorField:
     unit: Unit = "paper"
 
     def __post_init__(self) -> None:
-        # It stands in scripts that a search server runs.
+        # The name is used in scripts that a search server runs.
         if not self.name.isidentifier() or not self.name.isascii():
             raise InputError(f"A vector field can't be named {self.name[:60]!r}.")
 
@@ -153,8 +152,8 @@ class Bm25:
     """The constants of BM25 (Robertson & Zaragoza, "The probabilistic relevance framework", 2009, section 3.4).
 
     Attributes:
-        k1: How much more a word counts that a paper holds again and again.
-        b: How much a paper's length is held against it, from 0 to 1.
+        k1: Term-frequency saturation.
+        b: Document-length normalisation, from 0 to 1.
 
     Raises:
         InputError: If one of them is out of bounds.
@@ -173,17 +172,17 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class IndexSchema:
-    """What an index holds, and how it is searched.
+    """The content of an index, and how it is searched.
 
     Attributes:
         model: Name of the model, to tell the user.
-        fingerprint: What a model must match to search this index (`ModelCard.fingerprint`).
+        fingerprint: Fingerprint that a model must have to search this index (`ModelCard.fingerprint`).
         vectors: One field per task format.
         quantization: Of all of them.
         bm25: How words are scored.
         fields: Of the papers: `PAPER_FIELDS`, then those of other origins.
         language: How words are analysed; a name in `search_plugin.languages`.
-        version: Of the form of the index in its engine.
+        version: Version of the index's form in its engine.
 
     Raises:
         InputError: If there is no such language, or two fields have the same name.
@@ -242,7 +241,7 @@ class IndexSchema:
         """Return the schema with more fields.
 
         Args:
-            fields: To add; those there are already are left as they are.
+            fields: To add; existing fields stay as they are.
 
         Returns:
             The schema, which may be the same.
@@ -281,7 +280,7 @@ def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
     """Return the schema that an index was made with.
 
     Args:
-        stored: What `to_stored` gave, in this version of ses or the one before.
+        stored: Output of `to_stored`, of this version of ses or the one before.
 
     Returns:
         The schema; an index of the version before has version 1, under which engines read and write it as it is.

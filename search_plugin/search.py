@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Index
 
 SEARCHED = Format.PRX.value
-"""Queries look among the document vectors."""
+"""Queries search the document vectors."""
 
 
 def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = None) -> Page:
@@ -94,7 +94,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 
 
 def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
-    # What no stage may be the first to find out.
+    # Errors that must be found before the first stage runs.
     fusion_of(request.fusion)
     if request.rerank:
         get_reranker(request.rerank)
@@ -145,7 +145,7 @@ def check_model(index: Index, name: str, fingerprint: str) -> None:
 
 
 class Clock:
-    """Adds up, by the names of steps, the milliseconds and the requests to an engine."""
+    """Sums up milliseconds and engine requests by step."""
 
     def __init__(self) -> None:
         self._spent: dict[str, float] = {}
@@ -153,7 +153,7 @@ class Clock:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time what happens inside the block, and note what it asks."""
+        """Measure the time of the block, and record its requests."""
         begun = time.perf_counter()
         with requests_noted() as asked:
             yield

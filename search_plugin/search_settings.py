@@ -29,8 +29,8 @@ class SearchSettings:
         weights: By leg.
         rank_constant: Of reciprocal rank fusion; None for its own default, and for the other fusions.
         title_boost: As `SearchRequest` takes it.
-        bm25: Of the index that is searched; who only searches can't change it.
-        fitted: What it was fitted on and how well it did, to tell a reader; no search heeds it.
+        bm25: Of the index that is searched; a search can't change it.
+        fitted: What it was fitted on and how well it did, for readers; searches ignore it.
 
     Raises:
         InputError: If the fusion is unknown, a weight is no number from 0 up or all are 0, or another number is out

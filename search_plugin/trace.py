@@ -1,4 +1,4 @@
-"""Which requests some code makes of an engine, for those who ask."""
+"""A record of the requests that a block of code sends to an engine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 _NOTED: ContextVar[list[str] | None] = ContextVar("noted", default=None)
-"""Of each thread its own, so that searches at the same time don't note each other's requests."""
+"""One per thread, so that concurrent searches don't record each other's requests."""
 
 
 def note(request: str) -> None:
-    """Note a request, and what it is for, if somebody wants to know."""
+    """Record a request and its purpose, if a recorder is active."""
     noted = _NOTED.get()
     if noted is not None:
         noted.append(request)
@@ -19,7 +19,7 @@ def note(request: str) -> None:
 
 @contextmanager
 def requests_noted() -> Iterator[list[str]]:
-    """Give the list of the requests that are made inside the block."""
+    """Yield the list of requests that are sent inside the block."""
     noted: list[str] = []
     token = _NOTED.set(noted)
     try:

@@ -16,7 +16,7 @@ Values = Mapping[str, Mapping[str, FieldValue | None]]
 """By id of the paper and name of the field; None for no value."""
 
 UPDATABLE = ("origins",)
-"""Fields of every paper that are none of its content."""
+"""Fields of every paper that are not part of its content."""
 
 
 def checked(schema: IndexSchema, values: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, FieldValue | None]]:

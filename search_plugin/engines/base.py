@@ -39,7 +39,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A document the engine would not take, and why."""
+    """A document that the engine refused, and why."""
 
     id: str
     reason: str
@@ -53,43 +53,43 @@ class Index(Protocol):
     schema: IndexSchema
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """Write documents, replacing those with the same ids; durable on return. Returns those not taken."""
+        """Write documents, replacing those with the same ids; durable on return. Returns the refused ones."""
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete papers; ids that are not there are ignored."""
+        """Delete papers; unknown ids are ignored."""
 
     def finish(self) -> None:
-        """Make all that was written fast to search; may be called again at any time."""
+        """Optimise the index for searching, after writes; may be called again at any time."""
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the content hashes of those ids that are there."""
+        """Return the content hashes of the ids that exist."""
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
-        """Return those papers that are there, with their values of added fields in `extra`."""
+        """Return the papers that exist, with their values of added fields in `extra`."""
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
-        """Return those papers that are there, with their vectors in some fields."""
+        """Return the papers that exist, with their vectors in some fields."""
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
-        """Return float32 (dimension,) vectors of a format of those ids that are there."""
+        """Return float32 (dimension,) vectors of a format of the ids that exist."""
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector of a format."""
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
-        """Yield the ids of all papers, or of those that pass a filter, in any order."""
+        """Yield the ids of all papers, or of the papers that match a filter, in any order."""
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
-        """Return the values of some fields of those ids that are there; a field without a value is left out."""
+        """Return the values of some fields of the ids that exist; a field without a value is left out."""
 
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
-        """Write some fields of papers that are there, and change nothing else; durable on return.
+        """Write some fields of existing papers, and change nothing else; durable on return.
 
         Args:
-            values: By id and field; None or an empty value takes the field's value away.
+            values: By id and field; None or an empty value removes the field's value.
 
         Returns:
-            The ids that are not there.
+            The ids that do not exist.
 
         Raises:
             InputError: If the index has no such field, it can't be updated, or a value is of another kind.
@@ -102,19 +102,19 @@ class Index(Protocol):
         """
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
-        """Return each leg's papers, best first, ties by id."""
+        """Return the papers of each leg, best first; equal scores are ordered by id."""
 
     def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
-        """Run two or more legs and let the engine join them by a fusion of ours.
+        """Run two or more legs and let the engine join them by one of the fusions of ses.
 
-        Returns None where this one leaves that to ses; raises `InputError` where it can never be done so.
+        Returns None if this engine leaves that to ses; raises `InputError` if it can never do it.
         """
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
-        """Return what a page shows: those papers that are there, and facets if any are to be counted."""
+        """Return what a page shows: the papers that exist, and the requested facet counts."""
 
     def scored_by(self, bm25: Bm25) -> AbstractContextManager[None]:
-        """Score words by other constants inside the block, to try them; no one else can search the index meanwhile.
+        """Use other BM25 constants inside the block, to try them; nobody else can search the index meanwhile.
 
         Raises `InputError` where an engine's constants are fixed.
         """
@@ -126,25 +126,25 @@ class Engine(Protocol):
     url: str
 
     def names(self) -> Sequence[str]:
-        """Return the published indexes, the one published last first."""
+        """Return the published indexes, the most recently published first."""
 
     def open(self, name: str) -> Index:
-        """Return the published generation, or raise `NotFoundError` that names the indexes there are."""
+        """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
 
     def build(self, name: str, schema: IndexSchema, source: str) -> Index:
-        """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
+        """Return an unpublished generation to fill: a new one, or one that an interrupted run left."""
 
     def publish(self, index: Index) -> None:
-        """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
+        """Publish a generation atomically; the previous one is kept for `rollback`."""
 
     def rollback(self, name: str) -> Index:
-        """Make the generation before the published one, again; raises `NotFoundError` if there is none."""
+        """Publish the previous generation again; raises `NotFoundError` if there is none."""
 
     def drop(self, name: str) -> None:
         """Delete an index with all its generations."""
 
     def lock(self, name: str) -> AbstractContextManager[None]:
-        """Hold off other writers of the index; raises `ConflictError` where there is one."""
+        """Lock out other writers of the index; raises `ConflictError` where there is one."""
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
-        """Return how the engine and its indexes, or the one of that name, are; asking changes nothing."""
+        """Return how the engine and its indexes (or the named index only) are, without changing anything."""

@@ -1,4 +1,4 @@
-"""How to reach a cluster, beside its URL."""
+"""How to connect to a cluster, apart from its URL."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from urllib3 import Timeout
 
 CONNECTING = 5.0
-"""Seconds after which a node that takes no connection is one that is switched off."""
+"""Connect timeout (seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Credentials and habits of a connection; an embedded engine needs none of it.
+    """Credentials and settings of a connection; an embedded engine needs none of it.
 
     Attributes:
         username: For basic authentication, with `password`.
         password: Its secret.
         api_key: Encoded, as the cluster gave it; used instead of a user name.
         token: A bearer token, used instead of a user name.
-        ca_file: Certificates to trust instead of the machine's own, for `https`.
-        compress: Whether requests are sent gzipped: worth it over a slow network only.
-        timeout: Seconds a request may take.
-        patience: Seconds a write is tried again while the cluster is too busy or away.
-        shards: Of the indexes made from now on.
+        ca_file: File of CA certificates to trust for `https` instead of the machine's.
+        compress: Whether requests are sent gzipped: useful only over a slow network.
+        timeout: Request timeout in seconds.
+        patience: Seconds during which a write is retried while the cluster is too busy or does not answer.
+        shards: Shards of new indexes.
 
     Raises:
-        InputError: If the credentials are none that a request can carry; the message never shows them.
+        InputError: If a request can't carry the credentials; the message never shows them.
     """
 
     username: str = ""
@@ -52,7 +52,7 @@ class Connection:
         if ":" in self.username:
             raise InputError("A user's name with a colon in it can't be sent; correct SES_ENGINE_USERNAME.")
         for setting, secret in (("SES_ENGINE_API_KEY", self.api_key), ("SES_ENGINE_TOKEN", self.token)):
-            # Such as the line break at the end of a file: as a header it would be refused, and shown, by the client.
+            # For example, the line break at the end of a file: the client would refuse it in a header, and show it.
             if not all("!" <= character <= "~" for character in secret):
                 raise InputError(
                     f"{setting} holds a space, a line break or a letter that no such key has; set it to the key alone."
@@ -72,13 +72,13 @@ class Connection:
         return ""
 
     def limits(self) -> Timeout:
-        """Return how long a node may take to be connected to, and to answer."""
+        """Return the connect timeout and the request timeout in seconds."""
         from urllib3 import Timeout
 
         return Timeout(connect=min(self.timeout, CONNECTING), read=self.timeout)
 
     def tls_context(self) -> SSLContext:
-        """Return what decides which certificates to trust, or raise `InputError` if `ca_file` holds none."""
+        """Return the TLS context, or raise `InputError` if `ca_file` holds no certificates."""
         from ssl import create_default_context
 
         try:

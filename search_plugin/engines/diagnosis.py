@@ -1,4 +1,4 @@
-"""What an engine tells about itself and its indexes, the same for every engine."""
+"""What an engine reports about itself and its indexes, in the same form for every engine."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class IndexDiagnosis:
     Attributes:
         name: As the user calls it.
         generation: The version that is searched; None if none was published, or it can't be read.
-        previous: The version kept for a rollback.
-        leftovers: Versions that are being built, or were left by interrupted builds.
+        previous: The version that a rollback restores.
+        leftovers: Versions that are being built, or that interrupted builds left behind.
         papers: In the searched version, as are all that follow.
         vectors: By field.
         model: That made the vectors.
@@ -58,7 +58,7 @@ class IndexDiagnosis:
     troubles: tuple[str, ...] = ()
 
     def read(self, schema: IndexSchema, papers: int | None, vectors: tuple[VectorCount, ...]) -> IndexDiagnosis:
-        """Return it with what was read of the searched version; `papers` is None if they could not be counted."""
+        """Return a copy with the data of the searched version; `papers` is None if they could not be counted."""
         return replace(
             self,
             papers=papers or 0,
@@ -81,7 +81,7 @@ class Diagnosis:
     Attributes:
         product: Its name, such as `OpenSearch`.
         version: Its version.
-        joins: Who can join the legs of a hybrid search there: ses always, the engine itself perhaps.
+        joins: Who can join the legs of a hybrid search: always ses, and possibly the engine itself.
         indexes: Those of ses.
         troubles: Each one line that says what to do.
         details: More about it, for programs; each kind of engine has its own.
@@ -111,7 +111,7 @@ def human_bytes(size: int) -> str:
 
 
 def versions_told(name: str, published: int | None, leftovers: Sequence[int], *, written: bool) -> list[str]:
-    """Return one line if builds of an index were interrupted, none if they run now (`written`)."""
+    """Return one line if builds of an index were interrupted; none if a build is running (`written`)."""
     if not leftovers or written:
         return []
     resume = "index the same papers again to finish it" + (", or any with <fresh> to replace it" if published else "")

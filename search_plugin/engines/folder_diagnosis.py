@@ -1,4 +1,4 @@
-"""The state of an engine that keeps its indexes in a folder: the room on its disk, and each index."""
+"""The state of an engine that keeps its indexes in a folder: its free disk space, and each index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Versions(NamedTuple):
-    """The searched version of an index, the one before (0 for none), all in the folder, and where the first lies."""
+    """Versions of an index: the searched one, the one before (0 for none), all; and the folder of the first."""
 
     current: int
     previous: int
@@ -27,7 +27,7 @@ class Versions(NamedTuple):
 def diagnose_folder(
     engine: Engine, product: tuple[str, str], root: Path, names: Sequence[str], versions: Callable[[str], Versions]
 ) -> Diagnosis:
-    """Look at a folder of indexes.
+    """Read the state of a folder of indexes.
 
     Args:
         engine: Whose folder it is.
@@ -96,7 +96,7 @@ def _is_written(engine: Engine, name: str) -> bool:
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of all files below a folder; one that goes away meanwhile counts nothing."""
+    """Return the bytes of all files below a folder; a file that is deleted meanwhile counts as 0."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,10 +1,10 @@
-"""How much memory an index's vectors take: what searches through an HNSW graph need at hand, outside the Java heap.
+"""How much memory an index's vectors need for HNSW searches, outside the Java heap.
 
-Both products publish estimates, and the larger term of the two is taken here. OpenSearch's is
-`1.1 * (bytes of a vector + 8 * m) * n`, with 4 bytes a dimension for whole vectors ("k-NN index", "Memory estimation"),
-1 for Lucene's scalar quantization ("Lucene scalar quantization", "HNSW memory estimation"), 1/2 and 1/8 for 4 bits and
-1 ("Binary quantization"). Elasticsearch ("Tune approximate kNN search", "Ensure data nodes have enough memory") reckons
-only `4 * m` for the graph, and adds to a quantized vector the few bytes that correct its rounding.
+Both products publish estimates; this module takes the larger term of the two. OpenSearch's is
+`1.1 * (bytes of a vector + 8 * m) * n`, with 4 bytes per dimension for float vectors ("k-NN index", "Memory
+estimation"), 1 for Lucene's scalar quantization ("Lucene scalar quantization", "HNSW memory estimation"), 1/2 and 1/8
+for 4 bits and 1 ("Binary quantization"). Elasticsearch ("Tune approximate kNN search", "Ensure data nodes have enough
+memory") counts only `4 * m` for the graph, and adds a few bytes of rounding correction to each quantized vector.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OVERHEAD = Fraction(11, 10)
 
 
 def vector_bytes(dimension: int, quantization: Quantization) -> int:
-    """Return the bytes of one vector as the graph's searches read it."""
+    """Return the bytes of one vector in the form that graph searches read."""
     return math.ceil(_BYTES_A_DIMENSION[quantization] * dimension) + _CORRECTION[quantization]
 
 

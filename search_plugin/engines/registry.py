@@ -1,4 +1,4 @@
-"""The engines there are, chosen by URL: a new one is one file and one line here."""
+"""The available engines, chosen by URL: a new one is one file and one line here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _embedded(url: str, connection: Connection | None) -> Engine:  # noqa: ARG00
 def _cluster(url: str, connection: Connection | None) -> Engine:
     from importlib.util import find_spec
 
-    # What both extras bring, and a client alone does not.
+    # A package that both extras install, and a client alone does not.
     if not find_spec("tenacity"):
         raise UnavailableError(
             "A cluster needs its client, which is not installed; "
@@ -38,7 +38,7 @@ ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
     "http": _cluster,
     "https": _cluster,
 }
-"""By the URL's scheme. Whether it is OpenSearch or Elasticsearch that answers, the cluster is asked."""
+"""Engines by the URL's scheme. The cluster itself reports whether it is OpenSearch or Elasticsearch."""
 
 
 def connect(url: str, connection: Connection | None = None) -> Engine:
@@ -46,13 +46,13 @@ def connect(url: str, connection: Connection | None = None) -> Engine:
 
     Args:
         url: Its scheme chooses the engine: `embedded:DIR`, or `http://HOST:PORT` of a cluster's nodes, with commas.
-        connection: Credentials and habits, for a cluster.
+        connection: Credentials and settings, for a cluster.
 
     Returns:
         The engine.
 
     Raises:
-        InputError: If no engine goes by that scheme.
+        InputError: If no engine has that scheme.
         UnavailableError: If the engine does not answer, or its folder can't be used.
     """
     scheme = url.partition(":")[0]

@@ -2,8 +2,8 @@
 
 Their limits shape the rendering. OpenSearch takes 1,024 clauses in a whole search, so tests of one field that ask for
 values are gathered into one `terms`. Elasticsearch takes 30 levels of nesting, and the grammar can make twice as many:
-what is deeper travels as text in a `wrapper` query, which the servers unpack and count from anew. Neither takes values
-an index can't hold, such as numbers beyond 32 bits, so tests with those are decided here.
+deeper parts are sent as text in a `wrapper` query, for which the servers restart the count. Neither accepts values that
+an index can't hold, such as numbers beyond 32 bits, so such tests are evaluated here.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     Known = Mapping[str, Field]
 
 MAX_CLAUSES = 512
-"""Clauses of one filter as OpenSearch counts them; the other half of its 1,024 is left to the words of the search."""
+"""Maximum clauses of one filter as OpenSearch counts them; the other half of its 1,024 is for the search's words."""
 
 MAX_VALUES = 65_536
-"""Values of one `terms`, the default of `index.max_terms_count`."""
+"""Maximum values of one `terms`, the default of `index.max_terms_count`."""
 
 # Leaves six levels to the queries an engine puts around the filter.
 _MAX_LEVELS = 24
 
-# Lucene indexes no longer terms, and Elasticsearch refuses to look for them.
+# Lucene does not index longer terms, and Elasticsearch refuses to search for them.
 _MAX_TERM_BYTES = 32_766
 
 _MIN_INTEGER, _MAX_INTEGER = -(2**31), 2**31 - 1
@@ -43,7 +43,7 @@ _RANGES: dict[Operator, str] = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 
 
 class _Clause(NamedTuple):
-    """A query, how deep it nests, and what it costs of the clauses a server takes."""
+    """A query, its nesting depth, and the number of clauses that a server counts for it."""
 
     query: dict[str, Any]
     levels: int
@@ -51,7 +51,7 @@ class _Clause(NamedTuple):
 
 
 def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> dict[str, Any]:
-    """Render a filter as a query to stand where a server takes one that does not score, such as `bool.filter`.
+    """Render a filter as a query for non-scoring contexts, such as `bool.filter`.
 
     Args:
         where: The filter.
@@ -62,7 +62,7 @@ def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> dict[str,
         what is missing.
 
     Raises:
-        InputError: If it asks for more than the servers take by default.
+        InputError: If it exceeds the servers' default limits.
     """
     known = {field.name: field for field in fields}
     clause = _render(_gathered(where, known), known)
@@ -100,7 +100,7 @@ def _one_of(field: Field, values: Iterable[Value]) -> OneOf:
 def _can_be_held(field: Field, value: Value) -> bool:
     if isinstance(value, int | float):
         return _MIN_INTEGER <= value <= _MAX_INTEGER or not field.whole
-    # An empty string in a field of one value stands for none, so no document holds it.
+    # An empty string in a field of one value means missing, so no document holds it.
     return len(value.encode()) <= _MAX_TERM_BYTES and (value != "" or field.kind == "keywords")
 
 
@@ -170,7 +170,7 @@ def _render(where: Filter, known: Known) -> _Clause:
 
 
 def _cost(field: Field) -> int:
-    # A number or a date is sought both in the points and in the column, whichever is quicker, and counts as two.
+    # The server searches a number or date in its points or its column, whichever is faster, and counts two clauses.
     return 2 if field.kind in ("number", "date") else 1
 
 
@@ -178,7 +178,7 @@ def _bool(**occurrences: Sequence[_Clause]) -> _Clause:
     used = {name: [_shallow(clause) for clause in clauses] for name, clauses in occurrences.items() if clauses}
     inside = [clause for clauses in used.values() for clause in clauses]
     query = {name: [clause.query for clause in clauses] for name, clauses in used.items()}
-    # Where all is must_not, the server adds a clause that matches everything.
+    # If all clauses are must_not, the server adds one that matches everything.
     cost = sum(clause.cost for clause in inside) + (used.keys() == {"must_not"})
     return _Clause({"bool": query}, 1 + max(clause.levels for clause in inside), cost)
 

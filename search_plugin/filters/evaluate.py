@@ -1,4 +1,4 @@
-"""The plain meaning of a filter, which every engine's rendering must equal."""
+"""The reference meaning of a filter, which every engine's rendering must match."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RELATIONS: dict[Operator, Callable[[Any, Any], bool]] = {
 
 
 def matches(where: Filter, paper: Paper, fields: Sequence[Field] = PAPER_FIELDS) -> bool:
-    """Say whether a paper passes a filter.
+    """Return whether a paper matches a filter.
 
     Args:
         where: The filter.

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_LENGTH = 10_000
-"""Characters in all the filters of one search."""
+"""Maximum characters in all the filters of one search."""
 
 MAX_DEPTH = 30
-"""Brackets and nots inside each other; deeper filters are refused, for each level is a call of a recursive function."""
+"""Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
 
 EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 
@@ -34,7 +34,7 @@ _EXPECTATIONS = {
     "_COMMA": "a comma or a closing bracket",
     "_RIGHT": "and, or or a closing bracket",
 }
-"""By the first of these terminals that could have come next."""
+"""What was expected, by the first of these terminals that could have come next."""
 
 # 9 digits fit the 32-bit columns of every engine.
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
@@ -49,7 +49,7 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     backslash before a quote or backslash inside it, or bare: words up to the next `and`, `or`, `,` or `)`, joined by
     single spaces.
 
-    A year or a month as a date means all its days: `published > 2020-03` begins with April.
+    A year or a month as a date means all its days: `published > 2020-03` starts in April.
 
     Args:
         text: The expression.
@@ -122,7 +122,7 @@ class _Given(NamedTuple):
 
 
 class _Builder(Transformer[Token, _Parsed]):
-    """Called by the parser while it reads, so that nothing recurses however deep the text nests."""
+    """Called by the parser while it reads, so that deep nesting causes no recursion."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
         super().__init__()
@@ -217,7 +217,7 @@ def _number(text: str) -> Value | None:
 
 
 _Reader = tuple[Callable[[str], Value | None], str]
-"""Reads a value, None if it is none, and says what was expected."""
+"""Reads a value, or returns None if it is invalid, and says what was expected."""
 
 _WHOLE: _Reader = (
     lambda text: int(text) if _WHOLE_NUMBER.fullmatch(text) else None,

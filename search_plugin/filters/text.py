@@ -8,7 +8,7 @@ from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf,
 
 
 def to_text(where: Filter) -> str:
-    """Print a filter so that `parse_filter` reads the same tree back.
+    """Return a filter's text, which `parse_filter` reads back as the same tree.
 
     Args:
         where: The filter.

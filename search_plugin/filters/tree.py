@@ -1,4 +1,4 @@
-"""What a filter is: a small tree that every engine renders in its own terms.
+"""A filter is a small tree, which every engine renders in its own terms.
 
 Logic is two-valued. A comparison with a missing value (None, an empty string, an empty list) is false, so its negation
 is true; a comparison on a list is true when any element matches. A boolean that is not true is a missing value, so its
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Operator = Literal["=", "<", "<=", ">", ">="]
-"""All but `=` are for numbers and dates; `!=` is the negation of `=`."""
+"""Only `=` is for all kinds; the others are for numbers and dates. `!=` is the negation of `=`."""
 
 Value = str | int | float
 """A number for numbers (a whole one for `year`), True for booleans, a day (`YYYY-MM-DD`) for dates, a string for all

@@ -1,1 +1,1 @@
-"""Fusions: several legs' rankings made into one."""
+"""Fusions: they combine the rankings of several legs."""

@@ -1,4 +1,4 @@
-"""What every fusion does alike: check its weights and scores, and add up what each leg gives."""
+"""What all fusions share: checks of weights and scores, and the sum of the legs' contributions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Legs = Mapping[str, Sequence[Scored]]
 """The hits of each leg by its name, best first."""
 
 MAX_SCORE = 3.5e38
-"""Engines score in 32-bit floats; beyond their range is a fault, and differences of such scores could overflow."""
+"""Engines score in 32-bit floats. A larger score is an error, and differences of such scores could overflow."""
 
 
 def check_weights(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
@@ -36,7 +36,7 @@ def check_weights(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str
     for name, weight in weights.items():
         if name not in names:
             known = ", ".join(sorted(names)) or "none"
-            raise InputError(f"The weight {name}={weight:g} names no leg of this search; those there are: {known}.")
+            raise InputError(f"The weight {name}={weight:g} names no leg of this search; choose one of {known}.")
         if not 0 <= weight < math.inf:
             raise InputError(f"The weight {name}={weight:g} can't be used; give a number from 0 up.")
     complete = {name: float(weights.get(name, 1.0)) for name in names}
@@ -48,7 +48,7 @@ def check_weights(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str
 def shares(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
     """Return the checked weights scaled to sum to 1, as a weighted mean needs them."""
     checked = check_weights(legs, weights)
-    # Divided by the largest first: the sum of weights near the end of the float range would overflow.
+    # Divided by the largest weight first: the sum of very large weights would overflow.
     largest = max(checked.values(), default=1.0)
     total = math.fsum(weight / largest for weight in checked.values())
     return {name: weight / largest / total for name, weight in checked.items()}
@@ -65,8 +65,8 @@ def combine(
         values: Turns a leg's scores, best first, into the values to weight.
 
     Returns:
-        The papers by score, best first, ties by id in ascending order. A score is the exact sum of its contributions'
-        values rounded once, so the order of the legs has no say in it.
+        The papers by score, best first, ties by id in ascending order. A score is the exact sum of its contributions,
+        rounded once, so it does not depend on the order of the legs.
 
     Raises:
         UnavailableError: If a score isn't a finite 32-bit number, as those of every working engine are.

@@ -1,4 +1,4 @@
-"""The fusions there are: a new one is one file and one line here."""
+"""The available fusions: a new one is one file and one line here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from search_plugin.fusion.combine import Legs
 from search_plugin.legs import Fused
 
 Fusion = Callable[[Legs, Mapping[str, float]], list[Fused]]
-"""Makes one ranking of several legs, given weights by leg name."""
+"""Combines several legs into one ranking, given weights by leg name."""
 
 FUSIONS: Mapping[str, Fusion] = {"minmax": minmax.fuse, "rrf": rrf.fuse, "zscore": zscore.fuse}
 
@@ -27,9 +27,9 @@ _WITH_CONSTANT = re.compile(rf"{RANKED}@([1-9]\d{{0,5}})", re.ASCII)
 
 
 def get_fusion(name: str) -> Fusion:
-    """Return the fusion of that name, or raise `InputError` naming those there are."""
+    """Return the fusion of that name, or raise `InputError` that names the available ones."""
     if name not in FUSIONS:
-        raise InputError(f"There is no fusion {name!r}; those there are: {', '.join(sorted(FUSIONS))}.")
+        raise InputError(f"There is no fusion {name!r}; choose one of {', '.join(sorted(FUSIONS))}.")
     return FUSIONS[name]
 
 

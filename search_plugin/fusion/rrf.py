@@ -23,7 +23,7 @@ def fuse(legs: Legs, weights: Mapping[str, float], *, k: int = 60) -> list[Fused
     Args:
         legs: The hits of each leg, best first.
         weights: Weights by leg name, 1 where none is named.
-        k: How little the first ranks stand out; the paper's 60.
+        k: The rank constant; 60 as in the paper. A larger one gives the first ranks less advantage.
 
     Returns:
         The papers, best first, ties by id.

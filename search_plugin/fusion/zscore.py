@@ -18,8 +18,8 @@ def fuse(legs: Legs, weights: Mapping[str, float], *, floor: float = 0.001) -> l
     """Rank papers by the weighted mean of their z-scores `(s - mean) / deviation` over the hits each leg brought back.
 
     As in OpenSearch's `normalization-processor` (`z_score`, from 3.0), z-scores at or below the mean are lifted to a
-    floor and a paper that a leg did not find gets 0 from it: found in the lower half is worth a little, not less than
-    nothing. So a leg orders only what it scores above its own mean. Weights are divided by their sum.
+    floor and a paper that a leg did not find gets 0 from it: a hit below the mean gets a little, never a negative
+    value. So a leg ranks only the papers above its own mean. Weights are divided by their sum.
 
     It differs from OpenSearch in three points. The deviation is the population's (OpenSearch divides by n - 1). A leg
     whose scores are all equal, one hit among them, has z-scores of 0 (OpenSearch passes the raw score through). And
@@ -35,11 +35,11 @@ def fuse(legs: Legs, weights: Mapping[str, float], *, floor: float = 0.001) -> l
     """
 
     def standardized(scores: Sequence[float]) -> list[float]:
-        # Asked of the scores and not of their deviation, which rounding can leave just above 0.
+        # Tested on the scores, not on their deviation, which rounding can leave just above 0.
         if len(set(scores)) <= 1:
             return [floor] * len(scores)
         mean = math.fsum(scores) / len(scores)
-        # The deviation times sqrt(n), by hypot because squares of tiny differences would vanish.
+        # The deviation times sqrt(n), by hypot because squares of tiny differences would underflow.
         spread = math.hypot(*(score - mean for score in scores))
         return [max((score - mean) * math.sqrt(len(scores)) / spread, floor) for score in scores]
 

@@ -1,1 +1,1 @@
-"""Rerankers: the papers found put into a better order."""
+"""Rerankers: they reorder the papers found."""

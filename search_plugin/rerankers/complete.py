@@ -1,4 +1,4 @@
-"""Score every paper found by every leg, also by those that did not bring it, and fuse again."""
+"""Score every paper with every leg, also with the legs that did not find it, and fuse again."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 def rerank(state: SearchState) -> Sequence[Fused]:
     """Rank the papers found by their scores from all legs.
 
-    A fusion gives a paper nothing for a leg that did not bring it, though the paper may stand just behind the leg's
-    window. Here the legs run once more, among the papers found only, and look at whole vectors. So no score is missing
-    but those of papers that hold no word of the query.
+    A fusion gives a paper nothing for a leg that did not find it, though the paper may rank just below the leg's
+    window. Here the legs run again over the papers found only, with exact vector scores. So the only missing scores are
+    lexical scores of papers without a word of the query.
 
     Args:
         state: After the legs were joined.
 
     Returns:
-        The same papers, best first, ties by id, each with what every leg gives to it.
+        The same papers, best first, ties by id, each with the contribution of every leg.
     """
     plan, request = state.plan, state.request
     if not plan.vectors:
-        return state.ranking  # words alone bring all that holds them, with whole scores
+        return state.ranking  # the lexical leg alone finds every paper with these words, with full scores
     ids = tuple(hit.id for hit in state.ranking)
     among = OneOf("id", ids)
     where = And((among, plan.filter)) if plan.filter else among

@@ -1,4 +1,4 @@
-"""The rerankers there are: a new one is one file and one line here."""
+"""The available rerankers: a new one is one file and one line here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RERANKERS: Mapping[str, Reranker] = {"complete": complete.rerank}
 
 
 def get_reranker(name: str) -> Reranker:
-    """Return the reranker of that name, or raise `InputError` naming those there are."""
+    """Return the reranker of that name, or raise `InputError` that names the available ones."""
     if name not in RERANKERS:
-        raise InputError(f"There is no reranker {name!r}; those there are: {', '.join(RERANKERS)}.")
+        raise InputError(f"There is no reranker {name!r}; choose one of {', '.join(RERANKERS)}.")
     return RERANKERS[name]

@@ -1,4 +1,4 @@
-"""Of papers that share a value of a field, show the best only."""
+"""Show only the best of the papers that share a value of a field."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def collapse(state: SearchState) -> SearchState:
-    """Keep the best of the papers that share a value, and all without one; count what each stands for."""
+    """Keep the best of the papers that share a value, and all without one; count how many papers each one hides."""
     column = state.plan.column
     if not column:
         return state
-    # A flag that is not set is false, which papers can share.
+    # A missing boolean means false, which papers can share.
     missing = False if state.index.schema.field(column).kind == "boolean" else None
     best: dict[object, str] = {}
     shown: list[Fused] = []

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def fuse(state: SearchState) -> SearchState:
-    """Join the legs by the request's fusion, unless the engine has."""
+    """Join the legs by the request's fusion, unless the engine has joined them."""
     if state.joined_by == "engine":
         return state
     ranking = fusion_of(state.request.fusion)(state.legs, state.request.weights)

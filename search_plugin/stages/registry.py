@@ -21,4 +21,4 @@ STAGES: Mapping[str, Stage] = {
     "collapse": collapse,
     "render": render,
 }
-"""By the name under which a page tells what each took."""
+"""Stages by the name under which a page reports their time."""

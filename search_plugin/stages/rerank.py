@@ -1,4 +1,4 @@
-"""Rank the papers found again, with what was too dear to ask of all papers."""
+"""Rank the papers found again, by a method too expensive for all papers."""
 
 from __future__ import annotations
 

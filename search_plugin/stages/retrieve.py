@@ -1,4 +1,4 @@
-"""Run the legs, all in one request; and where the user wants it so, let the engine join them too."""
+"""Run all legs in one request; if the user wants it, let the engine join them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stages of a search hand on."""
+"""The state that the stages of a search pass on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SearchState:
         index: That is searched.
         request: What the user asks.
         plan: What the engine is asked.
-        legs: What each leg found; empty where the engine joined them.
+        legs: Hits of each leg; empty if the engine joined them.
         joined_by: Who joined the legs.
         values: By id, those of the field to collapse by.
         ranking: All papers found, best first.

@@ -154,7 +154,7 @@ def test_credentials_do_not_follow_a_redirect():
         (Answer([1]), "neither"),
         (Answer(b"<html>It works!</html>"), "neither"),
         (Answer(b"<html>no</html>", 404), "answered 404"),
-        (Answer({"error": {"type": "security_exception", "reason": "no"}}, 401), "asks who you are; set SES_ENGINE_US"),
+        (Answer({"error": {"type": "security_exception", "reason": "no"}}, 401), "requires a login; set SES_ENGINE_US"),
         (Answer({"error": {"type": "security_exception", "reason": "not you"}}, 403), r"not allow this \(not you\)"),
     ],
 )

@@ -19,7 +19,7 @@ def test_indexes_searches_goes_back_and_drops(engine, tmp_path):
     assert index.show(page[0].id).title == page[0].title
     assert page[0].id not in [hit.id for hit in index.similar(page[0].id)]
     assert (library.indexes(), len(index), "p00001" in index) == (["papers"], 30, True)
-    with pytest.raises(ses.NotFoundError, match="those there are: papers"):
+    with pytest.raises(ses.NotFoundError, match="choose one of papers"):
         library["others"]
     with engine.lock("papers"), pytest.raises(ses.ConflictError, match="Another run is writing the index papers"):
         library.index("papers", some[:2])

@@ -60,7 +60,7 @@ def secured(request):
 def test_a_secured_server_lets_in_who_may_and_tells_who_may_not(secured, caplog):
     caplog.set_level(logging.DEBUG)
     ca = secured.cluster.connection.ca_file
-    asks = "asks who you are; set SES_ENGINE_USERNAME and SES_ENGINE_PASSWORD, or SES_ENGINE_API_KEY"
+    asks = "requires a login; set SES_ENGINE_USERNAME and SES_ENGINE_PASSWORD, or SES_ENGINE_API_KEY"
     for wrong in ({"username": "admin", "password": SECRET}, {"api_key": SECRET}, {"token": SECRET}, {}):
         with pytest.raises(UnavailableError, match=asks):
             connect(secured.url, Connection(ca_file=ca, **wrong))

@@ -33,7 +33,7 @@ def test_an_index_is_seen_once_published(engine):
     assert list(engine.names()) == ["a"]
     assert engine.open("a").count() == 10
     assert another(engine).open("a").count() == 10
-    with pytest.raises(InputError, match=r"no index 'b' .*those there are: a"):
+    with pytest.raises(InputError, match=r"no index 'b' .*choose one of a"):
         engine.open("b")
 
 

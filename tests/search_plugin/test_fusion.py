@@ -165,7 +165,7 @@ def test_scores_that_are_no_numbers_are_refused(fuse, score):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"vector": 2}, "The weight vector=2 names no leg of this search; those there are: lexical, prx."),
+        ({"vector": 2}, "The weight vector=2 names no leg of this search; choose one of lexical, prx."),
         ({"prx": -0.5}, "The weight prx=-0.5 can't be used; give a number from 0 up."),
         ({"prx": math.nan}, "The weight prx=nan can't be used; give a number from 0 up."),
         ({"prx": math.inf}, "The weight prx=inf can't be used; give a number from 0 up."),
@@ -188,5 +188,5 @@ def test_weights_are_1_where_none_is_named():
 
 def test_registry():
     assert get_fusion(DEFAULT_FUSION) is minmax.fuse
-    with pytest.raises(InputError, match=r"no fusion 'borda'; those there are: minmax, rrf, zscore\."):
+    with pytest.raises(InputError, match=r"no fusion 'borda'; choose one of minmax, rrf, zscore\."):
         get_fusion("borda")

@@ -97,7 +97,7 @@ def test_indexes_and_searches_a_secured_cluster(secured, tmp_path):
     for done in (made, found, similar):
         assert secured["SES_ENGINE_PASSWORD"] not in done.stdout + done.stderr
 
-    fails(ses(tmp_path, "search", "x", **{**secured, "SES_ENGINE_PASSWORD": SECRET}), 3, "asks who you are")
+    fails(ses(tmp_path, "search", "x", **{**secured, "SES_ENGINE_PASSWORD": SECRET}), 3, "requires a login")
     fails(ses(tmp_path, "search", "x", **{**secured, "SES_ENGINE_CA": ""}), 2, "The setting engine_ca can't be")
     untrusting = {name: value for name, value in secured.items() if name != "SES_ENGINE_CA"}
     fails(ses(tmp_path, "search", "x", **untrusting), 3, "does not trust; set SES_ENGINE_CA")

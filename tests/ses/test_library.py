@@ -101,7 +101,7 @@ def test_opens_shows_and_likens(library):
     for absent in (index.show, index.similar):
         with pytest.raises(ses.NotFoundError, match="holds no paper 'zz'"):
             absent("zz")
-    with pytest.raises(ses.NotFoundError, match=r"no index 'zz' in .*; those there are: "):
+    with pytest.raises(ses.NotFoundError, match=r"no index 'zz' in .*; choose one of "):
         library["zz"]
 
 

@@ -1,1 +1,1 @@
-"""OpenSearch and Elasticsearch: all they have in common, and one file for what each does its own way."""
+"""OpenSearch and Elasticsearch: what they share, and files for what each does differently."""

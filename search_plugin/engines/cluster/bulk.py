@@ -1,4 +1,4 @@
-"""Bulk requests with every item's result looked at: written, refused with a reason, or sent again."""
+"""Bulk requests. The result of every item is checked: written, refused with a reason, or sent again."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
 
 BATCH_BYTES = 8 << 20
-"""Of a bulk request. Clusters refuse more than 100 MB by default, and hold each request in memory until it is done."""
+"""Size of a bulk request. Clusters refuse more than 100 MB by default, and keep each request in memory."""
 
 WORKERS = 2
-"""Requests under way at once: the next is made while the last is worked on."""
+"""Concurrent requests: the next one is prepared while the cluster works on the last one."""
 
 MISSING = "It is not there."
 """Why a paper was not updated."""
 
 _TOO_LARGE = 413
 _EVERY_DOCUMENTS = ("index_closed_exception",)
-"""Errors that look like one document's, and that every other would meet too."""
+"""Errors that look specific to one document, but that every other document would cause too."""
 
 
 def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loading: bool = False) -> list[Refused]:
@@ -34,14 +34,15 @@ def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loadi
 
     Args:
         cluster: Where.
-        alias: Of the index. By its own name, an index that somebody deleted would be made anew by the next document.
-        batches: Rendered as they are taken.
-        loading: Whether nobody searches yet. Every request then makes a part of the index of its own: a graph's cost
-            grows faster than its size, so many small ones, merged in the background at the end, are made sooner
+        alias: Alias of the index. A write under the index's own name would create it again, without a mapping, after a
+            deletion.
+        batches: Rendered one at a time, when needed.
+        loading: Whether nobody searches yet. Every request then creates its own segment: the cost of a graph grows
+            faster than its size, so many small segments, merged in the background at the end, are faster
             (docs/benchmarks.md, Loading a cluster).
 
     Returns:
-        The documents that the cluster would not take.
+        The documents that the cluster refused.
 
     Raises:
         UnavailableError: If the cluster can't be written to.
@@ -64,7 +65,7 @@ def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loadi
             for done in under_way:
                 refused += done.result()
         except BaseException:
-            # Nobody waits to try again for a run that has failed.
+            # A run that has failed is not retried.
             stopped.set()
             pool.shutdown(cancel_futures=True)
             raise
@@ -77,7 +78,7 @@ def _write(send: Callable[[BulkRequest], list[Refused]], batch: BulkRequest) -> 
     except ClusterError as error:
         if error.status != _TOO_LARGE:
             raise
-    # Some servers, and proxies before them, take less at once than others.
+    # Some servers, and proxies in front of them, accept smaller requests than others.
     if len(batch.ids) == 1:
         return [Refused(batch.ids[0], "It is larger than a request to the cluster may be.")]
     half = len(batch.ids) // 2
@@ -98,7 +99,7 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkReq
         reply = cluster.call("POST", path, body, params=params, retry=ONCE)
         items = [next(iter(item.values())) for item in reply["items"]]
         if len(items) != len(left):
-            raise ClusterError(f"{cluster.url} answered for {len(items)} of {len(left)} documents; look into its log.")
+            raise ClusterError(f"{cluster.url} answered for {len(items)} of {len(left)} documents; read its log.")
         some_taken = any("error" not in item for item in items)
         again, told = [], ""
         for number, item in zip(left, items, strict=True):
@@ -108,7 +109,8 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkReq
             if kind == "document_missing_exception":
                 refused.append(Refused(batch.ids[number], MISSING))
                 continue
-            # An error of the server's own may be either's: it is the document's where others were taken.
+            # An internal error of the server may be caused by the document or by the server: by the document, if others
+            # succeeded.
             if (status == 400 and kind not in _EVERY_DOCUMENTS) or (status == 500 and some_taken):
                 refused.append(Refused(batch.ids[number], f"{cluster.product.name} would not take it: {short(reason)}"))
             elif isinstance(error := failure(cluster.url, status, item), BusyError):
@@ -120,7 +122,7 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkReq
         if left:
             raise BusyError(
                 f"{cluster.url} is too busy for {len(left)} documents ({short(told)}); "
-                "run the same command again later: it goes on where it stopped.",
+                "run the same command again later: it resumes.",
                 429,
             )
 

@@ -1,4 +1,4 @@
-"""The two products' own clients, made to look alike: each sends one request once."""
+"""The official clients of the two products behind one interface: each call sends one request once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _JSON = "application/json"
 _CONNECTIONS = 16
-"""Kept open to a node: a search service asks from many threads."""
+"""Connections kept open to a node: a search service sends requests from many threads."""
 
 
 class Send(Protocol):
@@ -30,12 +30,12 @@ class Send(Protocol):
 
 
 def open_client(product: Product, hosts: tuple[str, ...], connection: Connection) -> Send:
-    """Return the way to send requests to a product.
+    """Return a function that sends requests to a product.
 
     Args:
         product: What the server is.
         hosts: URLs of its nodes.
-        connection: Credentials and habits.
+        connection: Credentials and settings.
 
     Returns:
         Sends requests through the product's own client, of the server's major version where that matters.
@@ -46,11 +46,11 @@ def open_client(product: Product, hosts: tuple[str, ...], connection: Connection
     common: dict[str, Any] = {
         "headers": {"authorization": connection.authorization} if connection.authorization else {},
         "http_compress": connection.compress,
-        # Who retries, when and for how long is decided in one place: `with_retries`.
+        # Retries are decided in one place: `with_retries`.
         "max_retries": 0,
     }
     if hosts[0].startswith("https:"):
-        # One context for the question what the server is and for all that follows: left to themselves, the clients
+        # One TLS context for the first request (which product is this?) and all others: by default, the clients
         # trust the certificates of a package, not the machine's.
         common["ssl_context"] = connection.tls_context()
     if product.kind == "opensearch":
@@ -104,7 +104,7 @@ def _elasticsearch(module: Any, hosts: tuple[str, ...], common: Mapping[str, Any
     from elastic_transport import NodeConfig, SerializationError, TransportError, Urllib3HttpNode
 
     class Node(Urllib3HttpNode):
-        """Of its own accord a node has but one limit for all that a request takes."""
+        """By default, a node has only one timeout for the whole request."""
 
         def __init__(self, config: NodeConfig) -> None:
             super().__init__(config)
@@ -126,8 +126,8 @@ def _elasticsearch(module: Any, hosts: tuple[str, ...], common: Mapping[str, Any
             ).body
         except module.UnsupportedProductError as error:
             raise ClusterError(
-                f"{_joined(hosts)} answers without the header X-Elastic-Product, which its client insists on; "
-                "let whatever stands before the server pass that on."
+                f"{_joined(hosts)} answers without the header X-Elastic-Product, which its client requires; "
+                "configure the proxy in front of the server to pass it on."
             ) from error
         except module.ApiError as error:
             raise failure(_joined(hosts), error.status_code, error.body) from error

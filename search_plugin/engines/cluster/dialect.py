@@ -1,6 +1,6 @@
-"""What OpenSearch and Elasticsearch say each in its own way: vector fields and the queries over them.
+"""Where OpenSearch and Elasticsearch differ: vector fields and the queries over them.
 
-The scores of both mean the same, and are turned back here into what all engines of ses give.
+The scores of both mean the same. They are converted here to the similarities that all engines of ses return.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QueryBody = dict[str, Any]
 """A query in JSON, as both products take it."""
 
 GRAPH = {"m": 16, "ef_construction": 100}
-"""Edges a node and candidates while building, of every HNSW graph; written out because defaults move."""
+"""Edges per node and build candidates of every HNSW graph; set explicitly because defaults change."""
 
 
 class Dialect(Protocol):
@@ -33,13 +33,13 @@ class Dialect(Protocol):
         """Return the index settings that vectors need."""
 
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
-        """Return the mapping of a vector field, or raise `InputError` if it can't be kept so."""
+        """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""
 
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
-        """Return the query for the k nearest by graph, of those that pass a filter."""
+        """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
 
     def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
-        """Return the query that scores every paper that passes a filter by its exact similarity."""
+        """Return the query that scores every paper that matches a filter by its exact similarity."""
 
 
 def vectors_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:

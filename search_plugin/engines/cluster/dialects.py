@@ -1,4 +1,4 @@
-"""The dialects there are, chosen by product."""
+"""The available dialects, chosen by product."""
 
 from search_plugin.engines.cluster.dialect import Dialect
 from search_plugin.engines.cluster.elasticsearch import ElasticsearchDialect

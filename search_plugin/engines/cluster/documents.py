@@ -33,7 +33,7 @@ class BulkRequest(NamedTuple):
 
 
 def document_id(id_: str) -> str:
-    """Return the cluster's id for a paper's: itself, or a hash where the cluster would find it too long."""
+    """Return the cluster's id for a paper id: the same id, or a hash if it is too long for the cluster."""
     encoded = id_.encode()
     return id_ if len(encoded) <= _MAX_ID_BYTES else hashlib.blake2b(encoded, digest_size=32).hexdigest()
 
@@ -41,13 +41,13 @@ def document_id(id_: str) -> str:
 def batches(
     documents: Iterable[Document], schema: IndexSchema, limit: int, refused: list[Refused]
 ) -> Iterator[BulkRequest]:
-    """Render documents, some at a time.
+    """Render documents in batches.
 
     Args:
         documents: To write.
         schema: Of the index.
-        limit: Bytes after which a batch is full.
-        refused: Takes the documents that can't be told to a cluster, such as those with half a character.
+        limit: Maximum bytes of a batch.
+        refused: Receives the documents that can't be sent to a cluster, such as those with half a surrogate pair.
 
     Yields:
         Batches in order.
@@ -81,10 +81,10 @@ def deletions(ids: Sequence[str]) -> BulkRequest:
 
 
 def updates(values: Mapping[str, Mapping[str, FieldValue | None]]) -> BulkRequest:
-    """Render new values of some fields of papers, by id, beside which nothing of them changes."""
+    """Render new values of some fields of papers, by id; all other fields stay as they are."""
     lines: list[bytes] = []
     for id_, row in values.items():
-        # A part of a document can't take a field away, but null counts as none.
+        # A partial update can't remove a field, but null counts as missing.
         lines += (orjson.dumps({"update": {"_id": document_id(id_)}}), orjson.dumps({"doc": row}))
     return BulkRequest(tuple(values), tuple(lines))
 
@@ -103,7 +103,7 @@ def paper_of(source: Mapping[str, Any], schema: IndexSchema) -> Paper:
 def values_of(source: Mapping[str, Any], schema: IndexSchema, names: Iterable[str]) -> dict[str, FieldValue]:
     """Return the values of some fields that a document holds, or raise `UnavailableError` if ses did not write it."""
     kinds = {field.name: field.kind for field in schema.fields}
-    # What was missing was left out of the document, and null was taken away later.
+    # Missing values are left out of the document; null means that a value was removed later.
     held = {name: source[name] for name in names if source.get(name) is not None}
     if not all(isinstance(value, _TYPES.get(kinds.get(name, "keyword"), str)) for name, value in held.items()):
         raise foreign(str(source.get("id", "")))
@@ -128,7 +128,7 @@ def source_id(hit: Mapping[str, Any]) -> str:
 
 
 def flat(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, FieldKind]) -> dict[str, Any]:
-    """Return columns of a hit, which are lists all, as a document holds them."""
+    """Return the columns of a hit, which are all lists, in the form of a document."""
     return {name: values if kinds[name] == "keywords" else values[0] for name, values in columns.items()}
 
 
@@ -143,7 +143,7 @@ def foreign(name: str) -> UnavailableError:
 def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     import numpy as np
 
-    # Left out where missing, so that `exists` means the same in every engine.
+    # Missing values are left out, so that `exists` means the same in every engine.
     held = ((name, getattr(document.paper, name)) for name in ATTRIBUTES)
     kept: dict[str, Any] = {name: value for name, value in held if not is_empty(value)}
     kept |= {field.name: value for field in schema.added if (value := document.paper.value(field.name)) is not None}

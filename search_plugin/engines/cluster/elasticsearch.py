@@ -1,4 +1,4 @@
-"""Elasticsearch's vectors: `dense_vector`, with the kind of index named outright, since its default has moved twice."""
+"""Elasticsearch's vectors: `dense_vector`, with an explicit index type, since the default has changed twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIN_DIMENSION_1BIT = 64
 _SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}
 _KINDS = {"none": "hnsw", "int8": "int8_hnsw", "int4": "int4_hnsw", "1bit": "bbq_hnsw"}
 
-# The field's name stands in the script, the vector never does. `schema` allows no names but its own.
+# The script holds the field's name, never the vector. `schema` restricts what a name can be.
 _SCRIPTS = {
     "cosine": "(1.0 + cosineSimilarity(params.vector, '{field}')) / 2.0",
     "dot": "double dot = dotProduct(params.vector, '{field}'); return dot > 0 ? dot + 1 : 1 / (1 - dot);",
@@ -34,14 +34,14 @@ class ElasticsearchDialect:
         self.product = product
 
     def check(self, plugins: frozenset[str]) -> None:
-        """Accept any: vectors are part of every Elasticsearch."""
+        """Check nothing: vectors are part of every Elasticsearch."""
 
     def settings(self) -> dict[str, Any]:
         """Return the index settings that vectors need."""
         return {}
 
     def vector(self, field: VectorField, quantization: str) -> dict[str, Any]:
-        """Return the mapping of a vector field, or raise `InputError` if it can't be kept so."""
+        """Return the mapping of a vector field, or raise `InputError` if the product does not support it."""
         if field.dimension > MAX_DIMENSION:
             raise InputError(
                 f"Elasticsearch holds vectors of up to {MAX_DIMENSION:,} numbers and the model gives "
@@ -64,12 +64,12 @@ class ElasticsearchDialect:
         }
 
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
-        """Return the query for the k nearest by graph, of those that pass a filter."""
+        """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
         clause: dict[str, Any] = {"field": field, "query_vector": vector, "k": k, "num_candidates": candidates}
         return {"knn": clause | ({"filter": where} if where else {})}
 
     def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
-        """Return the query that scores every paper that passes a filter by its exact similarity."""
+        """Return the query that scores every paper that matches a filter by its exact similarity."""
         source = _SCRIPTS[field.similarity].format(field=field.name)
         return {
             "script_score": {

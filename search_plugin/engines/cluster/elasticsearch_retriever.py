@@ -1,9 +1,9 @@
 """Elasticsearch joins the legs itself, by the retrievers `linear` and `rrf` of its Enterprise licence.
 
-Which cluster has them can only be learnt by asking for them. In one that has not, ses joins the legs, and
-says so once in the log. Where they are, three things differ from ours: no more papers come than one window holds,
-a leg whose scores are all equal keeps them as they are (`linear`), and `rrf` ranks equal scores of a leg in the
-engine's own order. What each leg gave to a hit is not told.
+Only a request shows whether a cluster has them. If it does not, ses joins the legs, and logs this once. If it does,
+three things differ from ses: no more papers come than one window holds, a leg whose scores are all equal keeps them as
+they are (`linear`), and `rrf` ranks equal scores of a leg in the engine's own order. Elasticsearch does not report the
+contribution of each leg.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
         weights: Of the legs, by name.
 
     Returns:
-        The best papers of the legs, without what each leg gave; None where this cluster lacks the retriever.
+        The best papers of the legs, without each leg's contribution; None if this cluster lacks the retriever.
 
     Raises:
-        InputError: If no Elasticsearch of this version can join legs so.
+        InputError: If no Elasticsearch of this version supports this fusion.
     """
     kind = _kind(index.cluster.product, fusion)
     retriever = _joined(index, plan, weights, kind)
@@ -96,7 +96,7 @@ def _retrievers(index: Searched, plan: Plan) -> list[dict[str, Any]]:
 
 
 def _is_missing(error: ClusterError, kind: str) -> bool:
-    """Return whether a search failed because the cluster has no such retriever, or not for its licence."""
+    """Return whether a search failed because the cluster lacks the retriever, or its licence does not include it."""
     if error.status == 403:
         return "license is non-compliant" in str(error)
     unread = error.type_name.endswith(("parsing_exception", "parse_exception"))

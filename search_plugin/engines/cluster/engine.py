@@ -1,7 +1,7 @@
 """Indexes in a cluster: each a physical index for every generation, and an alias on the one that is searched.
 
 The alias is the index's own name, so that other programs find it. A second alias marks the generation before, for
-`rollback`. Both move in one request, which the cluster carries out wholly or not at all.
+`rollback`. Both move in one atomic request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ClusterEngine:
 
     Args:
         url: `http://HOST:PORT`, or several with commas between.
-        connection: Credentials and habits.
+        connection: Credentials and settings.
 
     Raises:
         InputError: If the URL can't be read.
@@ -48,23 +48,23 @@ class ClusterEngine:
         self._leases: dict[str, Lease] = {}
 
     def names(self) -> Sequence[str]:
-        """Return the published indexes, the one published last first."""
+        """Return the published indexes, the most recently published first."""
         found = [generation for generation in self._generations("*") if generation.published]
         return [g.name for g in sorted(found, key=lambda g: (-g.moment, g.name))]
 
     def open(self, name: str) -> ClusterIndex:
-        """Return the published generation, or raise `NotFoundError` that names the indexes there are."""
+        """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
         published = next((g for g in self._generations(check_index_name(name)) if g.published), None)
         if published is None:
             known = ", ".join(self.names())
             raise NotFoundError(
                 f"There is no index {name!r} in {self.url}",
-                f"those there are: {known}" if known else "index some papers first",
+                f"choose one of {known}" if known else "index some papers first",
             )
         return self._index(published)
 
     def build(self, name: str, schema: IndexSchema, source: str) -> ClusterIndex:
-        """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
+        """Return an unpublished generation to fill: a new one, or one that an interrupted run left."""
         generations = self._generations(check_index_name(name))
         self._check_name_is_free(name, generations)
         newest = max(generations, key=lambda g: g.number, default=None)
@@ -72,7 +72,7 @@ class ClusterEngine:
         if newest and not newest.published and not newest.previous:
             facts = body["mappings"]["_meta"]["ses"]
             if _plain({**newest.facts, "published": None}) == _plain({**facts, "published": None}):
-                # One that somebody has changed is left behind, and deleted when its successor is published.
+                # A generation that somebody has changed is not used, and is deleted when its successor is published.
                 with suppress(UnavailableError):
                     return self._index(newest)
         self._check_plugins()
@@ -81,7 +81,7 @@ class ClusterEngine:
         return ClusterIndex(self.cluster, self.dialect, name, number, schema, self._leases.get(name))
 
     def publish(self, index: Index) -> None:
-        """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
+        """Publish a generation atomically; the previous one is kept for `rollback`."""
         generations = {g.number: g for g in self._generations(index.name)}
         if index.generation not in generations:
             raise UnavailableError(
@@ -98,7 +98,7 @@ class ClusterEngine:
             self._delete(physical_name(index.name, number))
 
     def rollback(self, name: str) -> ClusterIndex:
-        """Make the generation before the published one, again; raises `NotFoundError` if there is none."""
+        """Publish the previous generation again; raises `NotFoundError` if there is none."""
         generations = self._generations(check_index_name(name))
         earlier = next((g for g in generations if g.previous), None)
         if earlier is None:
@@ -113,7 +113,7 @@ class ClusterEngine:
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Hold off other writers of the index; one that died is forgotten after a minute at most."""
+        """Lock out other writers of the index; the lock of a dead writer expires after at most a minute."""
         with hold(self.cluster, check_index_name(name)) as lease:
             self._leases[name] = lease
             try:
@@ -122,7 +122,7 @@ class ClusterEngine:
                 del self._leases[name]
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
-        """Return how the cluster and its indexes, or the one of that name, are; asking changes nothing."""
+        """Return how the cluster and its indexes (or the named index only) are, without changing anything."""
         from search_plugin.engines.cluster.diagnosis.diagnose import diagnose
 
         found: dict[str, list[Generation]] = {}
@@ -163,12 +163,12 @@ class ClusterEngine:
         self.cluster.call("POST", "/_aliases", {"actions": actions}, retry=self.cluster.writing)
 
     def _create(self, physical: str, body: Mapping[str, Any]) -> None:
-        # In the path, because a client would take the parameter for its own.
+        # In the path, because the client would treat it as its own parameter.
         path = f"/{physical}?timeout={max(1, round(self.cluster.connection.timeout / 2))}s"
         try:
             reply = self.cluster.call("PUT", path, body, retry=self.cluster.writing)
         except ClusterError as error:
-            # By an earlier attempt whose answer was lost: whoever makes one holds the lock.
+            # An earlier attempt whose answer was lost made it: only the holder of the lock makes one.
             if error.type_name != "resource_already_exists_exception":
                 raise
         else:
@@ -204,7 +204,7 @@ class ClusterEngine:
 
 
 def _plain(facts: Mapping[str, Any]) -> Any:
-    """As JSON brings it back, where tuples are lists."""
+    """As JSON returns it: tuples become lists."""
     import orjson
 
     return orjson.loads(orjson.dumps(facts))

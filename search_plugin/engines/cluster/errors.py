@@ -1,4 +1,4 @@
-"""What a cluster answers when it will not or can't, told to the user."""
+"""Errors of a cluster, explained to the user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from corpora.errors import InputError, SesError, UnavailableError
 
 
 class ClusterError(UnavailableError):
-    """A request that failed.
+    """A failed request.
 
     Args:
         sentence: What is wrong.
@@ -26,7 +26,7 @@ class ClusterError(UnavailableError):
 
 
 class BusyError(ClusterError):
-    """A request that may well succeed a little later: too many at once, a node or the connection lost."""
+    """A request that may succeed if sent again later: the cluster is too busy, or a node or the connection was lost."""
 
 
 _BLOCK = re.compile(r"\[(?:FORBIDDEN|TOO_MANY_REQUESTS)/\d+/([^\]]+)\]")
@@ -37,7 +37,7 @@ _BLOCKS = {
     "index metadata": "index.blocks.metadata",
     "cluster read-only": "cluster.blocks.read_only",
 }
-"""By what a cluster calls them, the settings that block."""
+"""The settings that block, by the cluster's names for the blocks."""
 
 _NO_SUCH_INDEX = re.compile(r"no such index \[([^\]]+?)(?:\.writing)?\]")
 _BUSY = (429, 502, 503, 504)
@@ -60,7 +60,7 @@ def unreachable(url: str, reason: str) -> ClusterError:
         )
     if "WRONG_VERSION_NUMBER" in reason or "record layer failure" in reason:
         return ClusterError(f"{url} does not speak TLS; write the URL with http://.")
-    # As a secured port does when it is spoken to in plain text.
+    # A TLS port does this when it receives plain text.
     hung_up = url.startswith("http:") and "RemoteDisconnected" in reason
     told = short(_CONNECTION_SHOWN.sub("", reason))
     return BusyError(
@@ -85,7 +85,7 @@ def failure(url: str, status: int, reply: Any) -> SesError:
         return blocked
     if status == 401:
         return ClusterError(
-            f"{url} asks who you are; set SES_ENGINE_USERNAME and SES_ENGINE_PASSWORD, or SES_ENGINE_API_KEY, "
+            f"{url} requires a login; set SES_ENGINE_USERNAME and SES_ENGINE_PASSWORD, or SES_ENGINE_API_KEY, "
             "to what it knows.",
             status,
             kind,
@@ -101,18 +101,18 @@ def failure(url: str, status: int, reply: Any) -> SesError:
     busy = status in _BUSY
     told = f"{url} answered {status} ({short(reason or kind or str(reply))})"
     if busy:
-        return BusyError(f"{told}; it is too busy or not whole: wait a little, and run the same command again.", status)
-    return ClusterError(told, status, kind, "look into its log, or index again with <fresh>")
+        return BusyError(f"{told}; it is too busy or incomplete: wait, and run the same command again.", status)
+    return ClusterError(told, status, kind, "read its log, or index again with <fresh>")
 
 
 def blockade(url: str, kind: str, reason: str) -> ClusterError | None:
-    """Return the error for a block that somebody or a full disk has set, or None where that is not what happened."""
-    # Those of another kind, such as SERVICE_UNAVAILABLE, are a cluster's that is starting.
+    """Return the error for a block that a person or a full disk has set, or None if there is no such block."""
+    # Other kinds, such as SERVICE_UNAVAILABLE, come from a cluster that is starting.
     block = _BLOCK.search(reason) if kind.endswith("block_exception") else None
     if block is None:
         return None
     name = block[1]
-    again = "and run the same command again: it goes on where it stopped"
+    again = "and run the same command again: it resumes"
     if "watermark" in name or "allow delete" in name or "allow-delete" in name:
         told = f"has made the index read-only because a node's disk is nearly full; free some space there, {again}."
     elif "create-index" in name:
@@ -127,7 +127,7 @@ def blockade(url: str, kind: str, reason: str) -> ClusterError | None:
 
 
 def cause(reply: Any) -> tuple[str, str]:
-    """Return the kind and reason of the innermost error that a reply tells."""
+    """Return the type and reason of the innermost error in a reply."""
     error = reply.get("error", reply) if isinstance(reply, Mapping) else reply
     if not isinstance(error, Mapping):
         return "", str(error)
@@ -144,5 +144,5 @@ def cause(reply: Any) -> tuple[str, str]:
 
 
 def short(text: str) -> str:
-    """Return a text that may come from the outside in one line of bounded length, to stand inside a sentence."""
+    """Return a text of unknown origin as one short line that fits into a sentence."""
     return " ".join(text.split())[:300].rstrip(".;")

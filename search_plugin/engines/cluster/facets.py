@@ -12,7 +12,7 @@ from search_plugin.plan import Counting
 from search_plugin.schema import Field, IndexSchema
 
 _SPARE = 100
-"""Values more than asked for that each shard names, so that a value that is second everywhere is not lost."""
+"""Extra values requested from each shard, so that a value that is second on every shard is not lost."""
 
 
 def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _counted(field: Field, size: int) -> dict[str, Any]:
     if field.kind == "date":
         years = {"field": field.name, "calendar_interval": "year", "format": "yyyy", "min_doc_count": 1}
         return {"date_histogram": {**years, "order": order}}
-    # One more than asked for, since an empty string in a list may be among them, which is no value to show.
+    # One extra, since an empty string from a list may be among them, and is not shown.
     return {"terms": {"field": field.name, "size": size + 1, "shard_size": size + _SPARE, "order": order}}
 
 
@@ -63,7 +63,7 @@ def read_facets(reply: Mapping[str, Any], counting: Counting, schema: IndexSchem
 def _value(field: Field, bucket: Mapping[str, Any]) -> str | int | float:
     key: str | int | float = bucket["key"]
     if field.kind == "boolean":
-        # The key is 1, and "true" stands beside it.
+        # The key is 1; "true" is in another field.
         return str(bucket["key_as_string"])
     if field.kind == "date":
         return int(bucket["key_as_string"])

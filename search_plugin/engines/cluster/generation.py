@@ -12,7 +12,7 @@ _PHYSICAL = re.compile(r"ses\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<generation>\d+
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A physical index of ses: which version of which index, and what the cluster says of it."""
+    """A physical index of ses: which version of which index, and what the cluster reports about it."""
 
     name: str
     number: int
@@ -32,7 +32,7 @@ class Generation:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What ses noted in it."""
+        """The metadata of ses in it."""
         kept = self.mappings.get("_meta", {}).get("ses")
         return kept if isinstance(kept, Mapping) else {}
 

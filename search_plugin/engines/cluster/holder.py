@@ -1,4 +1,4 @@
-"""Who holds a lease, and whether he is still there."""
+"""Who holds a lease, and whether the holder is still running."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def here() -> str:
-    """Return this machine, and where on it the numbers of processes mean something: a container counts its own."""
+    """Return this machine and its process namespace: each container numbers its own processes."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         numbering = Path("/proc/self/ns/pid").stat().st_ino
@@ -22,7 +22,7 @@ def here() -> str:
 
 
 def place_of(holder: Mapping[str, Any]) -> str:
-    """Return where a holder runs, for people."""
+    """Return where a holder runs, for messages."""
     machine = str(holder.get("host", "")).partition(" ")[0]
     return f"process {holder.get('process')} on {machine}" if machine else "it has just begun"
 
@@ -33,7 +33,7 @@ def keeper_of(holder: str) -> str:
 
 
 def seen_dead(holder: Mapping[str, Any]) -> bool:
-    """Return whether a holder was of this machine and is gone, though it may have renewed a moment ago."""
+    """Return whether a holder ran on this machine and has ended, even if it renewed a moment ago."""
     process = holder.get("process")
     if holder.get("host") != here() or not isinstance(process, int) or os.name != "posix":
         return False
@@ -50,6 +50,6 @@ def seen_dead(holder: Mapping[str, Any]) -> bool:
 
 
 def silent(holder: Mapping[str, Any], seconds: float) -> bool:
-    """Return whether a holder has not renewed for so long, by this machine's clock."""
+    """Return whether a holder's last renewal is older than that, by this machine's clock."""
     renewed = holder.get("renewed")
     return not isinstance(renewed, int | float) or abs(time.time() - renewed) >= seconds

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _PAGE = 1_000
 
 SEGMENT_BYTES = 5 << 30
-"""Largest segment to merge into, Lucene's own default: a larger one would be merged no more when its papers change."""
+"""Largest segment to merge into, Lucene's own default: larger segments are not merged again after changes."""
 
 
 class ClusterIndex:
@@ -68,8 +68,9 @@ class ClusterIndex:
         name: As the user calls it.
         generation: Which version of it.
         schema: What it holds.
-        lease: The right to write, where somebody holds it.
-        lacking: Mappings of fields that an earlier version of ses made it without; they are added before a write.
+        lease: The right to write; None for readers.
+        lacking: Mappings of fields that are missing because an earlier version of ses made the index; added before a
+            write.
     """
 
     def __init__(
@@ -90,10 +91,10 @@ class ClusterIndex:
         self.physical = physical_name(name, generation)
         self._lease = lease
         self._lacking = lacking
-        # Only what goes by an alias can be kept from making an index anew that somebody has deleted.
+        # Only a write through an alias can be prevented from creating a deleted index again.
         self._alias = f"{self.physical}.writing"
         self._writable = False
-        # What an interrupted run wrote may not be searchable yet. Who only searches need not, and may not, refresh.
+        # What an interrupted run wrote may not be searchable yet. Readers need no refresh, and may lack the right.
         self._stale = lease is not None
         self._loading: bool | None = None
 
@@ -105,7 +106,7 @@ class ClusterIndex:
         return [*bulk.write(self.cluster, self._alias, rendered, loading=self._is_loading()), *refused]
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete papers; ids that are not there are ignored."""
+        """Delete papers; unknown ids are ignored."""
         self._written()
         if ids:
             refused = bulk.write(self.cluster, self._alias, [deletions(ids)])
@@ -113,7 +114,7 @@ class ClusterIndex:
                 raise ClusterError(f"{len(refused):,} papers can't be deleted: {refused[0].reason}.")
 
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
-        """Write some fields of papers that are there; returns the ids that are not there."""
+        """Write some fields of existing papers; returns the ids that do not exist."""
         rows = checked(self.schema, values)
         missing: list[str] = []
         if rows:
@@ -139,7 +140,7 @@ class ClusterIndex:
         self.schema = wider
 
     def finish(self) -> None:
-        """Merge what was loaded, make it searchable, and let the cluster copy it; of a live index, show the changes."""
+        """Merge what was loaded, make it searchable and replicate it; for a live index, make the changes searchable."""
         if self._is_loading():
             self._refresh()
             self._merge()
@@ -149,20 +150,20 @@ class ClusterIndex:
         self._refresh()
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the content hashes of those ids that are there."""
+        """Return the content hashes of the ids that exist."""
         columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", "content_hash"]}
-        # A document without a hash is none of ours, and is written anew.
+        # A document without a hash was not written by ses, and is written again.
         return {id_of(hit): hit["fields"].get("content_hash", [""])[0] for hit in self._among(ids, columns)}
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
-        """Return those papers that are there, with their values of added fields in `extra`."""
+        """Return the papers that exist, with their values of added fields in `extra`."""
         found = (paper_of(hit["_source"], self.schema) for hit in self._among(ids, papers_of(self.schema)))
         return {paper.id: paper for paper in found}
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
-        """Return the values of some fields of those ids that are there; a field without a value is left out."""
+        """Return the values of some fields of the ids that exist; a field without a value is left out."""
         kinds = {field.name: field.kind for field in self.schema.fields}
-        # A column is quicker read than a document, but knows no text, and dates and booleans in another form.
+        # A column is faster to read than a document, but has no text, and has dates and booleans in another form.
         if all(kinds.get(name) in ("keyword", "keywords") for name in fields):
             columns = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id", *fields]}
             hits = self._among(ids, columns)
@@ -171,7 +172,7 @@ class ClusterIndex:
         return {source_id(hit): values_of(hit["_source"], self.schema, fields) for hit in hits}
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
-        """Return those papers that are there, with their vectors in some fields."""
+        """Return the papers that exist, with their vectors in some fields."""
         names = {field: self.schema.vector(field).name for field in fields}
         documents: dict[str, Document] = {}
         for start in range(0, len(ids), _PAGE):
@@ -180,7 +181,7 @@ class ClusterIndex:
         return documents
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
-        """Return float32 (dimension,) vectors of those ids that are there."""
+        """Return float32 (dimension,) vectors of the ids that exist."""
         name = self.schema.vector(field).name
         hits = self._among(ids, {"_source": False, "fields": ["id", name]})
         return {id_of(hit): read_vectors(hit, {field: name})[field] for hit in hits}
@@ -191,7 +192,7 @@ class ClusterIndex:
         return int(self._ask("_count", {"query": query})["count"])
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
-        """Yield the ids of all papers, or of those that pass a filter, in any order."""
+        """Yield the ids of all papers, or of the papers that match a filter, in any order."""
         query = {"bool": {"filter": [condition(where, self.schema) or {"match_all": {}}]}}
         body: dict[str, Any] = {"query": query, "size": _PAGE, "sort": [{"id": "asc"}], **ID_COLUMN}
         after: list[Any] = []
@@ -203,7 +204,7 @@ class ClusterIndex:
             after = hits[-1]["sort"]
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
-        """Return each leg's papers, best first, ties by id; all legs in one request."""
+        """Return the papers of each leg, best first; equal scores are ordered by id; all legs in one request."""
         bodies = leg_bodies(plan, self.schema, self.dialect)
         if not bodies:
             return {}
@@ -214,11 +215,11 @@ class ClusterIndex:
         }
 
     def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
-        """Let the cluster join two or more legs; None where this one can't, which is told once."""
+        """Let the cluster join two or more legs; None if it can't, which is logged once."""
         return rank(self, plan, fusion, weights)
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
-        """Return those papers that are there, and facets if any are to be counted, all in one request."""
+        """Return the papers that exist, and the requested facet counts, all in one request."""
         page, rest = ids[:_PAGE], ids[_PAGE:]
         bodies = {"papers": {**among(page), **papers_of(self.schema)}} if page else {}
         bodies |= {"facets": facets_body(counting, self.schema)} if counting else {}
@@ -231,7 +232,7 @@ class ClusterIndex:
 
     @contextmanager
     def scored_by(self, bm25: Bm25) -> Iterator[None]:
-        """See `Index`: a cluster takes such a setting of a closed index only."""
+        """See `Index`: a cluster accepts this setting only for a closed index."""
         if bm25 == self.schema.bm25:
             yield
             return
@@ -264,7 +265,7 @@ class ClusterIndex:
 
     @property
     def _retry(self) -> RetryPolicy:
-        # Nobody waits for the answers of a run that writes: it can be as patient with them as with its writing.
+        # No user waits for the reads of a writing run: they are retried for as long as its writes.
         return self.cluster.writing if self._lease else READING
 
     def _score_by(self, bm25: Bm25) -> None:
@@ -293,7 +294,7 @@ class ClusterIndex:
             self._stale = False
 
     def _merge(self) -> None:
-        """Begin to merge the many segments of loading; searches are right meanwhile, and quicker afterwards."""
+        """Begin to merge the many segments of loading; searches are correct meanwhile, and faster afterwards."""
         primaries = self.cluster.call("GET", f"/{self.physical}/_stats/store")["_all"]["primaries"]
         in_a_shard = int(primaries["store"]["size_in_bytes"]) // int(self._settings()["number_of_shards"])
         segments = 1 + in_a_shard // SEGMENT_BYTES
@@ -312,5 +313,5 @@ class ClusterIndex:
 
 
 def physical_name(name: str, generation: int) -> str:
-    """Return what the cluster calls a generation; no alias or index of others begins so."""
+    """Return the cluster's name of a generation; no other alias or index begins with it."""
     return f"ses.{name}.v{generation}"

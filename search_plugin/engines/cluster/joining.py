@@ -1,4 +1,4 @@
-"""What the two products' ways to join the legs of a search have in common."""
+"""What both products share when they join the legs of a search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from search_plugin.schema import IndexSchema
 
 RANK_CONSTANT = 60
-"""Of reciprocal rank fusion, the same as ours."""
+"""The rank constant of reciprocal rank fusion, the same as in ses."""
 
 
 class Searched(Protocol):
@@ -44,8 +44,8 @@ def leg_queries(index: Searched, plan: Plan) -> list[QueryBody]:
 def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBody:
     """Return a vector leg as one query.
 
-    A request that joins legs has one `rescore` for all of them, which would rank the lexical leg again too. So where
-    vectors are quantized, the graph search is the filter of a query that scores what it finds by whole vectors.
+    A request that joins legs has one `rescore` for all of them, which would also rank the lexical leg again. So for
+    quantized vectors the graph search is the filter of a query that scores the candidates by their float vectors.
 
     Args:
         index: To be searched.
@@ -53,7 +53,7 @@ def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBod
         clause: The leg.
 
     Returns:
-        A graph search as such only where its own scores are those of whole vectors.
+        A plain graph search only if its scores come from float vectors.
 
     Raises:
         InputError: If the vector has another length than the index's.
@@ -74,17 +74,17 @@ def leg_shares(plan: Plan, weights: Mapping[str, float]) -> list[float]:
 
 
 def is_weighted(weights: Iterable[float]) -> bool:
-    """Return whether some leg counts for more than another."""
+    """Return whether the legs have different weights."""
     return len(set(weights)) > 1
 
 
 def refused(product: Product, what: str) -> InputError:
-    """Return the error for what an engine can't do and we can."""
+    """Return the error for a fusion that ses supports and an engine does not."""
     return InputError(f"{product.name} {what}, so it can't join these legs; let ses join them.")
 
 
 def read_ranking(reply: Mapping[str, Any], plan: Plan) -> Ranking:
-    """Return the papers of a joined search, best first, ties by id; the engine does not say what each leg gave."""
+    """Return the papers of a joined search, best first, ties by id, without each leg's contribution."""
     hits = reply["hits"]["hits"]
     fused = (Fused(id_of(hit), float(hit["_score"]), {}) for hit in hits)
     values = {id_of(hit): value_of(hit, plan.column) for hit in hits} if plan.column else {}

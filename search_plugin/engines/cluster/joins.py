@@ -21,5 +21,5 @@ _JOINS: Mapping[ProductName, Callable[[Searched, Plan, str, Mapping[str, float]]
 
 
 def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
-    """Let a cluster join two or more legs, in the way of its product; see `Index.rank`."""
+    """Let a cluster join two or more legs by its product's own means; see `Index.rank`."""
     return _JOINS[index.cluster.product.kind](index, plan, fusion, weights)

@@ -1,7 +1,7 @@
-"""The right to write an index, held in the cluster itself, so that writers on different machines hold each other off.
+"""The right to write an index, held in the cluster itself, so that only one of several writers can write.
 
-It is a document that its holder renews. Who dies without giving it back is waited for only as long as a renewal takes,
-and not at all by a process of the same machine, which can see that the other is gone.
+The lease is a document that its holder renews. If the holder dies, the lease expires a minute after its last renewal.
+A process on the same machine need not wait: it can see that the holder has ended.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 INDEX = "ses.locks"
 SECONDS = 60.0
-"""A lease that was not renewed for so long has no holder any more."""
+"""A lease that was not renewed for this long has expired."""
 
 _RENEWALS = 4
 _CHANGED = (404, 409)
-"""Statuses of a write on the condition that a document is as it was, where it is not, or not there at all."""
+"""Statuses of a conditional write if the document has changed or is missing."""
 
 _MAPPING = {
     "settings": {"index": {"number_of_shards": 1, "auto_expand_replicas": "0-1"}},
@@ -60,12 +60,12 @@ class Lease:
 
     @property
     def keeper(self) -> str:
-        """The name of the thread that renews, by which others of this process see that somebody does."""
+        """The name of the renewing thread, by which other threads of this process see that the lease is held."""
         return keeper_of(self._holder)
 
     def check(self) -> None:
         """Raise `ConflictError` if another writer has taken the index over."""
-        # Who slept, or was cut off, may have lost it without having been told yet.
+        # After a sleep or a lost connection, the lease may be lost without this process knowing it yet.
         if self._lost.is_set() or time.time() - self._renewed > SECONDS / 2:
             self.confirm()
 
@@ -91,16 +91,16 @@ class Lease:
             if not seen_dead(holder):
                 if not silent(holder, SECONDS):
                     raise self._held(holder)
-                # Clocks of two machines may differ: a holder that is alive renews within this time.
+                # Clocks of two machines may differ: a living holder renews within this time.
                 self._done.wait(1.5 * SECONDS / _RENEWALS)
-            # On the condition that it is still the same dead one's: of two who want it, one gets it.
+            # Only if the same dead holder still has it: of two writers who want it, one gets it.
             condition = _version(found)
         try:
             self._put(condition, self._cluster.writing)
         except ClusterError as error:
             if error.status not in _CHANGED:
                 raise
-            # It may be this one's own, by an attempt whose answer was lost.
+            # It may be our own, from an attempt whose answer was lost.
             if not self._is_mine():
                 raise self._held(found["_source"] if found else {}) from error
 
@@ -113,7 +113,7 @@ class Lease:
             except _LostError:
                 return
             except UnavailableError:
-                # It passes: the cluster may be away for a while, and with it whoever might take over.
+                # Temporary: while the cluster does not answer, no other writer can take over either.
                 continue
 
     def stop(self) -> None:
@@ -167,12 +167,12 @@ class Lease:
 
 
 class _LostError(Exception):
-    """The lease is somebody else's."""
+    """Somebody else holds the lease."""
 
 
 @contextmanager
 def hold(cluster: Cluster, name: str) -> Iterator[Lease]:
-    """Hold off other writers of an index.
+    """Lock out other writers of an index.
 
     Args:
         cluster: Where the index is.

@@ -1,4 +1,4 @@
-"""The index as a cluster sees it: mappings and settings in full, with nothing left to defaults that move."""
+"""Mappings and settings of an index in a cluster. All are explicit, because defaults change between versions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""
 
 WORDS = "words"
-"""The analyzer of other languages: the products' own have stemmers of their own, and ours have Snowball's, as the
-highlights and the embedded engine have."""
+"""The analyzer of other languages. It uses Snowball's stemmers, as the highlights and the embedded engine do."""
 
 ELIDED = ("c", "d", "j", "l", "m", "n", "qu", "s", "t", "jusqu", "lorsqu", "puisqu", "quoiqu")
-"""What stands before an apostrophe in French (l'hypertension), and is cut off; other languages have none of it."""
+"""Articles that are removed before an apostrophe in French (l'hypertension); other languages have none."""
 
 NAMES = {"type": "custom", "tokenizer": "standard", "filter": ["lowercase", "asciifolding"]}
 """How names of authors are analysed, for front ends that look for a part of one."""
@@ -44,11 +43,11 @@ LOADING = {
     "number_of_replicas": 0,
     "merge.policy.segments_per_tier": 100,
 }
-"""Nobody searches yet, and a copy is quicker made at the end. What is refreshed is what `bulk` asks to be, and what
-that makes is merged once at the end instead of again and again: each merge builds graphs anew."""
+"""Settings for loading. Nobody searches yet, and late replicas are faster. Only `bulk` refreshes. Segments are
+merged once at the end, because each merge builds the graphs again."""
 
 SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1", "merge.policy.segments_per_tier": 10}
-"""A copy wherever there is a second node."""
+"""One replica if there is a second node."""
 
 
 def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> dict[str, Any]:
@@ -56,15 +55,15 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
 
     Args:
         schema: What it holds.
-        source: Of the papers, to know an interrupted build by.
+        source: Of the papers, to recognise an interrupted build.
         dialect: Of the product.
-        shards: How many parts the index is cut into.
+        shards: Number of shards.
 
     Returns:
         Mappings and settings.
 
     Raises:
-        InputError: If the product can't keep such vectors.
+        InputError: If the product does not support such vectors.
     """
     return {
         "settings": {
@@ -85,17 +84,17 @@ def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> 
 
 
 def similarity_of(bm25: Bm25) -> dict[str, Any]:
-    """Return the setting by which words are scored."""
+    """Return the setting of the BM25 similarity."""
     return {"default": {"type": "BM25", "k1": float(bm25.k1), "b": float(bm25.b)}}
 
 
 def text_field(schema: IndexSchema) -> str:
-    """Return the field that holds title and abstract together, which is what words are looked for in."""
+    """Return the field that holds title and abstract together, which lexical searches use."""
     return "text" if schema.version == 1 else "title_abstract"
 
 
 def analysis_of(schema: IndexSchema) -> dict[str, Any]:
-    """Return the setting that says how words are analysed, and nothing where that is built in."""
+    """Return the analysis settings; empty if the analyzer is built in."""
     if schema.version == 1:
         return {}
     analyzers: dict[str, Any] = {"names": NAMES}
@@ -165,7 +164,7 @@ def added_mapping(
     """
     held = {field.name for field in schema.fields}
     properties = properties_of(wider, dialect)
-    # Only an unfinished build is known by its source, and the version before stored its path.
+    # Only an unfinished build is recognised by its source, and the version before stored its path.
     facts = {name: fact for name, fact in facts.items() if name != "source" or "published" not in facts}
     added = {field.name: properties[field.name] for field in wider.fields if field.name not in held}
     return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}
@@ -182,11 +181,11 @@ def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
         The schema it was made with.
 
     Raises:
-        UnavailableError: If there is none to be read.
+        UnavailableError: If there is no readable schema.
     """
     try:
         schema = from_stored(mappings["_meta"]["ses"]["schema"])
-        # No format is there twice, and none that no model of ours could have made.
+        # Each format occurs once, and is one that a model of ses can have.
         sound = len({Format(field.format) for field in schema.vectors}) == len(schema.vectors)
     except (KeyError, TypeError, ValueError):
         sound = False
@@ -226,7 +225,7 @@ def check_unchanged(
 
 
 def _differences(expected: Any, found: Any, path: str) -> Any:
-    """Yield the places where what was asked for is not there; what the server adds of its own is no difference."""
+    """Yield the places where the actual settings differ from the requested ones, except additions."""
     if isinstance(expected, Mapping) and isinstance(found, Mapping):
         for name, value in expected.items():
             inner = f"{path}.{name}".lstrip(".")
@@ -239,4 +238,4 @@ def _differences(expected: Any, found: Any, path: str) -> Any:
 
 
 _UNSAID: tuple[Any, ...] = (True, {})
-"""Settings that servers leave out when they show a mapping: what is on anyway."""
+"""Settings that servers leave out of a mapping because they are the default."""

@@ -1,7 +1,7 @@
 """OpenSearch's vectors: `knn_vector` of the k-NN plugin.
 
-Lucene keeps whole and 8-bit vectors; for fewer bits the plugin has faiss, which ranks what it finds again by the whole
-vectors. Every method is named outright, since the plugin's defaults have moved between versions.
+Lucene stores float and 8-bit vectors; for fewer bits the plugin uses faiss, which ranks its candidates again by the
+float vectors. Every method is set explicitly, since the plugin's defaults differ between versions.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class OpenSearchDialect:
             return mapping | {"mode": "on_disk", "compression_level": _COMPRESSED[quantization], "method": method}
         parameters: dict[str, Any] = dict(GRAPH)
         if quantization == "int8":
-            # Seven bits is all that Lucene's scalar quantizer offers here; from 3.6 on the plugin wants to hear it.
+            # Lucene's scalar quantizer offers only seven bits here; from 3.6 on the plugin requires the number.
             bits = {"bits": 7} if self.product.version >= (3, 6) else {}
             parameters["encoder"] = {"name": "sq", "parameters": bits}
         return mapping | {"method": {"name": "hnsw", "engine": "lucene", "space_type": space, "parameters": parameters}}
 
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
-        """Return the query for the k nearest by graph, of those that pass a filter."""
+        """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
         clause: dict[str, Any] = {"vector": vector, "k": k, "method_parameters": {"ef_search": candidates}}
         return {"knn": {field: clause | ({"filter": where} if where else {})}}
 
     def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
-        """Return the query that scores every paper that passes a filter by its exact similarity."""
+        """Return the query that scores every paper that matches a filter by its exact similarity."""
         parameters = {"field": field.name, "query_value": vector, "space_type": _SPACES[field.similarity]}
         return {
             "script_score": {

@@ -1,11 +1,11 @@
 """OpenSearch joins the legs itself: one `hybrid` query, and a search pipeline that ses makes and owns.
 
-On one shard its rankings are ours to 1e-5, but for three points. `minmax` lifts a leg's last hit to 0.001
-(`search_plugin.fusion.minmax`), `zscore` differs as `search_plugin.fusion.zscore` says, and `rrf` ranks equal scores
-of a leg in the engine's own order, where we go by id. Of several shards each brings a whole window.
-
-What each leg gave to a hit is not told: the engine can name the raw scores only by running every leg again for every
-hit (`include_named_queries_score`), and then names also those beyond the window. What ses joins, it explains.
+On one shard its scores equal those of ses to 1e-5, with three exceptions. `minmax` lifts a leg's last hit to 0.001
+(`search_plugin.fusion.minmax`), `zscore` differs as `search_plugin.fusion.zscore` says, and `rrf` ranks equal scores of
+a leg in the engine's own order, where ses sorts by id. With several shards, each shard returns a whole window. The
+contribution of each leg is not reported: the engine can return the raw scores only by running every leg again for every
+hit (`include_named_queries_score`), and then includes those beyond the window. When ses joins the legs, it explains
+every score.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 PLUGIN = "opensearch-neural-search"
 
 MAX_LEGS = 5
-"""Clauses that a hybrid query takes."""
+"""Maximum clauses of a hybrid query."""
 
 MAX_HITS = 10_000
-"""Hits that a search takes by default (`index.max_result_window`)."""
+"""Maximum hits of a search by default (`index.max_result_window`)."""
 
 _NORMALIZATIONS = {"minmax": "min_max", "zscore": "z_score"}
 _RANK_WEIGHTS_SINCE = (3, 1)
@@ -57,10 +57,10 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
         weights: Of the legs, by name.
 
     Returns:
-        The papers that the legs brought, without what each leg gave.
+        The papers that the legs brought, without each leg's contribution.
 
     Raises:
-        InputError: If this OpenSearch can't join legs so.
+        InputError: If this OpenSearch does not support this fusion.
         UnavailableError: If the plugin for it is missing.
     """
     product = index.cluster.product
@@ -71,10 +71,10 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
 
 
 def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[str, Any]:
-    """Return the search pipeline that joins legs; of what users give, numbers alone get into it.
+    """Return the search pipeline that joins legs; of the user's input only numbers get into it.
 
     Args:
-        product: Whose version decides what there is.
+        product: Its version decides which fusions it has.
         fusion: A name in `search_plugin.fusion.registry`.
         weights: Of the legs, in their order; they sum to 1.
 
@@ -101,12 +101,12 @@ def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[st
 
 
 def pipeline_name(fusion: str, pipeline: Mapping[str, Any]) -> str:
-    """Return the name of a pipeline, made of what is in it: so one that is there never needs to change."""
+    """Return the name of a pipeline, derived from its content: an existing pipeline never needs to change."""
     return f"ses.{fusion}.{hashlib.blake2b(orjson.dumps(pipeline), digest_size=8).hexdigest()}"
 
 
 def _search(index: Searched, plan: Plan, name: str, pipeline: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Search through a pipeline, which is made where the cluster says that it is not there."""
+    """Search through a pipeline; make the pipeline if the cluster reports that it is missing."""
     queries = leg_queries(index, plan)
     body = {
         "query": {"hybrid": {"queries": queries, "pagination_depth": plan.window}},

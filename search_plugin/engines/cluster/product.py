@@ -18,7 +18,7 @@ SUPPORTED: dict[ProductName, tuple[tuple[int, int], ...]] = {
     "opensearch": ((2, 19), (3, 0)),
     "elasticsearch": ((8, 16), (9, 0)),
 }
-"""For each major version that ses works with, the least minor."""
+"""The lowest supported minor version of each supported major version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Product:
 
     Attributes:
         kind: Which engine.
-        number: Its version as it gives it.
+        number: The version as the server reports it.
         version: Major and minor.
     """
 
@@ -37,7 +37,7 @@ class Product:
 
     @property
     def name(self) -> str:
-        """For people, as `OpenSearch 3.6.0`."""
+        """Name and version for messages, such as `OpenSearch 3.6.0`."""
         return f"{'OpenSearch' if self.kind == 'opensearch' else 'Elasticsearch'} {self.number}"
 
 

@@ -1,6 +1,6 @@
 """A plan's legs as searches of a cluster: bodies out, scored ids back.
 
-What users typed stands in them only as values, never as query syntax or script.
+User input is in them only as values, never as query syntax or script.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from search_plugin.schema import IndexSchema, Quantization
 
 MIN_CANDIDATES = 200
 MAX_CANDIDATES = 10_000
-"""Papers that a graph search keeps in sight. The more, the surer the nearest are among them, and the slower."""
+"""Candidates that a graph search keeps. More candidates give a higher recall and a slower search."""
 
 OVERSAMPLING: dict[Quantization, float] = {"none": 1.0, "int8": 1.5, "int4": 2.0, "1bit": 4.0}
-"""How many times the window a quantized search brings, to be ranked again by whole vectors (docs/benchmarks.md)."""
+"""Oversampling factor of a quantized search; float vectors rank the candidates again (docs/benchmarks.md)."""
 
-# The stored fields of a document hold its vectors too: ids come from a column, and nothing is unpacked.
+# The stored fields of a document include its vectors, so ids come from a column and no document is unpacked.
 ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["id"], "track_total_hits": False}
-"""What a search whose hits need only be known by their ids asks for."""
+"""Options for id-only searches."""
 
 _BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
 
 
 def words_query(plan: Plan, schema: IndexSchema, where: QueryBody | None) -> QueryBody:
-    """Return the query for papers that hold some of the plan's words, titles counting a little more."""
+    """Return the query for papers with at least one of the plan's words, with a boost for titles."""
     return {
         "bool": {
             "must": [{"match": {text_field(schema): {"query": plan.words}}}],
@@ -51,12 +51,12 @@ def condition(where: Filter | None, schema: IndexSchema) -> QueryBody | None:
 
 
 def columns(plan: Plan) -> dict[str, Any]:
-    """Return what a leg asks of its hits: ids, and the values of the column that the plan names."""
+    """Return what a leg requests for each hit: the id, and the value of the plan's column."""
     return {**ID_COLUMN, "docvalue_fields": ["id", plan.column]} if plan.column else ID_COLUMN
 
 
 def value_of(hit: Mapping[str, Any], column: str) -> Any:
-    """Return a hit's value of a column, None where it has none."""
+    """Return a hit's value of a column; None if it is missing."""
     return hit["fields"].get(column, (None,))[0]
 
 
@@ -100,7 +100,7 @@ def _nearest(
 def nearest_query(
     clause: VectorClause, plan: Plan, schema: IndexSchema, dialect: Dialect, where: QueryBody | None
 ) -> tuple[QueryBody, int]:
-    """Return the graph search of a leg, and how many papers it brings."""
+    """Return the graph search of a leg, and how many papers it returns."""
     found = min(round(plan.window * OVERSAMPLING[schema.quantization]), MAX_CANDIDATES)
     candidates = min(max(2 * found, MIN_CANDIDATES), MAX_CANDIDATES)
     return dialect.nearest(schema.vector(clause.field).name, clause.vector, found, candidates, where), found
@@ -122,8 +122,8 @@ def multi_search(bodies: Mapping[str, Mapping[str, Any]]) -> bytes:
     whole: dict[str, Any] = {"allow_partial_search_results": False}
     lines = []
     for name, body in bodies.items():
-        # How rare a word is in all shards decides, or a paper's score would depend on its shard; of one shard the
-        # cluster asks no more than otherwise.
+        # Word frequencies are counted over all shards, or a paper's score would depend on its shard. With one shard
+        # this costs nothing.
         header = whole | ({"search_type": "dfs_query_then_fetch"} if name == LEXICAL else {})
         lines += [orjson.dumps(header), orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)]
     return b"\n".join([*lines, b""])

@@ -1,4 +1,4 @@
-"""Papers of an index in a cluster, by id: searches out, papers and vectors back."""
+"""Read papers and vectors of an index in a cluster, by id."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def papers_of(schema: IndexSchema) -> dict[str, list[str]]:
-    """Return what a search asks of its hits to read them as papers."""
+    """Return the options that make a search return whole papers."""
     return {"_source": [*ATTRIBUTES, *(field.name for field in schema.added)]}
 
 
 def among(ids: Sequence[str]) -> dict[str, Any]:
-    """Return a search for papers by their ids, which does not say yet what to bring of them."""
+    """Return a search for papers by their ids; the caller adds what to return of them."""
     return {"query": {"terms": {"id": list(ids)}}, "size": len(ids), "sort": ["_doc"]}
 
 

@@ -1,4 +1,4 @@
-"""Whether a cluster's reply is whole: a list that lacks a shard's papers looks like any other."""
+"""Check that a cluster's reply is complete: a list without the papers of one shard looks like any other."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def check_whole(reply: Mapping[str, Any], *, url: str, name: str) -> None:
         name: Of the index, likewise.
 
     Raises:
-        UnavailableError: If it is an error, or lacks the part of a shard.
+        UnavailableError: If it is an error, or the part of a shard is missing.
     """
     for part in reply.get("responses", [reply]):
         if "error" in part:
             raise failure(url, int(part.get("status", 500)), part)
         shards = part.get("_shards", {})
         answered, all_ = shards.get("successful", 0), shards.get("total", 0)
-        # Of a shard that is on no node, a count says neither that it answered nor that it failed.
+        # A count reports an unassigned shard neither as answered nor as failed.
         if shards.get("failed") or answered < all_ or part.get("timed_out"):
             reason = "it ran out of time" if part.get("timed_out") else _reason_of(shards)
             raise ClusterError(
                 f"{url} answered for {answered} of {all_} parts of the index {name} only ({reason}); "
-                "wait until the cluster is whole and less busy, and run the same command again."
+                "wait until the cluster is complete and less busy, and run the same command again."
             )
 
 

@@ -1,4 +1,4 @@
-"""Requests to a cluster: the same for both products, tried again where that helps."""
+"""Requests to a cluster: the same for both products, with retries where they help."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ R = TypeVar("R")
 
 
 class RetryPolicy(NamedTuple):
-    """How long a request is tried again where that may help.
+    """How long a failed request is retried.
 
     Attributes:
-        seconds: From the first attempt on.
-        longest: Between two attempts at most; the wait doubles from a tenth of a second, with chance in it, so that
-            many clients don't come back at the same moment.
+        seconds: Total time from the first attempt.
+        longest: Longest wait between two attempts; the wait doubles from a tenth of a second, with jitter, so that many
+            clients don't retry at the same moment.
     """
 
     seconds: float
@@ -44,7 +44,7 @@ class Cluster:
 
     Args:
         url: Of its nodes, with commas between.
-        connection: Credentials and habits.
+        connection: Credentials and settings.
 
     Raises:
         InputError: If the URL can't be read.
@@ -57,7 +57,7 @@ class Cluster:
         hosts = split_hosts(url)
         self.product: Product = with_retries(READING, lambda: probe(hosts, connection))
         self.writing = RetryPolicy(connection.patience, 5.0)
-        # What it turned out not to have, so that it is asked, and the user told, only once.
+        # Features that the cluster lacks, so that it is asked, and the user warned, only once.
         self.lacking: set[str] = set()
         self._send: Send = open_client(self.product, hosts, connection)
         self._nodes = len(hosts)
@@ -79,14 +79,14 @@ class Cluster:
             path: From the root, `/index/_search`; made of checked names only.
             body: JSON, or lines of JSON as bytes.
             params: For the URL.
-            retry: How long to go on trying while the cluster is busy or away.
-            check: Is shown the reply, and may raise: a `BusyError` counts as the cluster's own.
+            retry: How long to retry while the cluster is busy or does not answer.
+            check: Receives the reply, and may raise; its `BusyError` is retried like one of the cluster.
 
         Returns:
             The reply's JSON.
 
         Raises:
-            UnavailableError: If it can't be had.
+            UnavailableError: If the request fails.
             InputError: If the cluster finds too many words or conditions in a query.
         """
         data = (
@@ -99,7 +99,7 @@ class Cluster:
                 check(reply)
             return reply
 
-        # A client comes to the next node only by another attempt, and one that is lost may take the whole timeout.
+        # A client tries the next node only in another attempt, and a lost attempt may take the whole timeout.
         return with_retries(retry, attempt, attempts=self._nodes)
 
 
@@ -110,7 +110,7 @@ def with_retries(retry: RetryPolicy, request: Callable[[], R], stopped: Event | 
         retry: How long.
         request: To call.
         stopped: Ends retries when it is set.
-        attempts: Made at least, however long they take.
+        attempts: Minimum number of attempts, whatever their time.
 
     Returns:
         What the request returns.

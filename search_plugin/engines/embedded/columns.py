@@ -1,10 +1,11 @@
-"""The papers' values by field, for filters: which rows pass, as one bit a row, without reading a paper.
+"""The papers' values by field, for filters: which rows match, as one bit per row, without reading a paper.
 
-Numbers are an array with one value a row. All else is inverted: by value, the rows that hold it. A value is there as 64
-bits of its BLAKE2b hash; the chance that two of ten million values have the same is one in 370,000.
+Numbers are an array with one value per row. All other kinds have an inverted index: for each value, the rows that hold
+it. A value is stored as 64 bits of its BLAKE2b hash; the chance that two of ten million values have the same hash is
+one in 370,000.
 
-Columns cover a range of rows and are derived from the papers' records. Those in a folder are named after the rows that
-they cover, and are moved there whole; the rows behind them are held in memory until `finish` takes them in.
+Columns cover a range of rows and are derived from the papers' records. Column folders are named after the rows that
+they cover, and are moved into place complete. Columns of later rows are kept in memory until `finish` writes them.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ _RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """By value the rows that hold it.
+    """For each value the rows that hold it.
 
     Attributes:
         keys: Hashes of the values, uint64, ascending.
-        starts: Where the rows of each begin in `rows`, and the end, int64.
+        starts: Start of each value's rows in `rows`, and the end, int64.
         rows: uint32, ascending for each value.
     """
 
@@ -71,8 +72,8 @@ class Columns:
 
     Attributes:
         start: The first row.
-        stop: The row behind the last.
-        numbers: By field, float64 (stop - start,), NaN where there is none.
+        stop: One past the last row.
+        numbers: By field, float64 (stop - start,), NaN if missing.
         postings: By field.
     """
 
@@ -83,15 +84,15 @@ class Columns:
 
 
 def passing(where: Filter, parts: Sequence[Columns], count: int) -> np.ndarray:
-    """Return which rows pass a filter.
+    """Return which rows match a filter.
 
     Args:
         where: The filter.
-        parts: Columns of all rows; of a field that is in none, no row has a value.
+        parts: Columns of all rows; a field without a column has no values.
         count: Of rows.
 
     Returns:
-        bool (count,); rows without a paper pass or not, as it comes.
+        bool (count,); undefined for rows without a paper.
     """
     import numpy as np
 
@@ -141,7 +142,7 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
     """Make the columns of some rows.
 
     Args:
-        papers: Of the rows one after another; None where a row has none.
+        papers: Of consecutive rows; None for a row without a paper.
         start: The first row.
         kinds: Of the fields.
 
@@ -172,7 +173,7 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
 
 
 def joined(first: Columns, second: Columns) -> Columns:
-    """Return the columns of two ranges of which the second begins where the first ends."""
+    """Return the columns of two adjacent ranges as one."""
     import numpy as np
 
     def numbers(columns: Columns, name: str) -> np.ndarray:
@@ -196,7 +197,7 @@ def joined(first: Columns, second: Columns) -> Columns:
 
 
 def save(folder: Path, columns: Columns) -> None:
-    """Put columns that begin at row 0 into the folder of a generation, and take away those that cover less."""
+    """Write columns that begin at row 0 into the folder of a generation, and remove those that cover less."""
     part = folder / f"{NAME}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
@@ -209,7 +210,7 @@ def save(folder: Path, columns: Columns) -> None:
 
 
 def load(folder: Path, count: int) -> Columns:
-    """Map the columns in the folder of a generation that cover the most rows, at most `count`; empty ones if none."""
+    """Map the columns of a generation that cover the most rows, at most `count`; empty columns if there are none."""
     import numpy as np
 
     found = newest(folder, NAME, count)

@@ -1,4 +1,4 @@
-"""What is derived from the files of a generation, and can be made anew at any time: named after how much it covers."""
+"""Files derived from those of a generation. They can be made again at any time; names say how much they cover."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from search_plugin.engines.embedded.files import sync_folder
 
 
 def newest(folder: Path, name: str, most: int) -> tuple[int, Path] | None:
-    """Return how much the largest that covers at most so much covers, and where it is; None if there is none."""
+    """Return the extent and path of the largest derived file that covers at most the limit; None if there is none."""
     found = [(covered, path) for covered, path in _all(folder, name) if covered <= most]
     return max(found, default=None)
 
 
 def complete(folder: Path, part: Path, name: str, covered: int) -> None:
-    """Move a whole file or folder into its place, durably, and remove those that cover less."""
+    """Move a complete file or folder into place, durably, and remove those that cover less."""
     for path in [*part.iterdir(), part] if part.is_dir() else [part]:
         handle = os.open(path, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""The embedded engine: a folder with a folder a generation, and a small file that names the published one."""
+"""The embedded engine: a folder with one folder per generation, and a small file that names the published one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Which generation is searched, and which was before; 0 for none."""
+    """The published generation and the previous one; 0 for none."""
 
     current: int = 0
     previous: int = 0
@@ -49,23 +49,23 @@ class EmbeddedEngine:
             self.root.mkdir(parents=True, exist_ok=True)
 
     def names(self) -> Sequence[str]:
-        """Return the published indexes, the one published last first."""
+        """Return the published indexes, the most recently published first."""
         files = sorted(self.root.glob("*.json"), key=lambda path: (-path.stat().st_mtime, path.name))
         return [path.stem for path in files]
 
     def open(self, name: str) -> EmbeddedIndex:
-        """Return the published generation, or raise `NotFoundError` that names the indexes there are."""
+        """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
         current = self.alias(check_index_name(name)).current
         if not current:
             known = ", ".join(self.names())
             raise NotFoundError(
                 f"There is no index {name!r} in {self.root}",
-                f"those there are: {known}" if known else "index some papers first",
+                f"choose one of {known}" if known else "index some papers first",
             )
         return self.generation(name, current)
 
     def build(self, name: str, schema: IndexSchema, source: str) -> EmbeddedIndex:
-        """Return an unpublished generation to fill: what an interrupted run of the same source left, or a new one."""
+        """Return an unpublished generation to fill: a new one, or one that an interrupted run left."""
         alias = self.alias(check_index_name(name))
         if schema.quantization != "none":
             raise InputError("The embedded engine keeps vectors whole", "leave <quantization> out, or use a cluster")
@@ -82,14 +82,14 @@ class EmbeddedEngine:
         return self.generation(name, newest + 1)
 
     def publish(self, index: Index) -> None:
-        """Make a generation the one that is searched, at once; the one before is kept for `rollback`."""
+        """Publish a generation atomically; the previous one is kept for `rollback`."""
         before = self.alias(index.name).current
         if index.generation != before:
             self._point(index.name, Alias(index.generation, before))
         self._drop_all_but(index.name, {index.generation, self.alias(index.name).previous})
 
     def rollback(self, name: str) -> EmbeddedIndex:
-        """Make the generation before the published one, again; raises `NotFoundError` if there is none."""
+        """Publish the previous generation again; raises `NotFoundError` if there is none."""
         alias = self.alias(check_index_name(name))
         if alias.previous not in self.generations(name):
             raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
@@ -102,7 +102,7 @@ class EmbeddedEngine:
         self._drop_all_but(name, set())
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
-        """Return how the folder and its indexes, or the one of that name, are; asking changes nothing."""
+        """Return how the folder and its indexes (or the named index only) are, without changing anything."""
         from importlib.metadata import version
 
         from search_plugin.engines.folder_diagnosis import Versions, diagnose_folder
@@ -121,7 +121,7 @@ class EmbeddedEngine:
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Hold off other writers of the index; the operating system lets go of it when a process dies."""
+        """Lock out other writers of the index; the operating system releases the lock when a process dies."""
         from filelock import FileLock, Timeout
 
         lock = FileLock(self.root / f"{check_index_name(name)}.lock", timeout=0)
@@ -155,11 +155,11 @@ class EmbeddedEngine:
         return sorted(int(number) for number in numbers if number.isdigit())
 
     def folder(self, name: str, generation: int) -> Path:
-        """Return where a generation lies."""
+        """Return the folder of a generation."""
         return self.root / f"{name}.v{generation}"
 
     def _create(self, folder: Path, facts: Facts) -> None:
-        """Make a generation whole beside its place, and move it there."""
+        """Make a complete generation in a temporary folder, and move it into place."""
         part = folder.with_name(f"{folder.name}.part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()

@@ -1,4 +1,4 @@
-"""What tantivy, faiss and the file system raise, told to the user."""
+"""Errors of tantivy, faiss and the file system, explained to the user."""
 
 from __future__ import annotations
 

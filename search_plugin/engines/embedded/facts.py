@@ -1,4 +1,4 @@
-"""What is known of a generation before it is opened: its schema, and the source that it is built from."""
+"""Facts about a generation that can be read before it is opened: its schema, and the source that it is built from."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def read_facts(folder: Path) -> Facts:
 
 
 def write_facts(folder: Path, facts: Facts) -> None:
-    """Write the facts of a generation, at once and durably."""
+    """Write the facts of a generation, atomically and durably."""
     told = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
     write_whole(folder / _NAME, orjson.dumps(told))
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put a file in place at once and durably."""
+    """Write a file atomically and durably."""
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as file:
         file.write(content)

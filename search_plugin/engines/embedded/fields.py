@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from search_plugin.schema import IndexSchema
 
 Kinds = Mapping[str, str]
-"""The kind of each field that can be filtered by, by its name."""
+"""The kind of each field that can be used in filters, by name."""
 
 COMPARED = ("number", "date")
-"""Kinds whose values are numbers here, in order."""
+"""Kinds whose values are stored as ordered numbers."""
 
 
 def kinds_of(schema: IndexSchema) -> Kinds:
@@ -26,12 +26,12 @@ def kinds_of(schema: IndexSchema) -> Kinds:
 
 
 def number_of(value: Value) -> float:
-    """Return a number, or a date's first day as its number in the calendar."""
+    """Return a number, or the ordinal of a date's first day."""
     return float(date.fromisoformat(first_day(value)).toordinal() if isinstance(value, str) else value)
 
 
 def held_values(paper: Paper, kinds: Kinds) -> dict[str, Any]:
-    """Return what a paper holds, by field, without what is missing.
+    """Return a paper's values by field, without missing ones.
 
     Args:
         paper: The paper.
@@ -53,7 +53,7 @@ def held_values(paper: Paper, kinds: Kinds) -> dict[str, Any]:
 
 
 def compared_path(name: str, kinds: Kinds) -> str:
-    """Return where the word index keeps the number that a field is compared by; field names have no capitals."""
+    """Return the name under which the word index keeps a field's number; field names have no capitals."""
     return f"fields.{name}Day" if kinds[name] == "date" else f"fields.{name}"
 
 

@@ -1,12 +1,12 @@
-"""The files of a generation that are only ever appended to: rows, papers, vectors, and the log of commits.
+"""The append-only files of a generation: rows, papers, vectors, and the log of commits.
 
 A row is one version of a paper, and never changes. A paper that is written again gets a new row, which names the row
-that it replaces; a deletion is a row without a paper. A row says where its paper's record and its vectors lie.
+that it replaces; a deletion is a row without a paper. A row holds the positions of its paper's record and vectors.
 
 tantivy's commit is the only switch. Before it, everything is appended and synced, then a line of the log that says how
-long each file will be. The line counts once tantivy's opstamp, a number that grows with each commit, has passed the one
-that the line was written at. What a crash leaves behind a line that does not count is cut off by the next write, and no
-reader ever looked at it.
+long each file will be. The line is valid once tantivy's opstamp, a number that grows with each commit, is larger than
+the opstamp at which the line was written. Data that a crash leaves without a valid line is never read, and the next
+write truncates it.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class Files:
         return self._lengths(self._lines(opstamp))
 
     def append(self, opstamp: int, held: Lengths, batch: Batch) -> None:
-        """Write and sync what the next commit is to hold, behind what the last one holds.
+        """Append and sync the data of the next commit.
 
         Args:
             opstamp: Of the last commit.
-            held: What it holds.
-            batch: What comes.
+            held: The lengths at that commit.
+            batch: The data to append.
         """
         import numpy as np
 
@@ -107,7 +107,7 @@ class Files:
         _put(self.folder / LOG, self._lines(opstamp).nbytes, line.tobytes())
 
     def damaged(self, opstamp: int) -> list[str]:
-        """Return the names of the files in which something else stands than was committed; reads all of them."""
+        """Return the names of the files that differ from what was committed; reads all of them."""
         lines = self._lines(opstamp)
         wrong: dict[str, None] = {}
         for number, line in enumerate(lines):
@@ -137,12 +137,12 @@ class Files:
         return Lengths(int(lines[-1][ROWS]), int(lines[-1][PAPERS]), vectors)
 
     def _places(self, held: Lengths) -> dict[str, tuple[int, int]]:
-        """Return for each file how many units it holds, and the bytes of a unit."""
+        """Return for each file its number of units, and the bytes per unit."""
         vectors = {vectors_file(name): (held.vectors[name], 4 * size) for name, size in self.dimensions.items()}
         return {ROWS: (held.rows, self.row_type.itemsize), PAPERS: (held.papers, 1), **vectors}
 
     def _lines(self, opstamp: int) -> np.ndarray:
-        """Return the lines of the log that count."""
+        """Return the valid lines of the log."""
         import numpy as np
 
         lines = np.fromfile(self.folder / LOG, self._line)
@@ -155,7 +155,7 @@ def vectors_file(name: str) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names that were made or changed in a folder durable."""
+    """Make new or changed names in a folder durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -168,7 +168,7 @@ def _checksum(name: str) -> str:
 
 
 def _put(path: Path, at: int, part: bytes) -> None:
-    """Cut a file off at a place, write there, and sync."""
+    """Truncate a file at a position, append to it, and sync."""
     with path.open("r+b") as file:
         if file.seek(0, os.SEEK_END) < at:
             raise ValueError(f"{path.name} has lost its end")

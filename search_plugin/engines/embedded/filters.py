@@ -1,4 +1,4 @@
-"""Filters as tantivy's queries; `columns.passing` is the same for vectors."""
+"""Filters as tantivy queries; `columns.passing` does the same for vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RANGES = {"=": "[{0} TO {0}]", "<": "[* TO {0}}}", "<=": "[* TO {0}]", ">": "{{
 
 
 def to_tantivy(where: Filter, words: Words) -> Any:
-    """Return a query that finds the papers that pass a filter.
+    """Return a query that finds the papers that match a filter.
 
     Args:
         where: The filter.
@@ -59,6 +59,6 @@ def _one_of(field: str, values: Sequence[Value], words: Words) -> Any:
 def _range(field: str, op: str, value: Value, words: Words) -> Any:
     import numpy as np
 
-    # tantivy makes ranges over JSON only by its query language; there is nothing of the user's in it but a number.
+    # tantivy offers ranges over JSON only in its query language; a number is all that it gets from the user.
     number = np.format_float_positional(number_of(value), trim="-")
     return words.index.parse_query(f"{compared_path(field, words.kinds)}:{_RANGES[op].format(number)}", ["text"])

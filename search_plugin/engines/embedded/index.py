@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _WORDS = "words"
 _UNCOLUMNED = 2_000
-"""Rows that may stand behind the columns in files; a search with a filter reads them."""
+"""Maximum rows after those that the column files cover; a search with a filter reads them."""
 
 
 def check_bm25(bm25: Bm25) -> None:
@@ -59,7 +59,7 @@ def _files(folder: Path, schema: IndexSchema) -> Files:
 
 
 class EmbeddedIndex:
-    """See `Index`. Threads may share it; every read sees one commit, the last one when the search began.
+    """See `Index`. Threads may share it; every read sees one commit: the last one at its start.
 
     Args:
         name: Of the index.
@@ -79,7 +79,7 @@ class EmbeddedIndex:
 
     @told
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """Write documents in one commit: after a crash all of them are there or none."""
+        """Write documents in one commit: after a crash, either all of them exist or none."""
         refused: list[Refused] = []
         latest: dict[str, tuple[Document, bytes]] = {}
         for document in documents:
@@ -97,7 +97,7 @@ class EmbeddedIndex:
 
     @told
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete papers; ids that are not there are ignored."""
+        """Delete papers; unknown ids are ignored."""
         snapshot = self._snapshot()
         gone = sorted(snapshot.find(ids))
         if gone:
@@ -109,7 +109,7 @@ class EmbeddedIndex:
 
     @told
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
-        """Write some fields of papers that are there, in one commit; returns the ids that are not there."""
+        """Write some fields of existing papers, in one commit; returns the ids that do not exist."""
         changes = checked(self.schema, values)
         snapshot = self._snapshot()
         changed = []
@@ -123,7 +123,7 @@ class EmbeddedIndex:
 
     @told
     def add_fields(self, fields: Sequence[Field]) -> None:
-        """Add fields to the schema; a paper without a value in a field takes no room for it."""
+        """Add fields to the schema; a missing value takes no space."""
         schema = self.schema.with_fields(fields)
         if schema != self.schema:
             write_facts(self.folder, replace_schema(read_facts(self.folder), schema))
@@ -133,7 +133,7 @@ class EmbeddedIndex:
 
     @told
     def finish(self) -> None:
-        """Bring columns and vector indexes up to date, where what is new is much."""
+        """Update columns and vector indexes if there are many new rows."""
         snapshot = self._snapshot()
         base = columns.load(self.folder, len(snapshot.rows))
         if len(snapshot.rows) - base.stop > _UNCOLUMNED:
@@ -144,25 +144,25 @@ class EmbeddedIndex:
 
     @told
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the content hashes of those ids that are there."""
+        """Return the content hashes of the ids that exist."""
         return {stored.paper.id: stored.content_hash for stored in self._stored(ids)}
 
     @told
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
-        """Return those papers that are there."""
+        """Return the papers that exist."""
         snapshot = self._seen_last()
         return {stored.paper.id: stored.paper for stored in map(snapshot.stored, snapshot.find(ids))}
 
     @told
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
-        """Return the values of some fields of those ids that are there; a field without a value is left out."""
+        """Return the values of some fields of the ids that exist; a field without a value is left out."""
         papers = [stored.paper for stored in self._stored(ids)]
         held = {paper.id: {name: paper.value(name) for name in fields} for paper in papers}
         return {id_: {name: value for name, value in row.items() if value is not None} for id_, row in held.items()}
 
     @told
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
-        """Return those papers that are there, with their vectors of some formats."""
+        """Return the papers that exist, with their vectors of some formats."""
         snapshot = self._seen_last()
         rows = [(snapshot.stored(row), row) for row in snapshot.find(ids)]
         return {
@@ -174,7 +174,7 @@ class EmbeddedIndex:
 
     @told
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
-        """Return float32 (dimension,) vectors of a format, or (passages, dimension), of those ids that are there."""
+        """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
         snapshot = self._seen_last()
         return {snapshot.id_of(row): self._vectors_of(snapshot, row, field) for row in snapshot.find(ids)}
 
@@ -187,7 +187,7 @@ class EmbeddedIndex:
         return int((snapshot.live & (snapshot.rows[f"{vector_field(self.schema, field).name}.count"] > 0)).sum())
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
-        """Yield the ids of all papers, or of those that pass a filter, in any order."""
+        """Yield the ids of all papers, or of the papers that match a filter, in any order."""
         with explained(self.root):
             snapshot = self._snapshot()
             for row in snapshot.passing(where).nonzero()[0]:
@@ -195,7 +195,7 @@ class EmbeddedIndex:
 
     @told
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
-        """Return each leg's papers, best first, ties by id."""
+        """Return the papers of each leg, best first; equal scores are ordered by id."""
         snapshot = self._snapshot()
         legs: dict[str, list[Scored]] = {}
         if plan.words:
@@ -206,21 +206,21 @@ class EmbeddedIndex:
 
     @contextmanager
     def scored_by(self, bm25: Bm25) -> Iterator[None]:
-        """See `Index`: tantivy's constants are fixed, so only what they are is taken."""
+        """See `Index`: tantivy's constants are fixed, so only those are accepted."""
         check_bm25(bm25)
         yield
 
     def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:  # noqa: ARG002 - ses does
-        """Raise `InputError`: legs come back so quickly that there is nothing to gain here."""
+        """Raise `InputError`: the legs are so fast that joining them here would gain nothing."""
         raise InputError("The embedded engine can't join the legs of a search", "let ses join them")
 
     @told
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
-        """Return those papers that are there, and facets if any are to be counted."""
+        """Return the papers that exist, and the requested facet counts."""
         return self.papers(ids), self._facets(counting) if counting else None
 
     def _facets(self, counting: Counting) -> Facets:
-        """Count all papers that match the plan's words, and those that were found."""
+        """Count the papers that match the plan's words or were found by a leg."""
         from tantivy import Occur, Query
 
         plan = counting.plan
@@ -238,16 +238,16 @@ class EmbeddedIndex:
 
     @told
     def damaged(self) -> list[str]:
-        """Return the names of the files in which something else stands than was written; reads all of them."""
+        """Return the names of the files that differ from what was written; reads all of them."""
         return self._files.damaged(self._snapshot().opstamp)
 
     def _seen_last(self) -> Snapshot:
-        """Return the state of the last search, so that what a page shows is of one state."""
+        """Return the snapshot of the last search, so that a page shows one state."""
         seen = self._seen
         return seen[1] if seen else self._snapshot()
 
     def _snapshot(self) -> Snapshot:
-        """Return the state of the last commit, by whomever."""
+        """Return a snapshot of the last commit, of any writer."""
         status = (self.folder / _WORDS / META).stat()
         mark = status.st_ino, status.st_mtime_ns
         with self._lock:
@@ -262,7 +262,7 @@ class EmbeddedIndex:
     def _append(
         self, written: Sequence[tuple[Paper, bytes, Mapping[str, np.ndarray] | int]], snapshot: Snapshot
     ) -> None:
-        """Commit papers: each with its record, and its vectors or the row that holds them already."""
+        """Commit papers: each with its record, and with new vectors or the row that already holds them."""
         import numpy as np
 
         if not written:

@@ -48,7 +48,7 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
         best: dict[int, float] = {}
         for owner, score in zip(owners[rows].tolist(), scores.tolist(), strict=True):
             best.setdefault(owner, score)
-        # A paper may have many vectors near the query: then more of them have to be looked at.
+        # A paper may have many vectors near the query: then more vectors must be searched.
         if len(best) >= plan.window or len(rows) < count:
             break
         count *= 4
@@ -56,7 +56,7 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
 
 
 def _scored(snapshot: Snapshot, row: int, score: float, column: str) -> Scored:
-    """Return a hit, with its value of a field if one is asked for."""
+    """Return a hit, with the value of the requested field, if any."""
     if not column:
         return Scored(snapshot.id_of(row), score)
     paper = snapshot.stored(row).paper
@@ -64,13 +64,13 @@ def _scored(snapshot: Snapshot, row: int, score: float, column: str) -> Scored:
 
 
 def vector_field(schema: IndexSchema, format_name: str) -> VectorField:
-    """Return the field of a format, of papers before passages; raises `InputError` if there is none."""
+    """Return the vector field of a format, preferring papers to passages; raises `InputError` if there is none."""
     fields = [field for field in schema.vectors if field.format == format_name]
     return min(fields, key=lambda field: field.unit != "paper") if fields else schema.vector(format_name)
 
 
 def _allowed(snapshot: Snapshot, plan: Plan, owners: np.ndarray) -> np.ndarray | None:
-    """Return which vectors are of papers that pass, bool (vectors,), or None where all do."""
+    """Return which vectors belong to matching papers, bool (vectors,), or None if all do."""
     there = owners >= 0
     if plan.filter is None:
         return None if there.all() else there

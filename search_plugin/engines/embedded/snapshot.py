@@ -1,4 +1,4 @@
-"""One state of a generation, that of one commit: what a search reads while others write."""
+"""A snapshot of a generation at one commit, which searches read while others write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """What one commit holds. Threads may share it: what is computed later is the same whoever does it.
+    """The content of one commit. Threads may share it: lazily computed values are the same in every thread.
 
     Args:
         files: Of the generation.
@@ -37,7 +37,7 @@ class Snapshot:
         self._approximate: dict[str, vectors.Approximate | None] = {}
 
     def find(self, ids: Sequence[str]) -> list[int]:
-        """Return the rows of those ids that are there, in any order."""
+        """Return the rows of the ids that exist, in any order."""
         return [row for _, row in rows_of(self.searcher, self._words.among(ids), len(set(ids)))] if ids else []
 
     def id_of(self, row: int) -> str:
@@ -50,7 +50,7 @@ class Snapshot:
 
     @cached_property
     def live(self) -> np.ndarray:
-        """Which rows are the last of a paper that is there, bool (rows,)."""
+        """Which rows are the current version of an existing paper, bool (rows,)."""
         import numpy as np
 
         live: np.ndarray = np.asarray(self.rows["size"] > 0)
@@ -59,7 +59,7 @@ class Snapshot:
         return live
 
     def owners(self, field: str) -> np.ndarray:
-        """Return for each vector the row of the paper whose it is, int32 (vectors,); -1 if the paper is gone."""
+        """Return for each vector the row of its paper, int32 (vectors,); -1 if no current paper has it."""
         if field not in self._owners:
             self._owners[field] = self._owners_of(field)
         return self._owners[field]
@@ -87,7 +87,7 @@ class Snapshot:
         return self._approximate[field]
 
     def passing(self, where: Filter | None) -> np.ndarray:
-        """Return which rows are of papers that are there and pass a filter, bool (rows,)."""
+        """Return which rows are current and match a filter, bool (rows,)."""
         if where is None:
             return self.live
         passed: np.ndarray = columns.passing(where, self._columns, len(self.rows)) & self.live
@@ -99,7 +99,7 @@ class Snapshot:
         return base, self.gathered(base.stop)
 
     def gathered(self, start: int) -> columns.Columns:
-        """Read the rows from one on into columns."""
+        """Read all rows from a given one on into columns."""
         return columns.gather(self._living(start), start, self._words.kinds)
 
     def _living(self, start: int) -> Iterator[Any]:

@@ -1,8 +1,7 @@
-"""The nearest vectors: through an index of faiss's where there are many, and always scored by the whole vectors.
+"""Nearest-neighbour search: through a faiss index if there are many vectors, always scored by the float32 vectors.
 
-faiss keeps 8 bits a dimension and finds twice as many candidates as are asked for; they are ranked again by the float32
-vectors in the file. Vectors that came after the index was built are scanned, and so are those that pass a filter that
-lets few pass.
+faiss keeps 8 bits per dimension and finds twice as many candidates as requested; the float32 vectors in the file rank
+them again. Vectors added after the index was built are scanned. If a filter matches few vectors, those are scanned too.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from encoders.formats import Similarity
 
 INDEXED_FROM = 5_000
-"""Vectors; fewer are scanned."""
+"""Number of vectors; fewer are scanned."""
 
 GRAPH_FROM = 20_000
-"""Vectors; so many and more are searched through an HNSW graph, fewer by scanning 8 bits a dimension."""
+"""Number of vectors from which an HNSW graph is used; fewer are scanned at 8 bits per dimension."""
 
 SCANNED = 10_000
-"""Where a filter lets no more vectors than these pass, they are scanned whole."""
+"""If a filter matches at most this many vectors, their float32 values are scanned."""
 
 _LINKS, _BUILD_EFFORT, _EFFORT = 16, 60, 200
 _CANDIDATES = 2
@@ -63,8 +62,8 @@ def nearest(
         query: float32 (dimension,).
         similarity: How closeness is measured.
         count: How many to find.
-        allowed: bool (vectors,), those that may be found; None for all.
-        approximate: An index over the first of them; without one the search is exact.
+        allowed: bool (vectors,), vectors that may be found; None for all.
+        approximate: An index over the first vectors; without it the search is exact.
 
     Returns:
         Rows of the matrix, and their scores, the nearest first.
@@ -94,7 +93,7 @@ def _candidates(
     if allowed is not None:
         selector = faiss.IDSelectorBitmap(np.packbits(allowed[: approximate.covered], bitorder="little"))
     if approximate.covered >= GRAPH_FROM:
-        # The graph is walked over all vectors: the fewer are allowed, the farther it must be.
+        # The graph search also visits vectors that are not allowed: the fewer are allowed, the more it must visit.
         effort = int(max(_EFFORT, most) / share)
         parameters = faiss.SearchParametersHNSW(efSearch=effort, sel=selector)
     else:
@@ -175,7 +174,7 @@ def _normal(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
 
 
 def extend(folder: Path, name: str, matrix: np.ndarray, similarity: Similarity) -> None:
-    """Build the index of a field, or take in what is new, where that is worth it.
+    """Build the index of a field, or add new vectors to it, if there are enough.
 
     Args:
         folder: Of the generation.
@@ -231,12 +230,12 @@ def load(folder: Path, name: str, count: int) -> Approximate | None:
         except RuntimeError:
             if path.exists():
                 raise
-            # An update has replaced it meanwhile.
+            # An update has replaced the file meanwhile.
     return None
 
 
 def _checked(index: Any, covered: int) -> Any:
-    """Return the index, or raise `ValueError` where a search would leave its memory."""
+    """Return the index, or raise `ValueError` if a search would read outside its memory."""
     import faiss
     import numpy as np
 

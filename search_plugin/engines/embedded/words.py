@@ -35,8 +35,8 @@ class Words:
         index: tantivy's.
         schema: tantivy's.
         kinds: Of the fields.
-        prepare: From a text to one whose words stand apart.
-        analyze: From a prepared text to its words as they are indexed.
+        prepare: Separates the words of a text.
+        analyze: Returns the indexed terms of a prepared text.
     """
 
     folder: Path
@@ -47,7 +47,7 @@ class Words:
     analyze: Callable[[str], list[str]]
 
     def searcher(self) -> tuple[Any, int]:
-        """Return a view of the last commit, and the commit's opstamp."""
+        """Return a searcher over the last commit, and the commit's opstamp."""
         before = -1
         while before != (opstamp := _opstamp(self.folder)):
             before = opstamp
@@ -56,7 +56,7 @@ class Words:
         return searcher, opstamp
 
     def commit(self, added: Iterable[tuple[int, Paper]], replaced: Iterable[str]) -> None:
-        """Add papers by row, take out what is there of the replaced ids, and commit.
+        """Add papers by row, delete the older rows of the replaced ids, and commit.
 
         Args:
             added: Rows and papers.
@@ -146,7 +146,7 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
 
 
 def _in_pairs(text: str) -> str:
-    """Return a text in which all pairs of neighbours in a run of Chinese, Japanese or Korean stand as words."""
+    """Return a text in which runs of Chinese, Japanese or Korean characters are split into overlapping bigrams."""
 
     def pairs(run: re.Match[str]) -> str:
         return " " + " ".join(run[0][at : at + 2] for at in range(max(1, len(run[0]) - 1))) + " "
@@ -189,7 +189,7 @@ def counted(
         total = int(told["row"]["value"])
         for name, most in list(ask.items()):
             buckets = told[name]["buckets"]
-            # Which of the values with equal counts come first, tantivy leaves open: all that tie must be seen.
+            # tantivy does not define the order of values with equal counts: all ties must be fetched.
             if len(buckets) == most and buckets[-1]["doc_count"] == buckets[size - 1]["doc_count"]:
                 ask[name] = most * 8
                 continue

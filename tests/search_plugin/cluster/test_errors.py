@@ -49,7 +49,7 @@ CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. curren
         (400, in_shards("query_shard_exception", NESTED), InputError, "so many words or conditions"),
         (400, told("query_shard_exception", CLAUSES), InputError, "so many words or conditions"),
         (400, in_shards("too_many_clauses", "maxClauseCount is set to 1024"), InputError, "so many words"),
-        (401, told("security_exception", "missing authentication credentials"), ClusterError, "asks who you are; set"),
+        (401, told("security_exception", "missing authentication credentials"), ClusterError, "requires a login; set"),
         (401, "Unauthorized", ClusterError, "set SES_ENGINE_USERNAME and SES_ENGINE_PASSWORD, or SES_ENGINE_API_KEY"),
         (403, told("security_exception", UNAUTHORIZED), ClusterError, r"does not allow this \(action .*may\.$"),
         (
@@ -78,7 +78,7 @@ CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. curren
         (400, {"error": {"root_cause": ["odd"], "reason": "r"}}, ClusterError, r"answered 400 \(r\)"),
         (500, [1, 2], ClusterError, "answered 500"),
         (500, {"error": None}, ClusterError, "answered 500"),
-        (500, told("x", "long " * 1000), ClusterError, "look into its log"),
+        (500, told("x", "long " * 1000), ClusterError, "read its log"),
     ],
 )
 def test_replies_become_sentences(status, reply, kind, sentence):

@@ -1,1 +1,1 @@
-"""How a cluster and its indexes are, and what to do about what is wrong."""
+"""The state of a cluster and its indexes, and how to fix what is wrong."""

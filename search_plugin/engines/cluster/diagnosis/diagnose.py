@@ -1,4 +1,4 @@
-"""The state of a cluster: health, licence, disks, memory, and its indexes of ses. It only asks, and changes nothing."""
+"""The state of a cluster: health, licence, disks, memory, and indexes of ses. It only reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
 
 _PLUGINS = ("opensearch-knn", "opensearch-neural-search")
-"""Those of OpenSearch that vectors and its own hybrid search need; Elasticsearch has both built in."""
+"""The OpenSearch plugins that vectors and its own hybrid search need; both are built into Elasticsearch."""
 
 _NOTHING: Mapping[str, Any] = {"standard": {"query": {"match_none": {}}}}
 _WEIGHTED = {"retriever": _NOTHING, "weight": 1.0, "normalizer": "minmax"}
@@ -34,24 +34,24 @@ _RETRIEVERS: Sequence[Mapping[str, Any]] = (
     {"linear": {"retrievers": [_WEIGHTED, _WEIGHTED]}},
     {"rrf": {"retrievers": [_NOTHING, _NOTHING]}},
 )
-"""Either lets Elasticsearch join legs. The licence's name does not say it, as builds differ in what they bring."""
+"""Elasticsearch can join legs with either. The licence's name is not enough: features differ by build."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What a cluster tells about itself.
+    """What a cluster reports about itself.
 
     Attributes:
         name: Of the cluster.
-        status: green, yellow or red; empty if it may not be asked, as plugins and watermarks are None.
+        status: green, yellow or red; empty if the user has no right to read it. Plugins and watermarks are then None.
         licence: By name.
         licence_active: Whether it is valid now.
         plugins: Those that matter, with their versions.
         nodes: All.
         watermarks: Of the nodes' disks.
-        native_limit: Bytes that OpenSearch lets faiss take on all nodes together; None if there is no limit.
+        native_limit: Bytes that OpenSearch allows faiss on all nodes together; None if there is no limit.
         native_full: Whether that limit was reached.
-        memory_bytes: Beside the heaps of all nodes that hold data.
+        memory_bytes: Memory outside the heaps of all data nodes.
         vectors_bytes: Of memory that the vectors of all indexes take.
     """
 
@@ -69,7 +69,7 @@ class ClusterFacts:
 
 
 def diagnose(cluster: Cluster, dialect: Dialect, generations: Mapping[str, Sequence[Generation]]) -> Diagnosis:
-    """Return the state of a cluster and of those indexes; raise `UnavailableError` if it does not answer any more."""
+    """Return the state of a cluster and of the given indexes; raise `UnavailableError` if it stops answering."""
     questions = Questions(cluster)
     indexes = tuple(check_index(questions, dialect, name, generations[name]) for name in generations)
     facts = _facts(questions, indexes)
@@ -123,7 +123,7 @@ def _plugins(questions: Questions) -> dict[str, str] | None:
 
 
 def _native_limit(settings: Mapping[str, Any], nodes: Sequence[Node]) -> int | None:
-    """Return what OpenSearch's k-NN circuit breaker allows: by default half of each node's memory beside the heap."""
+    """Return what OpenSearch's k-NN circuit breaker allows: by default half of each node's memory outside the heap."""
     limit = settings.get("knn.memory.circuit_breaker.limit")
     if limit is None or str(settings.get("knn.memory.circuit_breaker.enabled", "true")).lower() != "true":
         return None

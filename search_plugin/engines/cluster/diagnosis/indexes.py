@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_index(questions: Questions, dialect: Dialect, name: str, generations: Sequence[Generation]) -> IndexDiagnosis:
-    """Return the state of an index, given all its generations; raise `UnavailableError` if nobody answers any more."""
+    """Return the state of an index, given all its generations; raise `UnavailableError` if it stops answering."""
     published = next((g for g in generations if g.published), None)
     previous = next((g.number for g in generations if g.previous), None)
     leftovers = tuple(sorted(g.number for g in generations if not g.published and not g.previous))
@@ -88,7 +88,7 @@ def _told(questions: Questions, name: str) -> str:
 
 
 def _schema(generation: Generation, dialect: Dialect, told: str) -> tuple[IndexSchema | None, str]:
-    """Return the schema if it can be read, and what is wrong with it or with the fields."""
+    """Return the schema if it can be read, and any problem with it or with the fields."""
     schema = None
     try:
         schema = schema_of(generation.mappings, told[0].upper() + told[1:])
@@ -101,7 +101,7 @@ def _schema(generation: Generation, dialect: Dialect, told: str) -> tuple[IndexS
 def _counts(
     questions: Questions, physical: str, schema: IndexSchema | None
 ) -> tuple[int | None, tuple[VectorCount, ...]]:
-    """Return how many papers can be found and have vectors, without a refresh: asking changes nothing."""
+    """Return how many papers can be found and have vectors, without a refresh, which would be a change."""
     fields = schema.vectors if schema else ()
     counts = {field.name: {"filter": {"exists": {"field": field.name}}} for field in fields}
     body = {"size": 0, "track_total_hits": True, "aggs": counts}
@@ -139,6 +139,6 @@ def _blocks(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _is_written(questions: Questions, name: str) -> bool:
-    """Return whether somebody holds the lock of the index, as far as can be told from here."""
+    """Return whether somebody holds the lock of the index, as far as this machine can see."""
     holder = dig(questions.attempt(f"/{lease.INDEX}/_doc/{name}"), "_source")
     return bool(holder) and not seen_dead(holder) and not silent(holder, lease.SECONDS)

@@ -1,4 +1,4 @@
-"""The nodes of a cluster: the memory beside their heaps, their disks, and how full these may be."""
+"""The nodes of a cluster: their memory outside the heap, their disks, and how full the disks may be."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _BEYOND = {
     "high": "its shards are moved to other nodes",
     "low": "it gets no new copies of shards",
 }
-"""The watermarks, the highest first, and what happens to a node whose disk is beyond each."""
+"""The watermarks, the highest first, and what happens to a node whose disk exceeds each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node; in bytes its memory (its container's, if it is in one), Java's heap, its disk, and what is free there."""
+    """A node. Sizes in bytes: memory (of its container, if any), Java heap, disk, and free disk space."""
 
     name: str
     holds_data: bool
@@ -39,7 +39,7 @@ class Node:
 
     @property
     def beside_heap(self) -> int:
-        """Bytes left for the vectors, which Lucene and faiss both keep outside the heap."""
+        """Bytes available for vectors, which Lucene and faiss both keep outside the heap."""
         return max(self.memory - self.heap, 0)
 
     def __str__(self) -> str:
@@ -53,7 +53,8 @@ class Watermark:
 
     Attributes:
         value: As the cluster gives it.
-        headroom: For a share, the most that need be free on a large disk: `200GB`; `-1` or empty for any.
+        headroom: For a percentage, an upper limit for the free space needed on a large disk: `200GB`; `-1` or empty for
+            any.
     """
 
     value: str
@@ -70,7 +71,7 @@ class Watermark:
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """All three, and whether the cluster looks at disks at all."""
+    """All three watermarks, and whether the cluster checks disks at all."""
 
     enabled: bool
     low: Watermark
@@ -78,7 +79,7 @@ class Watermarks:
     flood_stage: Watermark
 
     def level(self, total: int, free: int) -> str:
-        """Return the highest watermark that a disk is beyond, or `ok`."""
+        """Return the highest watermark that a disk exceeds, or `ok`."""
         needed = {level: getattr(self, level).free_bytes(total) for level in _BEYOND}
         return next((level for level in _BEYOND if total and free < (needed[level] or 0)), "ok")
 
@@ -88,7 +89,7 @@ class Watermarks:
 
 
 def read_nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
-    """Read the nodes of a `_nodes/stats`, by name."""
+    """Read the nodes from a `_nodes/stats` reply, by name."""
     nodes = (_node(stats) for stats in dig(reply, "nodes").values())
     return tuple(sorted(nodes, key=lambda node: node.name))
 
@@ -112,14 +113,14 @@ def _node(stats: Mapping[str, Any]) -> Node:
 
 
 def read_watermarks(settings: Mapping[str, Any]) -> Watermarks:
-    """Read them from the settings in force, with whole names as keys."""
+    """Read the watermarks from the effective settings, given with flat keys."""
     keys = (f"{_SETTING}.watermark.{name}" for name in ("low", "high", "flood_stage"))
     marks = (Watermark(str(settings.get(key, "")), str(settings.get(f"{key}.max_headroom", ""))) for key in keys)
     return Watermarks(str(settings.get(f"{_SETTING}.threshold_enabled", "true")).lower() == "true", *marks)
 
 
 def disk_troubles(nodes: Sequence[Node], marks: Watermarks) -> Iterator[str]:
-    """Yield a line for every disk that is beyond a watermark, and one if nobody looks."""
+    """Yield a line for every disk that exceeds a watermark, and one if the cluster does not check disks."""
     if not marks.enabled:
         yield (
             "The cluster does not look at its disks, and a full one damages indexes; "
@@ -137,19 +138,19 @@ def disk_troubles(nodes: Sequence[Node], marks: Watermarks) -> Iterator[str]:
 
 
 def parse_size(text: str) -> int | None:
-    """Return the bytes of a size such as `20gb`, in whose units 1 kb is 1,024 bytes, or None if it is none."""
+    """Return the bytes of a size such as `20gb` (1 kb is 1,024 bytes), or None if it is not a size."""
     match = _SIZE.fullmatch(text.strip().lower())
     return int(float(match[1]) * (1 << (10 * " kmgtp".index(match[2] or " ")))) if match else None
 
 
 def share_or_size(text: str, whole: int) -> int | None:
-    """Return the bytes that `50%` of something or a plain size comes to, or None if it is neither."""
+    """Return the bytes of a plain size or of a percentage such as `50%`, or None if it is neither."""
     share = _share(text)
     return parse_size(text) if share is None else round(whole * share)
 
 
 def _share(text: str) -> float | None:
-    """Return the share that `85%` or `0.85` says, or None for anything else."""
+    """Return the fraction that `85%` or `0.85` stands for, or None for anything else."""
     try:
         share = float(text.strip().removesuffix("%")) / (100 if "%" in text else 1)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Questions to a cluster of which any may be refused: a doctor goes on with what it is told."""
+"""Read requests of `ses doctor`. The cluster may refuse any of them; the doctor continues with the other answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Questions:
-    """Asks a cluster, and keeps in `refused` a line for each question that it would not answer."""
+    """Sends read requests to a cluster, and keeps in `refused` a line for each request that it refused."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -30,14 +30,14 @@ class Questions:
         return reply
 
     def attempt(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Return what `ask` does where a refusal is no trouble: a document need not exist, a feature may be missing."""
+        """Do the same as `ask` where a refusal is no problem: a document may not exist, a feature may be missing."""
         return self._call(path, body, {})[0]
 
     def _call(self, path: str, body: Mapping[str, Any] | None, params: Mapping[str, Any]) -> tuple[Any, str]:
         try:
             return self.cluster.call("GET" if body is None else "POST", path, body, params=params), ""
         except ClusterError as error:
-            if not error.status:  # nobody answers any more
+            if not error.status:  # the cluster does not answer
                 raise
             return None, error.marked
         except InputError as error:
@@ -45,14 +45,14 @@ class Questions:
 
 
 def dig(reply: Any, *path: str) -> Mapping[str, Any]:
-    """Return the object at a path of a reply, or an empty one where there is none."""
+    """Return the object at a path of a reply, or an empty one if it is missing."""
     for name in path:
         reply = reply.get(name) if isinstance(reply, Mapping) else None
     return reply if isinstance(reply, Mapping) else {}
 
 
 def whole(value: Any) -> int:
-    """Return a number of a reply, which some servers give as text, or 0 where there is none."""
+    """Return a number from a reply, which some servers send as text, or 0 if it is missing."""
     try:
         return max(int(value), 0)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The shards of an index: how many there are, and why some are on no node, in plain words."""
+"""The shards of an index: their number, and why some are unassigned, in plain words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, wh
 
 @dataclass(frozen=True, slots=True)
 class Unassigned:
-    """Numbers of shards on no node for the same reason; without primaries, papers can't be found."""
+    """Numbers of shards that are unassigned for the same reason; papers of missing primaries can't be found."""
 
     primary: bool
     shards: tuple[int, ...]
@@ -20,7 +20,7 @@ class Unassigned:
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """The shards of one index: its parts, their further copies, those of either kind at work, and those on no node."""
+    """The shards of one index: primaries, replicas, how many of each are active, and the unassigned ones."""
 
     primaries: int
     replicas: int
@@ -43,7 +43,7 @@ _DECIDERS = {
     "enable": "the cluster may not place shards now; set cluster.routing.allocation.enable to all",
     "filter": "rules keep it from the nodes; change cluster.routing.allocation or the index's routing.allocation",
     "data_tier": "no node is of the data tier it belongs to; give one the role data_content",
-    "awareness": "copies must lie in different zones and one is missing; add a node there",
+    "awareness": "copies must be in different zones and one is missing; add a node there",
     "shards_limit": "the nodes hold as many shards as they may; raise total_shards_per_node, or add a node",
     "max_retry": "the cluster gave up after several attempts; read its log, then POST /_cluster/reroute?"
     "retry_failed=true",
@@ -56,7 +56,7 @@ ruled out by having a copy, another's reason is the one that something can be do
 
 
 def read_shards(questions: Questions, physical: str) -> Shards:
-    """Read the shards of one index, and ask once for primaries and once for replicas why they are on no node."""
+    """Read the shards of one index; ask once for primaries and once for replicas why they are unassigned."""
     rows = questions.ask(f"/_cat/shards/{physical}", format="json", bytes="b", h="index,shard,prirep,state,store") or ()
     kinds = {kind: [row for row in rows if str(row.get("prirep", "")).startswith(kind)] for kind in "pr"}
     missing = []
@@ -76,7 +76,7 @@ def read_shards(questions: Questions, physical: str) -> Shards:
 
 
 def shard_troubles(name: str, shards: Shards) -> Iterator[str]:
-    """Yield a line for the primaries and one for the replicas of an index that are on no node."""
+    """Yield a line for the unassigned primaries of an index and one for the unassigned replicas."""
     for missing in shards.unassigned:
         effect = "can't be searched" if missing.primary else "will be lost if a node is: there is no replica"
         number = counted(len(missing.shards), "shard")
@@ -84,7 +84,7 @@ def shard_troubles(name: str, shards: Shards) -> Iterator[str]:
 
 
 def plain_reason(explanation: Mapping[str, Any]) -> str:
-    """Return why a shard is on no node and what to do, of a reply of `_cluster/allocation/explain`, as a clause."""
+    """Return, as a clause, why a shard is unassigned and what to do, from a `_cluster/allocation/explain` reply."""
     if told := _STATES.get(str(explanation.get("can_allocate", ""))):
         return told
     refusing = {
