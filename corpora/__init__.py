@@ -1,1 +1,1 @@
-"""Papers: what one is, and a reader for every form they come in."""
+"""Papers: the data type, and a reader for every file format."""

@@ -31,7 +31,7 @@ SINGLE: dict[str, tuple[str, ...]] = {
     "url": ("url", "link", "s2url"),
     "retracted": ("retracted", "isretracted"),
 }
-"""Attributes of which the first name that is filled wins."""
+"""Attributes that take the first name with a value."""
 
 COLLECTED: dict[str, tuple[str, ...]] = {
     "fields": (
@@ -41,7 +41,7 @@ COLLECTED: dict[str, tuple[str, ...]] = {
     "references": ("references", "outcitations", "referencedworks", "referencesinset"),
     "identifiers": ("identifiers",),
 }
-"""Attributes that gather what every one of the names holds."""
+"""Attributes that collect the values of all names."""
 
 IDENTIFIERS: dict[str, tuple[str, ...]] = {
     "doi": ("doi",),
@@ -56,10 +56,10 @@ IDENTIFIERS: dict[str, tuple[str, ...]] = {
     "who": ("whocovidenceid",),
     "cord_uid": ("corduid",),
 }
-"""Names of the same paper elsewhere, all of them kept; the keys become the `kind` of `kind:value`."""
+"""Identifiers of the same paper in other databases. All are kept; the keys become the `kind` of `kind:value`."""
 
 EXTERNAL = ("externalids", "ids")
-"""Objects that hold such names by kind, as Semantic Scholar and OpenAlex give them."""
+"""Objects that hold such identifiers by kind, as Semantic Scholar and OpenAlex provide them."""
 
 ATTRIBUTES = (*SINGLE, *COLLECTED, *IDENTIFIERS)
 """What `columns` may map."""

@@ -1,4 +1,4 @@
-"""Making a `Paper` of a record of any shape, or saying why it can't be one."""
+"""Converts a record of any shape into a `Paper`, or gives the reason why that is impossible."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from corpora.custom import CustomField, read_custom
 from corpora.paper import Accepted, Paper, Rejected
 
 RETRACTED_TYPE = "retracted publication"
-"""The publication type, in lower case, that PubMed and those who take its types give to a retracted paper."""
+"""The publication type, in lower case, of a retracted paper in PubMed and in databases that use its types."""
 
 LONGEST_ID_BYTES = 512
 LONGEST_TITLE = 10_000
 LONGEST_ABSTRACT = 1_000_000
-"""In characters. Real ones are kept whole however long (a model reads as much as it can take); past this it's no paper
-but a file gone wrong, and it's rejected rather than cut."""
+"""In characters. Real texts are kept whole (a model reads as much as it accepts).
+
+A longer one is a damaged file, not a paper: it is rejected, not cut."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -30,7 +31,7 @@ def assemble(
     custom: Sequence[CustomField] = (),
     beside: Mapping[str, object] | None = None,
 ) -> Accepted | Rejected:
-    """Make a paper of a record whose keys are among those in `corpora.aliases`.
+    """Make a paper from a record whose keys are among those in `corpora.aliases`.
 
     Args:
         line: Line on which the record begins.
@@ -101,7 +102,7 @@ def assemble(
 
 
 def validate(line: int, paper: Paper) -> Accepted | Rejected:
-    """Accept a paper that an index can hold, reject any other.
+    """Accept a paper that an index can hold; reject any other.
 
     Args:
         line: Line on which its record begins.

@@ -1,4 +1,4 @@
-"""Turning what corpora hold into clean values: text, years, lists of names, identifiers."""
+"""Converts raw values of corpora into clean ones: text, years, lists of names, identifiers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHOLE_FLOAT = re.compile(r"\d+\.0")
 _LONGEST_LITERAL = 1 << 20
 
 _NAME_KEYS = ("name", "display_name", "category", "paperId", "corpusId", "corpusid", "id", "text", "term", "label")
-"""Where an object keeps what it is called, the first that is filled winning."""
+"""Keys under which an object keeps its name; the first one with a value is used."""
 
 _YES = ("true", "t", "yes", "y", "1", "retracted")
 _NO = ("", "false", "f", "no", "n", "0", "none", "null", "nan", "not retracted")
@@ -27,16 +27,16 @@ _PREFIXES = {
     "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)", re.IGNORECASE),
     "openalex": re.compile(r"https?://\S*/", re.IGNORECASE),
 }
-"""What people put before an identifier of that kind."""
+"""Usual prefixes of identifiers, by kind."""
 
 
 def clean_text(text: str) -> str:
-    """Return the text without control characters or lone surrogates, every run of white space one blank."""
+    """Return the text without control characters or lone surrogates; each run of white space becomes one blank."""
     return " ".join(_INVISIBLE.sub("", text).split())
 
 
 def text_of(value: object) -> str:
-    """Return one clean string of whatever a corpus holds where a string is due, empty where it says nothing.
+    """Return any raw value as one clean string, empty if there is no value.
 
     Args:
         value: A string, a number, an object with a name, or a list of such parts (paragraphs).
@@ -77,7 +77,7 @@ def texts_of(value: object) -> tuple[str, ...]:
 
 
 def flag_of(value: object) -> bool | None:
-    """Return whether a value says yes (true, "True", 1, "yes") or no ("", 0, None and their like), None for neither."""
+    """Return True for a value such as true, "True", 1 or "yes", False for "", 0, None and the like, None for others."""
     text = str(value).lower() if isinstance(value, bool) else text_of(value).lower()
     return True if text in _YES else False if text in _NO else None
 
@@ -88,7 +88,7 @@ def url_of(value: object) -> str:
 
 
 def identifiers_of(kind: str, value: object) -> Iterator[str]:
-    """Yield every identifier of a kind in a value as `kind:value`, however it is decorated.
+    """Yield every identifier of a kind in a value as `kind:value`, with or without a prefix or resolver address.
 
     Args:
         kind: Such as `doi` or `pmid`.
@@ -120,7 +120,7 @@ def _parts(value: object) -> Iterable[str]:
 
 
 def _spelled_out(text: str) -> Sequence[object] | None:
-    """Return the list a cell spells out as JSON or as Python prints it, or None."""
+    """Return the list that a cell contains as JSON or as Python prints it, or None."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]") and len(text) <= _LONGEST_LITERAL):
         return None

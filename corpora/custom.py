@@ -1,4 +1,4 @@
-"""Custom fields: what a corpus says of its papers beyond the attributes of `Paper`."""
+"""Custom fields: values that a corpus gives for its papers beyond the attributes of `Paper`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from corpora.cleaning import flag_of, text_of, texts_of
 from corpora.errors import InputError
 
 FieldKind = Literal["text", "keyword", "keywords", "number", "date", "boolean"]
-"""Words to look into, one exact string, a list of exact strings, one number, one day, or true where something is so and
-missing where it is not. A date is `YYYY-MM-DD`, `YYYY-MM` or `YYYY`, and stands for its first day."""
+"""Searchable words, one exact string, a list of exact strings, one number, one day, or true (a missing
+value means false). A date is `YYYY-MM-DD`, `YYYY-MM` or `YYYY`, and stands for its first day."""
 
 FieldValue = str | int | float | bool | tuple[str, ...]
 """By kind: text, keyword and date are strings, keywords a tuple, number int or float, boolean True."""
@@ -129,7 +129,7 @@ def declared(kinds: Mapping[str, str], columns: Mapping[str, str]) -> tuple[tupl
 
 
 def custom_value(kind: FieldKind, raw: object) -> FieldValue | None:
-    """Return the value of a field that a corpus gives in some form.
+    """Return a field's value, cleaned, from a corpus's raw value.
 
     Args:
         kind: Of the field.
@@ -191,8 +191,8 @@ def placed(
 
     Args:
         custom: The fields.
-        columns: Those there are.
-        told: What to call the corpus.
+        columns: Columns of the corpus.
+        told: Name of the corpus in messages.
         known: Columns by names of fields for which the corpus has another name.
 
     Returns:
@@ -246,7 +246,7 @@ def _number(text: str) -> int | float:
         return _refuse("number", text)
     if not math.isfinite(number):
         return _refuse("number", text)
-    # A double, as engines keep it; whole ones are shown without a fraction.
+    # A double, as engines keep it; whole numbers are shown without a fraction.
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 

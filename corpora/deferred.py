@@ -1,4 +1,4 @@
-"""Functions whose modules are imported when they are first called: a registry then names them at no cost."""
+"""Functions whose modules are imported at the first call, so that a registry can list them at no cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def deferred(module: str, name: str) -> Callable[..., Any]:
-    """Return what calls a module's function, importing the module at the first call."""
+    """Return a function that calls a module's function and imports the module at the first call."""
 
     def call(*args: Any, **given: Any) -> Any:
         return getattr(import_module(module), name)(*args, **given)

@@ -1,4 +1,4 @@
-"""Downloading one big file: resumed where it broke off, checked, and in place only when it is whole."""
+"""Downloads one big file: resumes an interrupted download, checks it, and renames it when it is complete."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class _Partial:
-    """What an earlier try left: the bytes, and beside them the validator that says which version they are of."""
+    """What an earlier attempt left: the bytes, and the HTTP validator that identifies their version."""
 
     bytes_path: Path
     validator_path: Path
@@ -51,11 +51,11 @@ class _Partial:
 
 
 def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds: float = 2.0) -> Path:
-    """Download a file, going on where an earlier download broke off.
+    """Download a file; an interrupted download resumes.
 
-    The bytes are gathered in `<target>.part`, which survives failures, held to the length the server states and to the
-    checksum, and renamed. Their SHA-256 is recorded in `<target>.sha256` (as sha256sum writes it); where no checksum is
-    given, a record from an earlier download is the one to match.
+    The bytes are written to `<target>.part`, which survives failures. When the length and the checksum are right, the
+    file is renamed. Their SHA-256 is recorded in `<target>.sha256` (as sha256sum writes it); if no checksum is given,
+    the download must match the record of an earlier one.
 
     Args:
         url: An HTTPS address (plain HTTP only on this machine).
@@ -67,7 +67,7 @@ def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds
         The target.
 
     Raises:
-        UnavailableError: If it can't be had; the message names the URL and where to put the file by hand.
+        UnavailableError: If the download fails; the message names the URL and where to put the file by hand.
     """
     _require_https(url)
     partial = _Partial(target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.part.etag"))
@@ -112,7 +112,7 @@ def _fetch_all(url: str, partial: _Partial, target: Path, pause_seconds: float) 
             error.close()
             if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
                 if error.headers.get("Content-Range") == f"bytes */{partial.size()}":
-                    return  # an earlier run had all of it and was stopped before it could put it in place
+                    return  # an earlier run had the complete file and was stopped before it could rename it
                 partial.drop()
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
             reason, retry = str(getattr(error, "reason", error)) or type(error).__name__, True
@@ -133,9 +133,9 @@ def _fetch_rest(url: str, partial: _Partial) -> None:
         start, total = _extent(response.status, response.headers)
         if start not in (0, have):
             partial.drop()
-            raise http.client.HTTPException("the server sent another part than was asked for")
+            raise http.client.HTTPException("the server sent a part that was not requested")
         if total is not None and shutil.disk_usage(partial.bytes_path.parent).free < total - start:
-            raise OSError(f"{total - start:,} bytes are needed and not free")
+            raise OSError(f"the download needs {total - start:,} bytes of free space")
         partial.validator_path.write_text(_validator(response.headers))
         with partial.bytes_path.open("ab" if start else "wb") as out, _progress(url, start, total) as advance:
             while chunk := response.read1(_CHUNK):
@@ -146,7 +146,7 @@ def _fetch_rest(url: str, partial: _Partial) -> None:
 
 
 def _extent(status: int, headers: HTTPMessage) -> tuple[int, int | None]:
-    """Return where the body begins in the file, and how long the file is where that is said."""
+    """Return where the body begins in the file, and the file's length if the server states it."""
     if status == http.client.PARTIAL_CONTENT:
         stated = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
         return (int(stated.group(1)), int(stated.group(2))) if stated else (-1, None)

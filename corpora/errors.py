@@ -1,7 +1,7 @@
 """The errors a user can meet: a kind, one plain sentence, and a hint that says what to do.
 
-They live in the lowest layer so that every package may raise them. They know no transport: what a kind means as an exit
-code, and how a setting is written on the command line, only `ses.messages` knows.
+They are in the lowest layer so that every package may raise them. They are independent of the transport: only
+`ses.messages` knows a kind's exit code and how a setting is written on the command line.
 
 A hint names settings in angle brackets, with a value where there is one: `leave <quantization> out, or index again with
 <fresh> and <model=specter2>`.
@@ -19,7 +19,7 @@ _SETTING = re.compile(r"<([a-z][a-z0-9_]*)(?:=([^<>]*))?>")
 
 
 def written(hint: str, write: Callable[[str, str | None], str]) -> str:
-    """Return a hint with each of its settings written by `write`, which takes a name and a value, None for no value."""
+    """Return a hint with each setting formatted by `write`, which takes a name and a value (None for no value)."""
     return _SETTING.sub(lambda found: write(found[1], found[2]), hint)
 
 
@@ -36,7 +36,7 @@ class SesError(Exception):
         hint: What to do, without a full stop; settings in angle brackets.
 
     Attributes:
-        kind: What sort of error it is, for fronts that have codes of their own.
+        kind: The sort of error, for interfaces that have their own codes.
     """
 
     kind: ClassVar[ErrorKind] = "invalid"
@@ -47,11 +47,11 @@ class SesError(Exception):
 
     @property
     def marked(self) -> str:
-        """The whole message, settings still in angle brackets: for those that show it later."""
+        """The whole message with settings still in angle brackets, for code that formats it later."""
         return self.message(lambda name, value: f"<{name}>" if value is None else f"<{name}={value}>")
 
     def message(self, write: Callable[[str, str | None], str] = as_argument) -> str:
-        """Return sentence and hint as one sentence, settings as `write` writes them."""
+        """Return sentence and hint as one sentence, with settings formatted by `write`."""
         return f"{self.sentence}; {written(self.hint, write)}." if self.hint else self.sentence
 
     def __str__(self) -> str:
@@ -69,13 +69,13 @@ class NotFoundError(InputError):
 
 
 class UnavailableError(SesError):
-    """Something outside that is needed isn't there: an engine, a model, a download, a folder that can be written."""
+    """Something external is missing: an engine, a model, a download, a writable folder."""
 
     kind: ClassVar[ErrorKind] = "unavailable"
 
 
 class ConflictError(UnavailableError):
-    """Somebody else is at the same thing: another run writes the index. Later the same will work."""
+    """Another run is using the same thing, such as writing the index. Trying again later will work."""
 
     kind: ClassVar[ErrorKind] = "conflict"
 

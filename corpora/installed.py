@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def installed_version(package: str) -> str | None:
     """Return a package's version, None if it is not installed."""
-    # A slow import, which those that only name runtimes need not pay for.
+    # A slow import, which code that only lists runtimes should not pay for.
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -28,13 +28,13 @@ class JsonObject:
 
 
 def read_lines(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
-    """Read one object a line; blank lines are skipped.
+    """Read one object per line; blank lines are skipped.
 
     Args:
         stream: The file.
 
     Yields:
-        Every object, and a rejection for every line that is none.
+        Every object, and a rejection for every line that is not an object.
     """
     for line in bounded_lines(stream):
         yield line if isinstance(line, Rejected) else _parse(line.number, line.raw)

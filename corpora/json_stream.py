@@ -19,11 +19,11 @@ _CHUNK = 1 << 16
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 _LONGEST_TOKEN = 32
-"""A parse error nearer than this to the end of what was read may only mean that more must be read."""
+"""A parse error this close to the end of the buffer may only mean that more must be read."""
 
 
 class _Window:
-    """The part of a JSON text that is in memory: grows at its end, forgets what was read."""
+    """The part of a JSON text that is in memory: it grows at its end and drops what has been parsed."""
 
     def __init__(self, stream: BufferedReader) -> None:
         self._stream = stream
@@ -41,10 +41,10 @@ class _Window:
                 return self._text[self._at : self._at + 1]
 
     def take(self, char: str) -> None:
-        """Step over a character that must come next; an empty one is the end."""
+        """Skip a character that must come next; an empty one means the end."""
         if (found := self.peek()) != char:
             wanted, there = (repr(c) if c else "the end" for c in (char, found))
-            raise ValueError(f"{wanted} should stand where {there} is")
+            raise ValueError(f"expected {wanted}, found {there}")
         self._advance(self._at + len(char))
 
     def value(self) -> object:
@@ -60,7 +60,7 @@ class _Window:
             except RecursionError:
                 raise ValueError("lists too deep to read") from None
             else:
-                if end < len(self._text) or not self._grow():  # a number may go on past what was read
+                if end < len(self._text) or not self._grow():  # a number may continue after the end of the buffer
                     self._advance(end)
                     return value
 
@@ -74,7 +74,7 @@ class _Window:
         held = len(self._text) - self._at
         if held > LONGEST_RECORD:
             raise ValueError(f"an item longer than {LONGEST_RECORD >> 20} MiB")
-        raw = self._stream.read(max(_CHUNK, held))  # doubling, so that a long item isn't parsed over and over
+        raw = self._stream.read(max(_CHUNK, held))  # the size doubles, so that a long item isn't parsed too often
         self._ended = not raw
         self._text = self._text[self._at :] + self._decoder.decode(raw, final=self._ended)
         self._at = 0
@@ -82,14 +82,15 @@ class _Window:
 
 
 def read_items(stream: BufferedReader, layout: Literal["array", "mapping"]) -> Iterator[JsonObject | Rejected]:
-    """Read the objects of an array, or those of an object by key; there a key stands in for a missing `id`.
+    """Read the objects of an array, or of an object by key; a key is used where an `id` is missing.
 
     Args:
         stream: The file.
         layout: Which of the two it holds.
 
     Yields:
-        Every object, and a rejection for every item that is none; damage rejects all that comes after it as one.
+        Every object, and a rejection for every item that is not an object. After damage, the whole rest is one
+        rejection.
     """
     window = _Window(stream)
     opening, closing = ("[", "]") if layout == "array" else ("{", "}")

@@ -1,4 +1,4 @@
-"""Lines of a stream, each with its number, none longer than can be held."""
+"""Lines of a stream, each with its number and of limited length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 LONGEST_RECORD = 16 << 20
-"""In bytes for a line, in characters for an item of an array."""
+"""In bytes for a line; in characters for an item of an array."""
 
 
 @dataclass(frozen=True, slots=True)

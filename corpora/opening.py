@@ -1,4 +1,4 @@
-"""Opening a corpus's file: plain, gzip, zstd or xz, told apart by content, with every failure said in one sentence."""
+"""Opens a corpus's file: plain, gzip, zstd or xz, recognised by content. Every failure is one sentence."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 BUFFER_BYTES = 1 << 20
-"""How much is read ahead: enough to see what a file holds before any of it is consumed."""
+"""How much is read ahead: enough to recognise a file's content before it is consumed."""
 
 COMPRESSED_SUFFIXES = ("", ".gz", ".zst", ".xz")
-"""What may follow a file's usual name."""
+"""Suffixes that may follow a file's usual name."""
 
 _SAMPLE_BYTES = 8192
 _MOST_BAD = 0.05
@@ -42,7 +42,7 @@ def _open_zstd(raw: io.BufferedReader) -> _Source:
 
 
 class _Zstd:
-    """A file packed by zstd, whose damage is an `OSError`."""
+    """A file compressed by zstd; damage raises `OSError`."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -64,24 +64,24 @@ _DECOMPRESSORS: dict[bytes, Callable[[io.BufferedReader], _Source]] = {
     b"\x28\xb5\x2f\xfd": _open_zstd,
     b"\xfd7zXZ\x00": lzma.LZMAFile,
 }
-"""By the bytes a file begins with; a name can lie, as when a browser unpacks a download and keeps its `.gz`."""
+"""By a file's first bytes; its name can be wrong, as when a browser unpacks a download and keeps `.gz`."""
 
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf": "a 7z archive", b"BZh": "bzip2", b"Rar!": "a rar archive"}
 
 
 class _Guarded(io.RawIOBase):
-    """A source whose failures become `InputError`, only after all that could be read before them was handed out."""
+    """A source whose failures become `InputError`, raised only after everything before the failure was delivered."""
 
     def __init__(self, source: _Source, raw: io.BufferedReader, path: Path) -> None:
         self._source, self._raw, self._path = source, raw, path
         self._failure: Exception | None = None
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True: it can be read."""
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fill the buffer as far as the source reaches."""
+        """Fill the buffer, or as much of it as the source has."""
         view, filled = memoryview(buffer), 0
         try:
             while self._failure is None and filled < len(view):
@@ -106,7 +106,7 @@ class _Guarded(io.RawIOBase):
 
 
 def open_binary(path: Path) -> io.BufferedReader:
-    """Open a file for reading, decompressing it on the way where it begins as gzip, zstd or xz does.
+    """Open a file for reading; gzip, zstd and xz are decompressed.
 
     Args:
         path: The file.
@@ -138,7 +138,7 @@ def open_binary(path: Path) -> io.BufferedReader:
 
 
 def as_text(stream: io.BufferedReader) -> io.TextIOWrapper:
-    """Return a stream as UTF-8 text, with or without a byte order mark, its line ends left alone as `csv` wants them.
+    """Return a stream as UTF-8 text, with or without a byte order mark; line ends are unchanged, as `csv` needs them.
 
     Bytes that aren't UTF-8 become lone surrogates (PEP 383), so that the caller can reject the record that has them.
     """

@@ -1,4 +1,4 @@
-"""What a paper is to every other package."""
+"""The data type of a paper, for all other packages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ALWAYS_HASHED = (
     *("id", "title", "abstract", "authors", "year", "venue", "types", "language", "fields", "identifiers"),
     *("references", "url"),
 )
-"""Attributes that content hashes have held from the first version on, empty or not."""
+"""Attributes that have been part of content hashes since the first version, empty or not."""
 
 
 def is_empty(value: object) -> bool:
-    """Return whether a value of a field stands for none; 0 is a number."""
+    """Return whether a field's value is missing; 0 is a value."""
     return value is None or value is False or value in ("", ())
 
 
@@ -66,8 +66,8 @@ class Paper:
 
     def content_hash(self) -> str:
         """Return 32 hex digits that change with any attribute but `origins` and `extra`, the same on every machine."""
-        # Who holds a paper, and what is said of it beside its text, is none of its content. An attribute that later
-        # versions added counts only where it has a value, so that no index has to be made anew for it.
+        # Origins and extra fields are not content. An attribute that a later version added counts only if it has a
+        # value, so that no index must be rebuilt for it.
         content = {
             name: value
             for name, value in asdict(self).items()
@@ -96,7 +96,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that can't become a paper; it goes to the dead-letter file and reading goes on.
+    """A record that can't become a paper; it is listed in the dead-letter file, and reading continues.
 
     Attributes:
         line: Line of the file (1-based) on which the record begins.

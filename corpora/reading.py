@@ -1,4 +1,4 @@
-"""What can be done to any corpus while it is read."""
+"""Operations on any corpus while it is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_ORIGIN = 200
 
 
 def first_accepted(records: Iterator[Record], limit: int | None) -> Iterator[Record]:
-    """Yield records until so many papers have been accepted; all of them where there is no limit."""
+    """Yield records until `limit` papers have been accepted; all of them if there is no limit."""
     accepted = 0
     for record in records:
         yield record
@@ -32,7 +32,7 @@ def source_of(corpus: str, path: Path, limit: int | None) -> str:
     """Return a text that changes when another corpus, path or limit is read, or the files of the path change."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     marks = [f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files if file.exists()]
-    # A digest, since it is stored with the index, where other people have no use for paths of this machine.
+    # A digest, since it is stored with the index, and others should not see the paths of this machine.
     told = "\n".join([str(path), str(limit or "all"), *marks])
     return f"{corpus} {hashlib.blake2b(told.encode(errors='replace'), digest_size=16).hexdigest()}"
 
@@ -45,7 +45,7 @@ def origin_of(corpus: Corpus, path: Path) -> str:
         path: Where it is read from, absolute.
 
     Returns:
-        The corpus's name; of a form that many corpora come in, also the name of the file and its folder, or of the
+        The corpus's name; for a format of many corpora, also the name of the file and its folder, or of the
         folder that is read: `jsonl:library/papers.jsonl`, packed or not.
     """
     if not corpus.is_form:
@@ -54,7 +54,7 @@ def origin_of(corpus: Corpus, path: Path) -> str:
     for suffix in filter(None, COMPRESSED_SUFFIXES):
         name = name.removesuffix(suffix)
     place = name if path.is_dir() else "/".join(filter(None, (path.parent.name, name)))
-    # A file's name may be bytes that aren't text.
+    # A file's name may contain bytes that aren't text.
     return f"{corpus.name}:{place}".encode(errors="replace").decode()[:LONGEST_ORIGIN]
 
 

@@ -32,7 +32,7 @@ class Reader(Protocol):
 
 
 Locator = Callable[[Path], Path]
-"""Finds the corpus's file where the user gives no path, given the data folder; downloads it where it is published."""
+"""Takes the data folder and finds the corpus's file if the user gives no path; downloads it if it is published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Corpus:
         name: What users call it.
         summary: One line for the help text.
         read: Its reader; errors in the path or the columns are raised when the first record is asked for.
-        locate: How to find it without a path, or None where a path must be given.
-        takes_columns: Whether the reader heeds a mapping of columns.
-        is_form: Whether it is a form that many corpora come in, which only their files tell apart.
+        locate: How to find it without a path, or None if a path is required.
+        takes_columns: Whether the reader uses a mapping of columns.
+        is_form: Whether it is a format of many corpora, so that only files distinguish them.
     """
 
     name: str
@@ -95,7 +95,7 @@ def get_corpus(name: str) -> Corpus:
         The corpus.
 
     Raises:
-        NotFoundError: If there is none; the message names those there are.
+        NotFoundError: If there is none; the message lists the available ones.
     """
     corpus = CORPORA.get(name.strip().lower())
     if corpus is None:

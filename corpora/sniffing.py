@@ -1,4 +1,4 @@
-"""Telling from a file's beginning which corpus it is, to send a user who named the wrong one to the right one."""
+"""Recognises a corpus by a file's beginning, so that a message can name the right reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {
     "csv": "a table",
     "xml": "XML, but not PubMed's",
 }
-"""What a file's beginning may look like: the corpus's name, where one reads it, and what to call it."""
+"""What a file's beginning may look like: the name of the corpus that reads it, if any, and a description."""
 
 _OBJECT_LINE = re.compile(rb"^\s*[\[{]", re.MULTILINE)
 _PUBMED_TAG = re.compile(rb"<(?:Pubmed\w+|DeleteCitation)\b")
@@ -49,7 +49,7 @@ def refuse_other(path: Path, head: bytes, wanted: str, accepted: tuple[str, ...]
         accepted: Keys of `KINDS` that are fine.
 
     Raises:
-        InputError: Saying what was expected, what it looks like and which corpus reads that.
+        InputError: The message says what was expected, what the file looks like and which corpus reads it.
     """
     kind = guess_kind(head)
     if kind in accepted:
@@ -68,14 +68,14 @@ def refuse_folder(path: Path, wanted: str) -> None:
         wanted: What was expected, to tell the user.
 
     Raises:
-        InputError: Saying which corpus reads the folder, where its content shows.
+        InputError: The message names the corpus that reads the folder, if its content shows it.
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder where {wanted} is wanted", remedy_for_folder(path))
 
 
 def remedy_for_folder(path: Path) -> str:
-    """Return what to do about a folder that isn't what was expected, judging by what it holds."""
+    """Return a hint for an unexpected folder, according to its content."""
     known = {"beir": "corpus.jsonl", "cord19": "metadata.csv"}
     corpus = next((name for name, file in known.items() if find_compressed(path, file)), None)
     if corpus is None and any(path.glob("*.xml*")):

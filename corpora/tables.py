@@ -1,4 +1,4 @@
-"""Reading delimited text (CSV, TSV) row by row, each with the line it begins on."""
+"""Reads delimited text (CSV, TSV) row by row, each with the line it begins on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DelimitedTable:
 
     Attributes:
         header: Names of the columns.
-        rows: The rows, once; those that don't fit the header are rejected.
+        rows: The rows, readable once; those that don't fit the header are rejected.
     """
 
     header: tuple[str, ...]
@@ -53,7 +53,7 @@ class DelimitedTable:
 
 
 class _Lines:
-    """The lines of a file and how many of them were handed out, by line feeds as editors count."""
+    """The lines of a file, and how many were read; they are counted by line feeds, as editors do."""
 
     def __init__(self, stream: TextIOWrapper, path: Path) -> None:
         self._stream, self._path = stream, path
@@ -76,20 +76,20 @@ class _Lines:
 def open_table(path: Path, wanted: str, accepted: tuple[str, ...]) -> Iterator[DelimitedTable]:
     """Open a delimited file whose first line names its columns.
 
-    The delimiter is a tab in `.tsv` and `.tab` files, otherwise whichever of `, tab ; |` the header has most of.
+    The delimiter is a tab in `.tsv` and `.tab` files, otherwise the most frequent of `, tab ; |` in the header.
 
     Args:
         path: The file, plain or compressed.
-        wanted: What was expected, to tell a user who named something else.
+        wanted: What was expected, for the message if the file is something else.
         accepted: The kinds of `corpora.sniffing` it may look like.
 
     Yields:
-        The table, readable until the context is left.
+        The table, readable until the context ends.
 
     Raises:
         InputError: If the file can't be opened, looks like something else or has no header.
     """
-    # csv has one limit for the whole process and no other way to raise it; some abstracts pass its default of 131,072.
+    # csv has only one limit, for the whole process; some abstracts are longer than its default of 131,072.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     with open_binary(path) as binary, as_text(binary) as stream:
         refuse_other(path, binary.peek(), wanted, accepted)

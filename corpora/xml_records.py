@@ -1,8 +1,8 @@
-"""Cutting a big XML file into its records, so that a broken one can't take the others with it.
+"""Cuts a big XML file into its records, so that a broken one can't affect the others.
 
-A parser in recovery mode was tried first: at a stray `<` or closing tag libxml2 drops everything that follows without
-a word. Cut out and parsed alone, each record fails alone, on known lines; without the document type above it there are
-no entities to expand, and memory holds one record.
+A parser in recovery mode was tried first: at a stray `<` or closing tag libxml2 silently drops everything that follows.
+If each record is cut out and parsed alone, it fails alone, on known lines. Without the document type there are no
+entities to expand, and memory holds one record.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class XmlRecord:
 
 @dataclass(slots=True)
 class _Cutter:
-    """What was read and not yet handed out; a record begins at `start`, unless that is None."""
+    """The bytes read and not yet delivered; a record begins at `start`, unless that is None."""
 
     tags: re.Pattern[bytes]
     buffer: bytes = b""
@@ -66,7 +66,7 @@ class _Cutter:
             self.scanned = tag.end()
 
     def forget(self) -> Iterator[Rejected]:
-        """Drop what can't matter any more, and a record that has grown past the limit."""
+        """Drop bytes that are no longer needed, and a record longer than the limit."""
         if self.start is not None and len(self.buffer) - self.start > LONGEST_RECORD:
             yield Rejected(self.line_at(self.start), f"The record is longer than {LONGEST_RECORD >> 20} MiB.")
             self.start = None
@@ -83,21 +83,21 @@ class _Cutter:
             yield Rejected(self.line_at(self.start), reason)
 
     def line_at(self, offset: int) -> int:
-        """Return the line of an offset; each must lie behind the one asked for before."""
+        """Return the line of an offset; offsets must ascend from call to call."""
         self.line += self.buffer.count(b"\n", self.counted, offset)
         self.counted = offset
         return self.line
 
 
 def read_records(stream: BufferedReader, tags: tuple[str, ...]) -> Iterator[XmlRecord | Rejected]:
-    """Cut the elements of some names out of a file in an encoding that contains ASCII.
+    """Cut the elements with the given names out of a file in an encoding that contains ASCII.
 
     Args:
         stream: The file.
         tags: Names of elements that don't contain one another.
 
     Yields:
-        Every element, and a rejection for every one that is cut off or never began; damage to the stream itself (a
+        Every element, and a rejection for each one without its end or its beginning. Damage to the stream itself (a
         truncated gzip) rejects the rest of the file.
     """
     cutter = _Cutter(re.compile(rb"<(/?)(%s)\b[^<>]*>" % "|".join(tags).encode()))

@@ -1,4 +1,4 @@
-"""Hand work from one thread to the next through a short queue, so that reading, encoding and writing overlap."""
+"""Passes items from one thread to the next through a short queue, so that reading, encoding and writing overlap."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _END = object()
 
 
 def prefetch(items: Iterator[T], depth: int = 2) -> Iterator[T]:
-    """Run an iterator in a thread of its own, at most `depth` items ahead of whoever takes them.
+    """Run an iterator in its own thread, at most `depth` items ahead of the consumer.
 
     Args:
         items: Runs in the new thread.
         depth: Bounds the memory held between the two threads.
 
     Yields:
-        The items, in order. What the iterator raises is raised here; when the taker stops early, so does the thread.
+        The items, in order. Errors of the iterator are raised here. If the consumer stops early, the thread stops too.
     """
     handed: queue.Queue[object] = queue.Queue(maxsize=depth)
     stopped = threading.Event()

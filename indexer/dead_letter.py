@@ -12,7 +12,7 @@ from corpora.paper import Rejected
 
 
 class DeadLetter:
-    """Writes rejected records as JSON lines, making the file at the first of them; a run replaces the last run's file.
+    """Writes rejected records as JSON lines. The file is created at the first one, and replaces that of the last run.
 
     Args:
         path: The file.

@@ -1,4 +1,4 @@
-"""A published index made anew from its own papers: for another model or language, or in this version's form.
+"""Rebuilds a published index from its own papers: for another model or language, or in this version's schema.
 
 No corpus is read, so the papers of all corpora stay with their origins, custom fields, tags and forecasts.
 """
@@ -21,7 +21,7 @@ _PAGE = 1_000
 
 
 def own_papers(index: Index) -> Iterator[Accepted]:
-    """Yield the papers that an index holds, in the order of their ids, each with its number for a line."""
+    """Yield the papers of an index in the order of their ids; the line of each is its number in that order."""
     number = 0
     every = sorted(index.ids())
     for start in range(0, len(every), _PAGE):
@@ -34,14 +34,14 @@ def own_papers(index: Index) -> Iterator[Accepted]:
 
 
 def moved(job: IndexJob, index: Index) -> IndexJob:
-    """Return the job that makes an index anew from its own papers.
+    """Return the job that rebuilds an index from its own papers.
 
     Args:
-        job: Says with which model, and what else is to change; its corpus is not read.
+        job: Names the model and other changes; its corpus is not read.
         index: The published generation.
 
     Returns:
-        A job for `index_corpus`; formats, quantization and BM25's constants are the index's own where the job has none.
+        A job for `index_corpus`; formats, quantization and BM25's constants are those of the index if the job has none.
     """
     schema = index.schema
     told = f"{index.name} {index.generation} {schema.fingerprint}"

@@ -1,4 +1,4 @@
-"""Papers into an index: survey, then read, encode and write what is new, all three at once."""
+"""Indexes papers: a survey first, then reading, encoding and writing what is new, all three in parallel."""
 
 from __future__ import annotations
 
@@ -31,26 +31,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IndexJob:
-    """What to index, into what.
+    """What to index, and into which index.
 
     Attributes:
         records: Reads the corpus from its beginning; called once for the survey and once for the work.
-        source: Tells one corpus from another, and from itself with other content; a first or fresh build that was
-            interrupted is gone on with only by a job of the same source.
+        source: Identifies the corpus and its content. An interrupted first or fresh build resumes only with a job of
+            the same source.
         index: Name of the index.
         card: Of the model.
         encoder: Loads the model; called only if there is something to encode.
         state_dir: For the list of rejected records and the survey's notes.
         formats: Task formats to store a vector for.
-        fresh: Build a new version beside the one there is, and swap at the end.
+        fresh: Build a new version beside the existing one, and swap at the end.
         prune: Delete papers that the corpus no longer holds; papers of other corpora stay.
         origin: The corpus's name in the index, the index's own name if empty; the same from run to run. None if papers
             have their origins already, as those of an index have.
-        quantization: How a new index keeps vectors, whole if None; one that is there keeps its own.
-        bm25: How a new index scores words, the default if None; one that is there keeps its own.
+        quantization: How a new index stores vectors, in full precision if None; an existing index keeps its own
+            setting.
+        bm25: BM25's constants of a new index, the default if None; an existing index keeps its own.
         fields: Custom fields that the corpus gives; they are added to an index that lacks them.
-        language: How a new index analyses words. If None, a fresh one does as the one before, and a first one by
-            default; one that is there keeps its own.
+        language: How a new index analyses words. If None, a fresh build keeps the language
+            of the version before, and a first one uses the default. An existing index keeps its own.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
             resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
         bulk_bytes: Whole blocks are written together when they reach this size: text and vectors of about 2,500 papers.
@@ -77,12 +78,13 @@ class IndexJob:
 def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None) -> IndexReport:
     """Index a corpus, or bring its index up to date.
 
-    What a killed run wrote is found again by its content hashes and not redone; run the same job again to finish it.
+    If a run was killed, run the same job again: papers already written are recognised by their content hashes and not
+    encoded again.
 
     Args:
         job: What to index.
-        engine: Where to.
-        progress: Is told how far it is.
+        engine: Where the index is stored.
+        progress: Receives progress reports.
 
     Returns:
         What was done.
@@ -96,7 +98,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     stopwatch = _Stopwatch()
     origin = job.index if job.origin == "" else job.origin
     list_of_rejected = job.state_dir / "rejected" / f"{job.index}.jsonl"
-    # The list is touched under the lock only: a run that is refused must not delete that of the run in progress.
+    # The list is only changed under the lock: a refused run must not delete the list of the run in progress.
     with (
         engine.lock(job.index),
         open_survey(job.state_dir, origin, [field.name for field in job.fields]) as survey,
@@ -144,7 +146,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
 
 
 def _published(job: IndexJob, engine: Engine) -> Index | None:
-    """Return the published generation, if there is one that can be read or must be."""
+    """Return the published generation, or None if there is none that can or must be read."""
     if job.index not in engine.names():
         return None
     try:
@@ -194,7 +196,7 @@ def _target(job: IndexJob, engine: Engine, before: Index | None) -> tuple[Index,
 
 
 def _checked(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, published: bool) -> int:
-    """Return how many papers an index holds, or raise if some of those it was given are not there, or not whole."""
+    """Return how many papers an index holds; raise if some of the written papers are missing or incomplete."""
     papers = index.count()
     expected = counts["new"] + counts["updated"] + counts["unchanged"]
     if not expected and (refused := counts.get("refused")):
@@ -244,7 +246,7 @@ def _write(
 
 
 def _with_values(documents: Sequence[Document], before: Index | None, names: Sequence[str]) -> Sequence[Document]:
-    """Return documents with those values that the corpus does not give and the index has, such as tags."""
+    """Return documents with the values that only the index has, such as tags."""
     if not names or before is None:
         return documents
     held = before.values([document.paper.id for document in documents], names)
@@ -253,7 +255,7 @@ def _with_values(documents: Sequence[Document], before: Index | None, names: Seq
 
 
 def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]]], size: int) -> Iterator[list[Paper]]:
-    """Yield the papers to do, block by block; `work` gives their ordinals in ascending order, and their origins."""
+    """Yield the papers to write, block by block; `work` gives their ordinals in ascending order, and their origins."""
     block: list[Paper] = []
     number, wanted = 0, next(work, None)
     papers = (record.paper for record in records if isinstance(record, Accepted))

@@ -1,7 +1,7 @@
-"""Papers that leave a corpus: they leave the index too, unless another corpus holds them.
+"""Deletes papers that a corpus no longer holds from the index, unless another corpus holds them.
 
-An index may hold several corpora. A paper's `origins` name all that hold it, so that what one of them drops is deleted
-only when no other has it.
+An index may hold several corpora. A paper's `origins` name all corpora that hold it. If one of them drops the paper, it
+is deleted only if no other has it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Released(NamedTuple):
 
 
 def withdrawn_ids(index: Index, origin: str, survey: Survey) -> list[list[str]]:
-    """Return the papers of an origin, or of none, that records of the corpus say are deleted."""
+    """Return the papers of an origin, or without one, that the corpus marks as deleted."""
     mine = Or((Compare("origins", "=", origin), UNOWNED))
     return [list(index.ids(And((OneOf("id", tuple(ids)), mine)))) for ids in survey.deleted()]
 
@@ -38,15 +38,15 @@ def gone_ids(index: Index, origin: str, survey: Survey) -> list[list[str]]:
 
 
 def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Released:
-    """Take papers out of an origin, and delete those that no other corpus holds.
+    """Remove an origin from papers, and delete those that no other corpus holds.
 
     Args:
-        index: That holds them.
-        origin: The corpus that they left.
-        found: Their ids, some at a time.
+        index: The index of the papers.
+        origin: The corpus that no longer holds them.
+        found: Their ids, in batches.
 
     Returns:
-        What became of them.
+        How many were deleted and kept.
     """
     deleted = kept = 0
     for ids in found:

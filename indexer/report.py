@@ -1,4 +1,4 @@
-"""What an indexing run did, and what it tells while it runs."""
+"""What an indexing run did, and how it reports progress."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Protocol
 
 
 class Progress(Protocol):
-    """Is told how far a run is; see `ses.progress` for the one that prints."""
+    """Receives the progress of a run; `ses.progress` has the implementation that prints it."""
 
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage of so many papers, if the number is known."""
 
     def advance(self, papers: int, rejected: int = 0) -> None:
-        """Go on by so many papers."""
+        """Advance by so many papers."""
 
 
 class Silent:
-    """A `Progress` that tells nobody."""
+    """A `Progress` that reports nothing."""
 
     def stage(self, name: str, total: int | None) -> None:
         """Ignore it."""
@@ -36,17 +36,17 @@ class IndexReport:
 
     Attributes:
         index: Its name.
-        origin: The corpus's name in it, empty where an index was made anew from its own papers.
+        origin: The corpus's name in it, empty if an index was rebuilt from its own papers.
         generation: The version that is searched now.
-        model: Made the vectors.
+        model: The model of the vectors.
         new: Papers the index did not hold.
         updated: Papers whose content changed.
-        unchanged: Papers whose content is left as it was.
-        revalued: Of them, those of which custom fields were written.
+        unchanged: Papers whose content did not change.
+        revalued: Unchanged papers whose custom fields were written.
         fields: How many records have a value, by custom field of the corpus.
         duplicates: Records with the id of a later one, which won.
-        deletions: Records that say that a paper is deleted, whether the index held it or not.
-        deleted_by_corpus: Papers deleted because such a record says so.
+        deletions: Records that mark a paper as deleted, whether the index held it or not.
+        deleted_by_corpus: Papers deleted because of such a record.
         deleted: Papers deleted by pruning, because the corpus no longer holds them.
         kept: Papers that either would have deleted, and that stay because another corpus holds them.
         unowned: When pruning, papers that have no origin, which are left alone.

@@ -1,8 +1,8 @@
-"""The first pass over a corpus: what there is, and what of it is work.
+"""The first pass over a corpus: counts its papers and finds those to write.
 
-A corpus is read twice, since reading is cheap beside encoding. The survey finds the duplicates (the last one wins),
-compares every paper's hash with the index's, and so knows the exact number of papers to do before a model is loaded.
-It keeps its notes in a temporary SQLite file: memory does not grow with the corpus.
+A corpus is read twice, since reading is cheap compared with encoding. The survey finds duplicates (the last one wins)
+and compares every paper's hash with the index's. The number of papers to encode is therefore known before a model is
+loaded. It keeps its notes in a temporary SQLite file: memory does not grow with the corpus.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Survey:
             "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT, origins TEXT, extra TEXT) "
             "WITHOUT ROWID"
         )
-        # A record that can't be read this time is still in the corpus.
+        # A record that can't be read in this run is still in the corpus.
         connection.execute("CREATE TABLE unreadable (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self.accepted = self.deletions = 0
 
     def read(self, records: Iterable[Record], reject: Callable[[Rejected], None], progress: Progress) -> None:
-        """Note every record of a corpus, a later one over an earlier one of the same id, and hand on the rejected."""
+        """Note every record of a corpus, and yield the rejected ones; the last record of an id counts."""
         iterator = iter(records)
         while chunk := list(islice(iterator, _CHUNK)):
             rejected = 0
@@ -84,7 +84,7 @@ class Survey:
 
     def _note(self, record: Record) -> None:
         if isinstance(record, Rejected):
-            # It says more of the paper than an earlier deletion: that the corpus has it.
+            # It overrides an earlier deletion of the paper: the corpus has it.
             self._connection.execute("DELETE FROM papers WHERE id = ? AND work = 'deleted'", [record.id])
             self._connection.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", [record.id])
         elif isinstance(record, Deleted):
@@ -99,7 +99,7 @@ class Survey:
         hashes: Callable[[Sequence[str]], Mapping[str, str]],
         values: Callable[[Sequence[str], Sequence[str]], Mapping[str, Mapping[str, FieldValue]]],
     ) -> None:
-        """Mark each paper as new, updated, unchanged or touched, by what the index has of it.
+        """Mark each paper as new, updated, unchanged or touched, by comparison with the index.
 
         Args:
             hashes: Looks up the index's content hashes by id.
@@ -124,12 +124,12 @@ class Survey:
             last = rows[-1][0]
 
     def _changes(self, held: Mapping[str, FieldValue], given: Mapping[str, object]) -> dict[str, object]:
-        """Return what the corpus says of custom fields and the index does not, None for a value that is gone."""
+        """Return the custom values that differ from the index's, None for a value to remove."""
         there = {name: list(value) if isinstance(value, tuple) else value for name, value in held.items()}
         return {name: given.get(name) for name in self._fields if given.get(name) != there.get(name)}
 
     def counts(self) -> dict[str, int]:
-        """Return how many papers are new, updated, unchanged (touched or not), and records are duplicates."""
+        """Return the numbers of new, updated and unchanged papers (touched or not), and of duplicate records."""
         counts = dict(self._connection.execute("SELECT work, count(*) FROM papers GROUP BY work"))
         papers = sum(counts.values())
         counts["unchanged"] = counts.get("unchanged", 0) + counts.pop("touched", 0)
@@ -141,19 +141,19 @@ class Survey:
         return ((ordinal, tuple(json.loads(origins))) for ordinal, origins in self._connection.execute(doing))
 
     def updates(self) -> Iterator[dict[str, dict[str, FieldValue | None]]]:
-        """Yield, many at a time, the values to write by id and field of papers whose content is unchanged."""
+        """Yield in batches the values to write, by id and field, of papers whose content is unchanged."""
         rows = self._connection.execute("SELECT id, origins, extra FROM papers WHERE work = 'touched'")
         while chunk := rows.fetchmany(_UPDATED_AT_ONCE):
             yield {id_: {"origins": json.loads(origins), **json.loads(extra)} for id_, origins, extra in chunk}
 
     def deleted(self) -> Iterator[list[str]]:
-        """Yield, some at a time, the ids of papers that the corpus says are deleted."""
+        """Yield in batches the ids of papers that the corpus marks as deleted."""
         rows = self._connection.execute("SELECT id FROM papers WHERE work = 'deleted'")
         while chunk := rows.fetchmany(_CHUNK):
             yield [id_ for (id_,) in chunk]
 
     def gone(self, ids: Iterable[str]) -> Iterator[list[str]]:
-        """Yield, some at a time, those ids that the corpus does not hold."""
+        """Yield in batches the ids that the corpus does not hold."""
         iterator = iter(ids)
         while chunk := list(islice(iterator, _CHUNK)):
             marks = ", ".join("?" * len(chunk))
@@ -170,10 +170,10 @@ class Survey:
 
 @contextmanager
 def open_survey(folder: Path, origin: str | None, fields: Sequence[str] = ()) -> Iterator[Survey]:
-    """Give a survey whose notes lie in a folder and are gone afterwards.
+    """Provide a survey whose notes are stored in a folder and deleted afterwards.
 
     Args:
-        folder: Where there is room for some 180 bytes a paper.
+        folder: Folder with free space for about 180 bytes per paper.
         origin: The corpus's name in the index, None if papers have their origins already.
         fields: Names of the custom fields that the corpus gives.
 

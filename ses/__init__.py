@@ -1,6 +1,6 @@
 """Scientific search with task-format embeddings: the Python API, with the same nouns as the command line.
 
-Nothing is imported until it is asked for, so that `import ses` costs next to nothing (docs/python.md).
+Modules are imported at first use, so that `import ses` is fast (docs/python.md).
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ _SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned")
 
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of a command's options that are settings."""
+    """Return the options of a command that are settings."""
     return {name: options[name] for name in _SETTINGS if name in options}
 
 
 def parse_bm25(text: str) -> Bm25:
-    """Read BM25's constants, `K1,B`; `InputError` if they are written otherwise or out of bounds."""
+    """Read BM25's constants, `K1,B`; `InputError` if the form is wrong or a value is out of bounds."""
     from search_plugin.schema import Bm25
 
     try:
@@ -31,7 +31,7 @@ def parse_bm25(text: str) -> Bm25:
 
 
 def parse_columns(texts: Sequence[str]) -> dict[str, str]:
-    """Read where a corpus keeps what.
+    """Read which column holds which attribute.
 
     Args:
         texts: Each as `ATTRIBUTE=COLUMN`.
@@ -40,7 +40,7 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
         Columns by attribute.
 
     Raises:
-        InputError: If one is written otherwise.
+        InputError: If one has another form.
     """
     pairs = [text.partition("=") for text in texts]
     for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
@@ -50,7 +50,7 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 def parse_formats(*texts: str) -> tuple[Format, ...]:
-    """Read task formats, with commas between; `InputError` if one is none."""
+    """Read task formats, separated by commas; `InputError` if one is unknown."""
     from encoders.formats import Format
 
     names = [part.strip().lower() for text in texts for part in text.split(",") if part.strip()]

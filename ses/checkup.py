@@ -1,4 +1,4 @@
-"""All that `ses doctor` looks at: what is installed, the settings, the models, the engine and its indexes."""
+"""What `ses doctor` checks: installed packages, settings, models, the engine and its indexes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OptionalPackage:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """A model as settings or an index name it: where it is (None if it isn't found), or the problem and what to do."""
+    """A model named by settings or an index: its place (None if it isn't found), or the problem and what to do."""
 
     name: str
     folder: str | None = None
@@ -52,18 +52,18 @@ class ModelCheck:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """What was found.
+    """The findings.
 
     Attributes:
         ses: Version of ses.
         python: Version of Python.
         parts: Optional packages.
-        settings: In force.
-        model: That a new index is made with.
-        index_models: Those that the indexes were made with, by name.
-        engine_url: Where the engine should be.
+        settings: Settings in force.
+        model: The model for new indexes.
+        index_models: Models of the existing indexes, by name.
+        engine_url: The engine's URL.
         engine: Its state; None if it does not answer.
-        troubles: Each one line that says what to do.
+        troubles: Problems, one line each, which says what to do.
     """
 
     ses: str
@@ -88,7 +88,7 @@ class Checkup:
 
 
 def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) -> Checkup:
-    """Look at everything, and at one index or all; raise `InputError` if the engine's URL or the index is wrong."""
+    """Check everything, with one index or all; raise `InputError` if the engine's URL or the index is wrong."""
     shown = origins(settings, flags)
     model = _check_model(next(setting.value for setting in shown if setting.name == "model"))
     troubles = [model.problem] if model.problem else []

@@ -1,4 +1,4 @@
-"""The command `ses`: one file a command in `ses.commands`, errors to exit codes here."""
+"""The command `ses`. Each command is one file in `ses.commands`; errors become exit codes here."""
 
 from __future__ import annotations
 
@@ -16,22 +16,19 @@ from ses.lazy import LazyGroup
 from ses.messages import EXIT_CODES, message_of
 
 COMMANDS = {
-    "index": ("ses.commands.index:index", "Index a corpus, or bring its index up to date."),
+    "index": ("ses.commands.index:index", "Index a corpus, or update its index."),
     "search": ("ses.commands.search:search", "Search an index by words and by meaning at once."),
     "similar": ("ses.commands.similar:similar", "Find papers like one in the index, by its vector."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
-    "train": ("ses.commands.train:train", "Train a model as a recipe says."),
+    "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure how well search works, and how well vectors serve."),
     "models": (
         "ses.commands.models:models",
-        "List models, tell what one is, fetch one, or write one out.",
+        "List models, describe one, fetch one, or export one.",
     ),
-    "doctor": (
-        "ses.commands.doctor:doctor",
-        "Show what is installed, the settings in force, and the state of models, engine and indexes.",
-    ),
+    "doctor": ("ses.commands.doctor:doctor", "Check the installation, settings, models and engine."),
 }
-"""The commands: where each is, and the beginning of its help. None is imported for another's sake."""
+"""The commands: the module of each, and the beginning of its help. Only the command that runs is imported."""
 
 
 @click.group(
@@ -62,9 +59,9 @@ def main() -> None:
         error.show()
         code = 2
     except (KeyboardInterrupt, click.Abort):
-        code = _fail("Stopped; the same command goes on where it was.", 130)
+        code = _fail("Stopped; run the same command again to resume.", 130)
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output has closed the pipe.
         _close_stdout()
         code = 0
     except OSError as error:
@@ -76,12 +73,12 @@ def main() -> None:
 
 
 def _close_stdout() -> None:
-    """Write nothing more: Python would complain once more at exit of what it couldn't write."""
+    """Write nothing more: otherwise Python would report at exit that it couldn't write."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _quieten() -> None:
-    """Keep what the clusters' clients log and warn of off the terminal: errors tell it all, and show no requests."""
+    """Keep logs and warnings of the clusters' clients off the terminal: our errors are complete."""
     for name in ("elastic_transport", "elasticsearch", "opensearch", "opensearchpy"):
         logging.getLogger(name).addHandler(logging.NullHandler())
     if not sys.warnoptions:
@@ -89,7 +86,7 @@ def _quieten() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    # Servers' own words stand in some messages, and must not steer a terminal.
+    # Some messages quote servers, which must not control the terminal.
     shown = "".join(character if character.isprintable() else " " for character in message)
     click.echo(f"Error: {shown}", err=True)
     return code

@@ -1,4 +1,4 @@
-"""Groups of commands that are imported when they run: the help of a group needs their names and first lines only."""
+"""Groups whose commands are imported when they run: the help of a group needs only names and first lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class LazyGroup(click.RichGroup):
 
     Args:
         *args: As of a group.
-        lazy: By a command's name where it is, as `module:attribute`, and the beginning of its help.
+        lazy: By name of a command: where it is, as `module:attribute`, and the beginning of its help.
         **kwargs: As of a group.
     """
 

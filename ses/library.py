@@ -1,4 +1,4 @@
-"""The indexes of an engine: made, brought up to date, opened, rolled back and dropped."""
+"""The indexes of an engine: building, updating, opening, rolling back and dropping them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     Args:
         engine: URL of a cluster, `embedded:DIR`, or a folder; if None, that of the settings, else one in the data
             folder.
-        **settings: Such as `model`, `runtime`, `data_dir` or `engine_api_key`, before `SES_*` and `ses.toml`.
+        **settings: Such as `model`, `runtime`, `data_dir` or `engine_api_key`; they override `SES_*` and `ses.toml`.
 
     Returns:
         The library.
@@ -49,7 +49,7 @@ class Library:
     """The indexes of an engine, by name; made by `open`.
 
     Args:
-        settings: Where the engine is, and what encodes.
+        settings: Settings of the engine and the model.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -62,7 +62,7 @@ class Library:
         self._encoders: dict[str, TextEncoder] = {}
 
     def indexes(self) -> list[str]:
-        """Return the names of the indexes, the one written last first."""
+        """Return the names of the indexes; the one written last comes first."""
         return list(self._engine.names())
 
     def __iter__(self) -> Iterator[str]:
@@ -75,7 +75,7 @@ class Library:
         return name in self._engine.names()
 
     def __getitem__(self, name: str) -> OpenIndex:
-        """Open an index, or raise `NotFoundError` naming those there are."""
+        """Open an index, or raise `NotFoundError` with the available names."""
         opened = self._engine.open(name)
         if self._tuned and self._tuned.bm25 != opened.schema.bm25:
             logging.getLogger("ses").warning(
@@ -110,7 +110,7 @@ class Library:
         language: str | None = None,
         progress: Progress | None = None,
     ) -> IndexReport:
-        """Index papers, or bring their index up to date; unchanged papers are skipped, an interrupted run resumes.
+        """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
 
         Args:
             name: Of the index.
@@ -120,13 +120,13 @@ class Library:
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
             formats: Task formats to store vectors for; `prx` always is.
             limit: Index the first papers only.
-            fresh: Build a new version beside the one there is, and swap at the end.
+            fresh: Build a new version beside the existing one, and swap at the end.
             prune: Delete papers that the source no longer holds; those of other sources stay.
             origin: Name of the source within the index.
-            quantization: How a cluster keeps vectors in memory, in a new index.
+            quantization: How a cluster stores vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
             language: How words are analysed in a new index; English if None.
-            progress: Is told how far it is.
+            progress: Receives progress reports.
 
         Returns:
             What was done. Records that could not be indexed are listed in the file that it names.
@@ -158,7 +158,7 @@ class Library:
             card=model.card,
             encoder=functools.partial(self._encoder, model),
             state_dir=self._settings.data_dir,
-            # Searches look among the prx vectors, so they are always there.
+            # Searches use the prx vectors, so they are always stored.
             formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
             fresh=fresh,
             prune=prune,
@@ -183,10 +183,10 @@ class Library:
 
         Args:
             name: Of the index. Origins, custom fields, tags and forecasts stay.
-            quantization: How a cluster keeps vectors in memory; as before if None.
+            quantization: How a cluster stores vectors in memory; as before if None.
             bm25: BM25's constants; those of the tuned settings, or as before, if None.
             language: How words are analysed; as before if None.
-            progress: Is told how far it is.
+            progress: Receives progress reports.
 
         Returns:
             What was done.
@@ -215,7 +215,7 @@ class Library:
         return index_corpus(moved(job, index), self._engine, progress)
 
     def update(self, name: str, values: Mapping[str, Mapping[str, FieldValue | None]]) -> list[str]:
-        """Write some fields of papers that are there; nothing is encoded again.
+        """Write some fields of existing papers; nothing is encoded again.
 
         Args:
             name: Of the index.
@@ -234,7 +234,7 @@ class Library:
     def add_fields(self, name: str, fields: Mapping[str, str]) -> None:
         """Add custom fields to an index, kinds by name; no paper has a value in them yet.
 
-        Raises `InputError` if a field can't be named so, or the index has one of that name and another kind.
+        Raises `InputError` if a field's name is not allowed, or the index has a field of that name and another kind.
         """
         from corpora.custom import declared
         from search_plugin.schema import custom_fields
@@ -278,7 +278,7 @@ class Library:
         return of_corpus(known, path, columns, fields, limit=limit, origin=origin)
 
     def _model_for(self, name: str, *, fresh: bool) -> Model:
-        """Return the model to write an index with: an index that is there is kept up to date by its own."""
+        """Return the model to write an index with: an existing index is updated with its own."""
         from encoders.registry import DEFAULT_MODEL, find_model
 
         kept = name in self and not fresh

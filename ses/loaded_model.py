@@ -1,4 +1,4 @@
-"""Models that encode texts, as a Python program uses them."""
+"""Models that encode texts, for Python programs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class LoadedModel:
     """A model ready to encode; made by `load_model`, safe to share between threads.
 
     Attributes:
-        encoder: Does the work.
+        encoder: The encoder used.
     """
 
     encoder: TextEncoder
 
     @property
     def card(self) -> ModelCard:
-        """What the model declares."""
+        """The model's card."""
         return self.encoder.card
 
     @property
@@ -41,7 +41,7 @@ class LoadedModel:
 
         Args:
             texts: Plain texts, such as queries.
-            format: What the vectors are for: `prx`, `qry`, `clf` or `rgn`.
+            format: The task of the vectors: `prx`, `qry`, `clf` or `rgn`.
 
         Returns:
             float32 (texts, dimension), row by row.
@@ -63,11 +63,11 @@ class LoadedModel:
 
 
 def load_model(name: str = "", **settings: Any) -> LoadedModel:
-    """Load a model, fetched from the hub if need be.
+    """Load a model, from the hub if necessary.
 
     Args:
         name: A known name, a folder or a hub id; if empty, that of the settings, else the default model.
-        **settings: Such as `runtime`, `precision`, `long_text` or `threads`, before `SES_*` and `ses.toml`.
+        **settings: Such as `runtime`, `precision`, `long_text` or `threads`; they override `SES_*` and `ses.toml`.
 
     Returns:
         The model.
@@ -84,7 +84,7 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
 
 
 def make_encoder(settings: Settings, model: Model) -> TextEncoder:
-    """Load a model as the settings say; errors as of `load_model`."""
+    """Load the model of the settings; errors as of `load_model`."""
     from encoders.cache import EmbeddingCache
     from encoders.encoder import load_encoder
 

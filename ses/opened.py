@@ -1,4 +1,4 @@
-"""An index that is open: searched and looked into."""
+"""An open index: searching it and reading its papers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OpenIndex:
     Attributes:
         index: The engine's own.
         load: Loads the model that queries of an index are encoded with.
-        tuned: Fitted settings, for what a search does not say.
+        tuned: Fitted settings, used where a search gives none.
     """
 
     index: Index
@@ -47,7 +47,7 @@ class OpenIndex:
             One page of hits.
 
         Raises:
-            InputError: If something can't be asked so, or the model is not the index's.
+            InputError: If an option can't be used so, or the model is not the index's.
             UnavailableError: If the engine does not answer, or the model is missing.
         """
         from search_plugin.request import make_request

@@ -44,12 +44,12 @@ runtime_options = _together(
     click.option(
         "--precision",
         type=click.Choice(get_args(Precision)),
-        help="How precisely: int8 is the fastest [default: int8; fp32 or bf16 where a runtime has no int8].",
+        help="Numeric precision; int8 is the fastest [default: int8; fp32 or bf16 where a runtime has no int8].",
     ),
     click.option(
         "--long-text",
         type=click.Choice(get_args(LongText)),
-        help="What is kept of a text longer than the model takes: start, both ends, or the mean of its passages "
+        help="The part of a too long text that is encoded: start, both ends, or the mean of its passages "
         "[default: start].",
     ),
 )
@@ -60,7 +60,7 @@ model_options = _together(
 
 
 _EXECUTORS = {"client": "ses", "opensearch-pipeline": "engine", "es-retriever": "engine"}
-"""What `--join` was called before, which still works."""
+"""The old form of `--join`, which still works."""
 
 page_options = _together(
     click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
@@ -69,22 +69,22 @@ page_options = _together(
     click.option("--fusion", metavar="NAME", help=f"{', '.join(FUSIONS)} [default: {DEFAULTS['fusion']}]."),
     click.option("--weight", "weights", multiple=True, metavar="LEG=NUMBER", help="Such as lexical=0.7; repeatable."),
     click.option("--title-boost", type=float, metavar="NUMBER",
-                 help="How much the title's own BM25 counts beside that of the whole text "
+                 help="Weight of the title's BM25 beside that of the whole text "
                  f"[default: {DEFAULTS['title_boost']}]."),
     click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE",
-                 help="Settings as `ses eval tune` fitted them; what is given beside them counts first."),
+                 help="File of settings fitted by `ses eval tune`; other options override it."),
     click.option("--filter", "filters", multiple=True, metavar="EXPR",
                  help="Such as 'year>=2020 and not journal=Nature'; repeatable."),
     click.option("--facet", "facets", multiple=True, metavar="FIELD", help="Count the matches by a field; repeatable."),
     click.option("--size", default=DEFAULTS["size"], show_default=True, metavar="N", help="Hits on the page."),
     click.option("--offset", default=DEFAULTS["offset"], show_default=True, metavar="N", help="Hits before the page."),
     click.option("--window", default=DEFAULTS["window"], show_default=True, metavar="N",
-                 help="How deep each leg looks; paging ends there."),
-    click.option("--exact", is_flag=True, help="Look at every vector, not only where an approximate index leads."),
+                 help="Candidates per leg; paging ends there."),
+    click.option("--exact", is_flag=True, help="Compare with every vector, without an approximate index."),
     click.option("--collapse", default="", metavar="FIELD",
-                 help="Of papers that share a value, such as a journal, show the best only."),
+                 help="Show only the best paper for each value of a field, such as journal."),
     click.option("--rerank", default="", metavar="NAME",
-                 help=f"Rank the papers found again: {', '.join(RERANKERS)} (every leg scores every paper found)."),
+                 help=f"Reranker: {', '.join(RERANKERS)} (every leg scores every paper found)."),
     click.option("--join", type=click.Choice(get_args(Join)), default=DEFAULTS["join"], show_default=True,
                  help="Who joins the legs of a hybrid search: ses, or the search engine itself."),
     click.option("--executor", type=click.Choice(tuple(_EXECUTORS)), hidden=True,

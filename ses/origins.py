@@ -1,4 +1,4 @@
-"""Where each setting in force comes from."""
+"""The source of each setting in force."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Origin:
 
     Attributes:
         name: Of the setting.
-        value: For people; of a secret only whether it is set.
+        value: As text; of a secret only whether it is set.
         source: `flag`, the environment's variable, the file's path, or `default`.
     """
 
@@ -33,7 +33,7 @@ def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
     """Return all settings with their values and where those come from.
 
     Args:
-        settings: As `load_settings` gave them for those flags.
+        settings: As `load_settings` returned them for those flags.
         flags: By setting; None where the user gave none.
 
     Returns:

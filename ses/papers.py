@@ -1,4 +1,4 @@
-"""Papers to index: of a corpus, or of a Python program."""
+"""Papers to index, from a corpus or a Python program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PaperSource:
     """What is indexed.
 
     Attributes:
-        records: Reads all of it from its beginning.
+        records: Reads all records from the beginning.
         mark: Changes when its content does; an interrupted build resumes only with the same.
         origin: Its name within the index.
     """
@@ -72,7 +72,7 @@ def of_program(
     limit: int | None = None,
     origin: str | None = None,
 ) -> PaperSource:
-    """Return papers that a program made; they are cleaned and checked as those of any corpus.
+    """Return the papers of a program; they are cleaned and checked like those of any corpus.
 
     Args:
         papers: Papers, or mappings with the usual names. They are read twice, so an iterator is kept as a list.
@@ -119,14 +119,14 @@ def _record(number: int, paper: object, fields: Sequence[CustomField]) -> Record
 
 
 def check_columns(corpus: Corpus, columns: Mapping[str, str]) -> None:
-    """Raise `InputError` where columns are given for a corpus whose layout is fixed."""
+    """Raise `InputError` if columns are given for a corpus with a fixed layout."""
     if columns and not corpus.takes_columns:
         takers = ", ".join(name for name, other in CORPORA.items() if other.takes_columns)
         raise InputError(f"The layout of {corpus.name} is fixed", f"<columns> works with {takers}")
 
 
 def located(corpus: Corpus, data_dir: Path) -> Path:
-    """Return where a corpus is that the user gave no path of, fetched if need be.
+    """Return the place of a corpus without a path from the user; fetch it if necessary.
 
     Args:
         corpus: Which one.
@@ -136,7 +136,7 @@ def located(corpus: Corpus, data_dir: Path) -> Path:
         Its file or folder.
 
     Raises:
-        InputError: If it has no place of its own.
+        InputError: If a path is required.
         UnavailableError: If it can't be fetched.
     """
     if corpus.locate is None:

@@ -1,4 +1,4 @@
-"""A page of hits for people, and for programs."""
+"""Prints a page of hits as text or JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
 
     Args:
         page: The page.
-        as_json: As one JSON document, which always explains.
+        as_json: As one JSON document, always with the explanation.
         explain: With each leg's rank, raw score and contribution, and each stage's time and requests.
     """
     if as_json:

@@ -1,4 +1,4 @@
-"""Progress on standard error: a live bar on a terminal, a plain line now and then elsewhere."""
+"""Progress on standard error: a live bar on a terminal, otherwise a plain line from time to time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVERY = 10.0  # seconds between plain lines
 
 @contextmanager
 def progress_on_stderr() -> Iterator[Progress]:
-    """Give a `Progress` that suits what standard error is."""
+    """Provide a `Progress` that suits standard error."""
     if not sys.stderr.isatty():
         yield _Lines()
         return
@@ -36,7 +36,7 @@ def progress_on_stderr() -> Iterator[Progress]:
 
 
 class _Counts:
-    """Where a stage stands."""
+    """The state of a stage."""
 
     def __init__(self, name: str, total: int | None) -> None:
         self.name, self.total = name, total
@@ -45,7 +45,7 @@ class _Counts:
 
     @property
     def rate(self) -> float:
-        """Papers a second since the stage began."""
+        """Papers per second since the stage began."""
         return self.papers / max(time.monotonic() - self.begun, 1e-9)
 
 

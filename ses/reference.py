@@ -21,7 +21,7 @@ Made from the commands by `make docs`; a test fails where it is out of date. `--
 
 
 def commands(group: click.Group = ses, parent: click.Context | None = None) -> Iterator[click.Context]:
-    """Yield a group and every command below it, in the order of the help, each in a context with its full name."""
+    """Yield a group and every command below it in the order of the help. Each context has the command's full name."""
     context = click.Context(group, parent=parent, info_name=group.name, show_default=True, **group.context_settings)
     yield context
     for name in group.list_commands(context):
@@ -33,12 +33,12 @@ def commands(group: click.Group = ses, parent: click.Context | None = None) -> I
 
 
 def parameters(context: click.Context) -> list[click.Parameter]:
-    """Return a command's own arguments and options in their order, `--help` and hidden ones left out."""
+    """Return a command's own arguments and options in their order, without `--help` and hidden ones."""
     return [param for param in context.command.params if not getattr(param, "hidden", False)]
 
 
 def reference(group: click.Group = ses) -> str:
-    """Return the reference of all commands, the same whatever the terminal."""
+    """Return the reference of all commands, independent of the terminal."""
     return "\n".join([_HEAD, *(_section(context) for context in commands(group))])
 
 

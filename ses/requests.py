@@ -1,4 +1,4 @@
-"""What may be asked of a page beside the query: the arguments in Python, and those that a command was given."""
+"""Options of a page beside the query: as arguments in Python, and as the options of a command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PageOptions(TypedDict, total=False):
-    """The attributes of `SearchRequest`, which has the defaults and the checks, as `make_request` takes them.
+    """The attributes of `SearchRequest` that `make_request` takes; defaults and checks are there.
 
     Attributes:
         mode: `lexical`, `vector` or `hybrid`.
@@ -21,10 +21,10 @@ class PageOptions(TypedDict, total=False):
         facets: Fields to count the matches by.
         size: Hits on the page.
         offset: Hits before the page.
-        window: How deep each leg looks.
-        exact: Look at every vector.
-        collapse: Show only the best of papers that share a value of this field.
-        rerank: What ranks the papers found again.
+        window: Candidates per leg.
+        exact: Compare with every vector.
+        collapse: Show only the best paper for each value of this field.
+        rerank: Name of the reranker.
         join: Who joins the legs.
         title_boost: Weight of the title's own BM25.
     """
@@ -45,7 +45,7 @@ class PageOptions(TypedDict, total=False):
 
 
 def given_options(options: Mapping[str, Any]) -> PageOptions:
-    """Return what the user gave of a command's options for pages (`ses.options.page_options`)."""
+    """Return the page options that the user gave to a command (`ses.options.page_options`)."""
     named: Any = {name: options.get(name) for name in PageOptions.__annotations__}
     named |= {"filter": options["filters"], "join": options["executor"] or options["join"]}
     given: PageOptions = {name: value for name, value in named.items() if value not in (None, "", ())}  # type: ignore[assignment]

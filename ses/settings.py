@@ -16,26 +16,26 @@ from search_plugin.engines.connection import Connection
 
 
 class Settings(BaseSettings):
-    """What can be set once instead of at every command."""
+    """Settings that apply to every command."""
 
     model_config = SettingsConfigDict(env_prefix="SES_", toml_file="ses.toml", extra="forbid")
 
     data_dir: Path = Field(default_factory=lambda: user_data_path("ses"))
-    """Corpora, embedded indexes and lists of rejected records."""
+    """Folder of corpora, embedded indexes and lists of rejected records."""
     cache_dir: Path = Field(default_factory=lambda: user_cache_path("ses"))
-    """Built graphs and vectors; may be deleted at any time."""
+    """Folder of built graphs and cached vectors; may be deleted at any time."""
     engine: str = ""
     """Where indexes are kept; an embedded engine in the data folder if empty."""
     model: str = ""
     """Name, folder or hub id; if empty, the default model for a new index and the index's own for a search."""
     runtime: str | None = None
-    """What runs the model, `auto` for the fastest; if none is set, onnx, or what an exported model was exported for."""
+    """The model's runtime; `auto` for the fastest. If empty: onnx, or the runtime that an exported model is for."""
     precision: Precision | None = None
     """`int8`, the default where a runtime has it, is the fastest, at a mean cosine of .998 to `fp32`."""
     tuned: Path | None = None
-    """File of fitted settings (`ses eval tune`), which searches and new indexes heed."""
+    """File of fitted settings (`ses eval tune`) that searches and new indexes use."""
     long_text: LongText = "start"
-    """What is kept of a text longer than the model takes: its start, both ends, or all of it as passages."""
+    """The part of a too long text that the model reads: its start, both ends, or all of it as passages."""
     threads: int = Field(default=0, ge=0)
     """Cores for the model; 0 for all."""
     embedding_cache: bool = True
@@ -43,21 +43,21 @@ class Settings(BaseSettings):
     engine_username: str = ""
     """For a cluster with basic authentication."""
     engine_password: SecretStr = SecretStr("")
-    """Of that user."""
+    """Password of that user."""
     engine_api_key: SecretStr = SecretStr("")
-    """Instead of a user, as the cluster encoded it."""
+    """API key instead of a user, as the cluster encoded it."""
     engine_token: SecretStr = SecretStr("")
     """A bearer token, instead of a user."""
     engine_ca: FilePath | None = None
-    """File of certificates to trust for https, instead of the machine's own."""
+    """File of trusted certificates for https, instead of the machine's own."""
     engine_compress: bool = False
     """Whether requests to a cluster are gzipped, for slow networks."""
     engine_timeout: float = Field(default=30.0, gt=0)
-    """Seconds a request to a cluster may take."""
+    """Timeout of a request to a cluster (seconds)."""
     engine_patience: float = Field(default=60.0, ge=0)
-    """Seconds a write is tried again while a cluster is too busy or away."""
+    """How long a write is retried while a cluster is overloaded or unreachable (seconds)."""
     engine_shards: int = Field(default=1, ge=1, le=1024)
-    """Parts of an index that is made in a cluster; one holds tens of millions of papers."""
+    """Shards of a new index in a cluster; one holds tens of millions of papers."""
 
     @classmethod
     def settings_customise_sources(
@@ -68,7 +68,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put flags before the environment before the file."""
+        """Order the sources: flags, then the environment, then the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
     @property
@@ -93,7 +93,7 @@ class Settings(BaseSettings):
 
 
 def load_settings(**flags: Any) -> Settings:
-    """Return the settings, flags that were given over everything else.
+    """Return the settings; given flags override everything else.
 
     Args:
         **flags: By setting; None where the user gave none.
@@ -102,7 +102,7 @@ def load_settings(**flags: Any) -> Settings:
         The settings.
 
     Raises:
-        InputError: If one of them has a value it can't have.
+        InputError: If a setting has an invalid value.
     """
     try:
         return Settings(**{name: value for name, value in flags.items() if value is not None})
@@ -110,7 +110,7 @@ def load_settings(**flags: Any) -> Settings:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
         known = Settings.model_fields.get(name)
-        # A secret of the wrong kind, or under a mistyped name, is not to be shown.
+        # The value may be a secret under a mistyped name, so it is not shown.
         value = repr(first["input"]) if known and known.annotation is not SecretStr else "so"
         raise InputError(
             f"The setting {name} can't be {value} ({first['msg']}); "

@@ -1,4 +1,4 @@
-"""Progress of training on standard error: a live bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of training on standard error: a live bar on a terminal, otherwise a plain line from time to time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _EVERY = 10.0  # seconds between plain lines
 
 @contextmanager
 def telling(name: str, *, quiet: bool) -> Iterator[Say]:
-    """Give what tells of each step, in a way that suits what standard error is.
+    """Provide a function that reports each step in a form that suits standard error.
 
     Args:
         name: Of the variant, or empty.
-        quiet: Tell nothing.
+        quiet: Report nothing.
 
     Yields:
-        Takes what `training.train.train` says.
+        A function for the reports of `training.train.train`.
     """
     if quiet:
         yield lambda _: None
@@ -53,7 +53,7 @@ def telling(name: str, *, quiet: bool) -> Iterator[Say]:
 
 
 class _Left:
-    """How many seconds the steps that are left will take, by those of this process so far."""
+    """Estimate how many seconds the remaining steps will take, from the steps of this process so far."""
 
     def __init__(self) -> None:
         self._begun: tuple[float, int] | None = None
@@ -84,7 +84,7 @@ class _Lines:
 
 
 def _prepared(entry: Mapping[str, Any]) -> str:
-    """Return what is told of data before the first step."""
+    """Return the report on the data before the first step."""
     if "built" in entry:
         counts = {f"{part} records": count for part, count in entry["records"].items()} | entry["papers"]
         return f"{entry['built']}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items())
@@ -99,7 +99,7 @@ def _told(entry: Mapping[str, Any], seconds: float) -> str:
 
 
 def shown(seconds: float) -> str:
-    """Return a duration for people."""
+    """Return a duration as text."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -1,4 +1,4 @@
-"""What training came to, for people and for programs."""
+"""Prints the result of training as text or JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_dict(trained: Trained | None) -> dict[str, Any] | None:
-    """Return a result as JSON has it; None for a run that was not begun."""
+    """Return a result for JSON; None for a run that was not started."""
     if trained is None:
         return None
     return {
@@ -31,7 +31,7 @@ def as_dict(trained: Trained | None) -> dict[str, Any] | None:
 
 
 def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
-    """Print what a run came to.
+    """Print the result of a run.
 
     Args:
         name: Of the variant, or empty.
@@ -69,7 +69,7 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
 
 
 def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder: Path, *, as_json: bool) -> None:
-    """Print how many examples each task of each variant has, to train on and to validate on."""
+    """Print the numbers of training and validation examples, by variant and task."""
     if as_json:
         told = {
             name: {task: {"train": train, "validation": held} for task, (train, held) in tasks.items()}
@@ -80,7 +80,7 @@ def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder:
     for name, tasks in examples.items():
         for task, (train, held) in tasks.items():
             said = f"{name}: {task}" if name else task
-            click.echo(f"{said}: {train:,} examples to train on, {held:,} to validate on")
+            click.echo(f"{said}: {train:,} examples for training, {held:,} for validation")
         place = folder / name
         click.echo(
             f"The data of the run are in {place}; train with: ses train {place / 'recipe.json'} --output {place}"
@@ -88,12 +88,12 @@ def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder:
 
 
 def show_variants(results: Mapping[str, Trained | None]) -> None:
-    """Print the validation measures of all variants, one a line; of those that are not finished, how far they are."""
+    """Print the validation measures of all variants, one per line, or the progress of unfinished ones."""
     tasks = list(dict.fromkeys(task for result in results.values() if result for task in result.measures))
     rows = []
     for name, result in results.items():
         if result is None or result.folder is None:
-            done = f"{result.steps:,} of {result.total:,} steps" if result else "not begun"
+            done = f"{result.steps:,} of {result.total:,} steps" if result else "not started"
             rows.append([name, f"{done}; add --resume"])
         else:
             measures = (result.measures.get(task) for task in tasks)

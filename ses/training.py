@@ -1,4 +1,4 @@
-"""Training, as a Python program starts it."""
+"""Training, started by a Python program."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def train(
     resume: bool = False,
     say: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> Trained:
-    """Train a model as a recipe says (docs/training.md).
+    """Train a model with a recipe (docs/training.md).
 
     Args:
         recipe: A TOML file of one recipe, or of variants.
-        folder: Of the run: states, log and model; a variant has a folder of its own in it.
+        folder: Folder of the run: states, log and model. Each variant has its own folder in it.
         data: Folder that the paths in the recipe are relative to; the recipe's own if None.
         variant: Which to train, of a recipe with several.
         minutes: Stop after this time.
-        resume: Go on with the run in the folder.
-        say: Is told of each step.
+        resume: Resume the run in the folder.
+        say: Receives a report of each step.
 
     Returns:
         The result; its `folder` is the model's, for `load_model`.
 
     Raises:
-        InputError: If recipe or data can't be used, or a variant must be chosen.
+        InputError: If the recipe or the data can't be used, or a variant must be chosen.
         UnavailableError: If the memory or the disk is full, or torch is not installed.
     """
     from training.processes import joined

@@ -1,1 +1,1 @@
-"""One file per corpus: how its records become papers."""
+"""One reader per corpus, each in its own file: it converts records into papers."""

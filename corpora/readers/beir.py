@@ -1,7 +1,7 @@
 """Corpora in BEIR's form (Thakur et al. 2021, arXiv:2104.08663): a folder with `corpus.jsonl`.
 
-Every line has `_id`, `title` and `text`. Where the title is empty, the text's first sentence stands in for it, cut at a
-word if long; the abstract still is the whole text, so nothing is lost.
+Every line has `_id`, `title` and `text`. If the title is empty, the text's first sentence replaces it, cut at a word if
+long. The abstract is still the whole text, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def read(
 
     Args:
         path: The folder, or its `corpus.jsonl`, plain or compressed.
-        columns: Not heeded, the layout is fixed.
+        columns: Ignored; the layout is fixed.
         custom: Custom fields to read as well, from a document or its `metadata`.
 
     Yields:
-        A record per document; its `metadata` is looked into for year, venue, authors and the like.
+        A record per document; year, venue, authors and the like come from its `metadata`.
 
     Raises:
         InputError: If there is no such file there.

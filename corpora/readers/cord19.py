@@ -1,6 +1,6 @@
 """CORD-19's `metadata.csv` (Wang et al. 2020, arXiv:2004.10706; columns: github.com/allenai/cord19).
 
-A `cord_uid` may come more than once; every row is passed on and the index keeps the last.
+A `cord_uid` may occur more than once; every row is yielded, and the index keeps the last.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 METADATA_URL = "https://ai2-semanticscholar-cord-19.s3-us-west-2.amazonaws.com/2022-06-02/metadata.csv"
 """The final release, 2022-06-02, about 1.65 GB. Its publisher gives checksums of the 18.7 GB archive only (shortened:
-md5 c557069e, sha1 dd2c32bc), none of this file, so a download is held to the length the server states and to the
-SHA-256 recorded at the first one."""
+md5 c557069e, sha1 dd2c32bc), none of this file. A download is therefore checked against the
+length the server states and the SHA-256 recorded at the first one."""
 
 _COLUMNS = {"id": "cord_uid", "venue": "journal", "year": "publish_time", "types": "", "fields": "", "language": ""}
 
@@ -41,7 +41,7 @@ def read(
 
     Args:
         path: The table, plain or compressed, or the folder that holds it as `metadata.csv`.
-        columns: Not heeded, the layout is fixed.
+        columns: Ignored; the layout is fixed.
         custom: Custom fields to read as well; `source`, `licence` and `published` are known by these names.
 
     Yields:
@@ -60,12 +60,12 @@ def read(
 
 
 def locate(data_folder: Path, *, url: str = METADATA_URL, sha256: str | None = None) -> Path:
-    """Return CORD-19's metadata in the data folder, downloading the final release where it isn't there.
+    """Return CORD-19's metadata in the data folder; download the final release if it is missing.
 
     Args:
         data_folder: Where corpora are kept.
         url: Where to download from.
-        sha256: Checksum to hold the download to.
+        sha256: Expected checksum of the download.
 
     Returns:
         `cord19/metadata.csv` in the folder, or that name with `.gz`, `.zst` or `.xz`.

@@ -31,7 +31,7 @@ def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] =
         A record per row.
 
     Raises:
-        InputError: If it's no table, a mapped column isn't there, or none is for the id or the title.
+        InputError: If it is not a table, a mapped column is missing, or there is no column for the id or the title.
     """
     check_columns(columns)
     refuse_folder(path, "a table")
@@ -48,12 +48,12 @@ def _choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, s
     chosen = {attribute: by_lower.get(column.strip().lower(), "") for attribute, column in columns.items()}
     absent = ", ".join(sorted(columns[attribute] for attribute, column in chosen.items() if not column))
     if absent:
-        raise InputError(f"{path} has no column {absent}; those there are: {there}.")
+        raise InputError(f"{path} has no column {absent}; it has: {there}.")
     normal = {normal_name(name) for name in header}
     for attribute in ("id", "title"):
         if attribute not in chosen and not normal.intersection(SINGLE[attribute]):
             raise InputError(
-                f"{path} has no column for the {attribute}; those there are: {there}",
+                f"{path} has no column for the {attribute}; it has: {there}",
                 f"name one of them with <columns>, such as {attribute}=NAME",
             )
     return chosen

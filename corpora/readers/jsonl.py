@@ -1,7 +1,7 @@
-"""Papers in JSON: one object a line, one array of objects, or one object of papers by id.
+"""Papers in JSON: one object per line, one array of objects, or one object of papers by id.
 
-Whose shapes are known stands in `corpora.aliases`: Semantic Scholar's API, S2AG and S2ORC; SciRepEval's samples;
-SPECTER's and SciDocs's `metadata.json`; OpenAlex's plain members; this project's own.
+`corpora.aliases` lists the known shapes: Semantic Scholar's API, S2AG and S2ORC; SciRepEval's samples; SPECTER's and
+SciDocs's `metadata.json`; OpenAlex's plain members; this project's own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] =
 
     Args:
         path: The file, plain or compressed.
-        columns: Attribute to the key that holds it, for keys that aren't known.
+        columns: Attribute to the key that holds it, for unknown keys.
         custom: Custom fields to read as well.
 
     Yields:
@@ -52,7 +52,7 @@ def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] =
 
 
 def read_objects(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
-    """Yield the objects of JSON lines, of an array, or of a mapping from ids, and what is none of those as rejected."""
+    """Yield the objects of JSON lines, of an array, or of a mapping from ids; anything else as rejected."""
     head = stream.peek(BUFFER_BYTES).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
     if head.lstrip().startswith("["):
         return read_items(stream, "array")
@@ -60,7 +60,7 @@ def read_objects(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
 
 
 def _holds_papers_by_id(head: str) -> bool:
-    """Tell `{"<id>": {"title": ...}, ...}` from the first line of JSON lines whose first member is an object."""
+    """Distinguish `{"<id>": {"title": ...}, ...}` from the first line of JSON lines whose first member is an object."""
     first = _FIRST_MEMBER.match(head)
     if first is None or normal_name(first.group(1)) in _KNOWN_NAMES:
         return False

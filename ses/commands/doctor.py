@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Show what is installed, the settings in force, and the state of models, engine and indexes.
 
-    The list at the end has one line for each problem, which says what to do. Nothing is changed, but a model that is
-    only on the hub is fetched. The exit code is 3 if the engine or a model is missing, else 0.
+    The list at the end has one line for each problem, which says what to do. Nothing is changed, except that a model
+    from the hub may be fetched. The exit code is 3 if the engine or a model is missing, else 0.
     """
     import orjson
 

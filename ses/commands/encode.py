@@ -38,22 +38,22 @@ _STANDARD_INPUT = Path("/dev/stdin")
     default=("prx",),
     show_default=True,
     metavar="LIST",
-    help="What the vectors are for: prx, qry, clf or rgn; several with commas between, each into a file of its own.",
+    help="Task formats: prx, qry, clf or rgn; several separated by commas, each written to its own file.",
 )
-@click.option("--text", "plain", is_flag=True, help="The input is a text a line, not JSON, as it is in .txt files.")
+@click.option("--text", "plain", is_flag=True, help="The input has one text per line, not JSON; .txt files always do.")
 @click.option("--corpus", metavar="NAME", help=f"Encode a corpus instead: {', '.join(CORPORA)}.")
 @click.option(
-    "--path", type=click.Path(path_type=Path), help="Its file or folder; found or downloaded where it can be."
+    "--path", type=click.Path(path_type=Path), help="File or folder of the corpus [default: found or downloaded]."
 )
 @click.option(
-    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Where csv and JSON keep what; repeatable."
+    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Encode the first N records only.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Where to; papers.npy has its ids in papers.ids.txt, and of several formats each goes to a file "
+    help="Output file. The ids of papers.npy are in papers.ids.txt; each of several formats has a file "
     "such as papers.clf.npy [default: standard output].",
 )
 @click.option(
@@ -67,13 +67,13 @@ _STANDARD_INPUT = Path("/dev/stdin")
 def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Encode papers, queries or texts into an embedding file that SciRepEval, SciDocs or numpy reads.
 
-    INPUT is a file, or standard input where there is none: JSON lines of papers (id, title, abstract), of queries (id,
-    query) or of both, in the shapes of SPECTER, SciRepEval, BEIR or your own; a record's own "format" goes before
-    --format, in every file. The file appears when it is whole; a run that was stopped finds its vectors in the cache
-    when the same command is given again.
+    INPUT is a file; without it, standard input is read: JSON lines of papers (id, title, abstract), of queries (id,
+    query) or of both, in the shapes of SPECTER, SciRepEval, BEIR or your own. The "format" of a record overrides
+    --format. The output file appears when it is complete. If a run was stopped, run the same command again: it takes
+    finished vectors from the cache.
 
-    Records that can't be encoded are listed in a file, with line and reason, and the exit code is 1. Of records with
-    the same id the first is encoded.
+    Records that can't be encoded are listed in a file, with line and reason, and the exit code is 1. If records share
+    an id, the first is encoded.
     """
     import orjson
 
@@ -123,7 +123,7 @@ def _encode(
     from ses.loaded_model import make_encoder
     from ses.progress import progress_on_stderr
 
-    # What can be wrong with the input and the output is found before a model is loaded.
+    # Problems of input and output are found before a model is loaded.
     first = list(islice(records, 1))
     with ExitStack() as stack:
         writers = {
@@ -135,9 +135,9 @@ def _encode(
         progress.stage("encoding", None)
         report = encode_texts(chain(first, records), make_encoder(settings, model), writers, dead.add, progress)
         if not report.encoded:
-            # Raised in here, so that a file written before stays.
+            # Raised here, so that an existing file stays.
             why = f"; {dead_letter} says why, for all {report.rejected:,} records" if report.rejected else ""
-            raise InputError(f"There is nothing in the input that can be encoded{why}.")
+            raise InputError(f"The input has no records that can be encoded{why}.")
     return report
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--corpus", metavar="NAME", help=f"What to index: {', '.join(CORPORA)}.")
 @click.option(
-    "--path", type=click.Path(path_type=Path), help="Its file or folder; found or downloaded where it can be."
+    "--path", type=click.Path(path_type=Path), help="File or folder of the corpus [default: found or downloaded]."
 )
 @click.option(
-    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Where csv and jsonl keep what; repeatable."
+    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
 )
 @click.option(
     "--field",
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--language",
     type=click.Choice(list(LANGUAGES)),
-    help="Language of titles and abstracts, to analyse words by, in a new index [default: english].",
+    help="Language of titles and abstracts, for word analysis in a new index [default: english].",
 )
 @click.option("--index", "name", metavar="NAME", help="Name of the index [default: the corpus's].")
 @click.option(
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     help="Task formats to store vectors for, such as prx,clf.",
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Index the first N papers only.")
-@click.option("--fresh", is_flag=True, help="Build a new version beside the one there is, and swap at the end.")
+@click.option("--fresh", is_flag=True, help="Build a new version beside the existing one, and swap at the end.")
 @click.option(
     "--prune", is_flag=True, help="Delete papers that the corpus no longer holds; those of other corpora stay."
 )
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @click.option(
     "--quantization",
     type=click.Choice(get_args(Quantization)),
-    help="How a cluster keeps vectors in memory, in a new index [default: none].",
+    help="How a cluster stores vectors in memory, in a new index [default: none].",
 )
 @click.option(
     "--bm25",
@@ -68,21 +68,21 @@ if TYPE_CHECKING:
     help="BM25's constants in a new index of a cluster, such as 0.9,0.4 [default: 1.2,0.75].",
 )
 @click.option(
-    "--tuned", type=click.Path(path_type=Path), metavar="FILE", help="BM25's constants as `ses eval tune` fitted them."
+    "--tuned", type=click.Path(path_type=Path), metavar="FILE", help="BM25's constants fitted by `ses eval tune`."
 )
 @click.option("--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing.")
 @model_options
 @engine_options
 @click.pass_context
 def index(context: click.RichContext, /, rollback: bool, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
-    """Index a corpus, or bring its index up to date.
+    """Index a corpus, or update its index.
 
-    Papers that have not changed are skipped. A run that was stopped, even by kill -9, goes on where it was when the
-    same command is given again. A record that says a paper is deleted deletes it. Records that can't be indexed are
-    listed in a file, with line and reason, and the exit code is 1.
+    Papers that have not changed are skipped. A run that was stopped, even by kill -9, resumes with the same
+    command. A record that marks a paper as deleted deletes it. Records that can't be indexed are listed in a file, with
+    line and reason, and the exit code is 1.
 
-    With --index and --fresh but without --corpus, an index is built again from its own papers: for another --model or
-    --language, or in the form of this version of ses. Custom fields, tags, forecasts and origins stay.
+    With --index and --fresh but without --corpus, an index is rebuilt from its own papers: for another --model or
+    --language, or with the schema of this version of ses. Custom fields, tags, forecasts and origins stay.
     """
     import ses
     from corpora.custom import parse_fields
@@ -110,7 +110,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         _say(report.to_dict(), _summary(report), as_json=as_json)
         return
     if not corpus:
-        raise InputError(f"Say what to index, with --corpus NAME; those there are: {', '.join(CORPORA)}.")
+        raise InputError(f"Say what to index, with --corpus NAME; choose one of: {', '.join(CORPORA)}.")
     with progress_on_stderr() as progress:
         report = library.index(
             name,
@@ -137,12 +137,12 @@ def _summary(report: IndexReport) -> str:
         f"From {report.origin or 'the index itself'}: {report.new:,} new, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged, {report.duplicates:,} duplicates, {report.deleted_by_corpus:,} deleted by "
         f"the corpus, {report.deleted:,} deleted by pruning, {report.rejected:,} rejected",
-        f"{report.seconds:.1f} s, of them {report.encoding_seconds:.1f} s encoding by {report.model}",
+        f"{report.seconds:.1f} s, including {report.encoding_seconds:.1f} s of encoding by {report.model}",
     ]
     for name, count in report.fields.items():
         parts.append(f"Field {name}: {count:,} records have a value")
     if report.revalued:
-        parts.append(f"Unchanged but for their custom fields, which were written: {report.revalued:,}")
+        parts.append(f"Unchanged except for custom fields, which were written: {report.revalued:,}")
     if report.kept:
         parts.append(f"No longer in this corpus, but kept since another corpus holds them: {report.kept:,}")
     if report.unowned:

@@ -19,13 +19,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 @click.group()
 def models() -> None:
-    """List models, tell what one is, fetch one, or write one out for a runtime."""
+    """List models, describe one, fetch one, or export one for a runtime."""
 
 
 @models.command(name="list")
 @json_option
 def list_(*, as_json: bool) -> None:
-    """List the models that ses knows by name; every folder or hub id of a BERT-family model can be used beside them."""
+    """List the models that ses knows by name; any folder or hub id of a BERT-family model works too."""
     from encoders.registry import DEFAULT_MODEL, KNOWN_MODELS
 
     rows = [
@@ -42,7 +42,7 @@ def list_(*, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def info(*, name: str, as_json: bool) -> None:
-    """Tell what a model is: its architecture, its formats, which of them one pass makes, and how vectors compare."""
+    """Describe a model: its architecture, its formats, which of them one pass makes, and how vectors compare."""
     from encoders.registry import find_model
 
     told = _facts(find_model(name))
@@ -69,10 +69,10 @@ def fetch(*, name: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--runtime", default="onnx", show_default=True, metavar="NAME", help=f"What shall run it: {', '.join(RUNTIMES)}."
+    "--runtime", default="onnx", show_default=True, metavar="NAME", help=f"The runtime: {', '.join(RUNTIMES)}."
 )
 @click.option(
-    "--precision", type=click.Choice(get_args(Precision)), help="How precisely [default: as fast as the runtime can]."
+    "--precision", type=click.Choice(get_args(Precision)), help="Numeric precision [default: the fastest available]."
 )
 @click.option(
     "--formats",
@@ -82,10 +82,10 @@ def fetch(*, name: str, as_json: bool) -> None:
 )
 @json_option
 def export(*, name: str, folder: Path, runtime: str, precision: Precision | None, formats: str, as_json: bool) -> None:
-    """Write a model out for a runtime, into a folder that any --model takes.
+    """Export a model for a runtime, into a folder that any --model option accepts.
 
-    It holds the card, the tokenizer and the graphs, and loads without torch and without the weights. Vectors of a few
-    texts are kept in it: a machine that makes others of them is told so.
+    The folder holds the card, the tokenizer and the graphs; it loads without torch and without the weights. It also
+    holds vectors of a few texts: a machine that computes different ones shows a warning.
     """
     from encoders.export import export_model
     from encoders.registry import find_model
@@ -146,7 +146,7 @@ def _lines(told: Mapping[str, Any], indent: str = "") -> Iterator[str]:
 
 
 def _passes(told: Mapping[str, Any]) -> str:
-    """Say which formats one pass over a text makes, and why not all of them where it does not."""
+    """Say which formats one pass over a text makes, and if not all, why."""
     groups = " / ".join("+".join(group) for group in told["passes"])
     if told["members"]:
         return "those of its members"

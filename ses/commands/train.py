@@ -11,7 +11,7 @@ import rich_click as click
 if TYPE_CHECKING:
     from training.train import Trained
 
-_SECOND = 1 / 60  # in minutes: with less left, another variant is not begun
+_SECOND = 1 / 60  # in minutes: with less time left, no other variant is started
 
 
 @click.command()
@@ -29,8 +29,8 @@ _SECOND = 1 / 60  # in minutes: with less left, another variant is not begun
     help="Folder that the paths in the recipe are relative to [default: the recipe's].",
 )
 @click.option("--variant", multiple=True, metavar="NAME", help="Train this variant of the recipe only; repeatable.")
-@click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Stop after this time; --resume goes on.")
+@click.option("--resume", is_flag=True, help="Resume the run in that folder.")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Time limit; --resume continues the run.")
 @click.option(
     "--prepare", is_flag=True, help="Build and tokenise the data of the run only; the same command without it trains."
 )
@@ -46,10 +46,10 @@ def train(
     prepare: bool,
     as_json: bool,
 ) -> None:
-    """Train a model as a recipe says (docs/training.md).
+    """Train a model with a recipe (docs/training.md).
 
-    RECIPE is a TOML file. The model is then in DIR/model, for every --model; of a recipe with variants, each has a
-    folder of its own in DIR. Under torchrun, its processes train together.
+    RECIPE is a TOML file. The model is written to DIR/model, which any --model option accepts. Each variant of a recipe
+    has its own folder in DIR. Under torchrun, all processes train together.
     """
     import orjson
 

@@ -117,7 +117,7 @@ def test_rejected_and_doubled_records_are_told(home, tmp_path):
 
 def test_nothing_to_encode_leaves_the_older_file(home, tmp_path):
     (tmp_path / "x.jsonl").write_text("older")
-    fails(encode(home, "--output", tmp_path / "x.jsonl", text="{}\n"), 2, "nothing in the input", "x.rejected.jsonl")
+    fails(encode(home, "--output", tmp_path / "x.jsonl", text="{}\n"), 2, "no records that can be encoded", "x.rejected.jsonl")
     assert (tmp_path / "x.jsonl").read_text() == "older"
 
 
@@ -154,7 +154,7 @@ def test_a_killed_run_leaves_no_half_file(home, tmp_path):
         (["{papers}", "--path", "x"], 2, ["--path"]),
         (["--corpus", "csv"], 2, ["with --path"]),
         (["{papers}", "--model", "none"], 2, ["There is no model 'none'"]),
-        (["{model}/config.json"], 2, ["nothing in the input"]),
+        (["{model}/config.json"], 2, ["no records that can be encoded"]),
         (["{model}/model.safetensors"], 2, ["binary"]),
         ([], 2, ["is empty"]),
     ],

@@ -36,11 +36,11 @@ def test_columns_map_and_are_checked(tmp_path):
     columns = {"id": "KEY", "fields": "label"}
     assert read(tmp_path, text, columns) == [Accepted(2, Paper(id="7", title="A", fields=("X",)))]
     for wrong, says in [
-        ({"id": "nr"}, "has no column nr; those there are: label, key, title"),
+        ({"id": "nr"}, "has no column nr; it has: label, key, title"),
         ({"colour": "key"}, "no attribute colour"),
         (
             {},
-            "no column for the id; those there are: label, key, title; name one of them with columns, such as id=NAME",
+            "no column for the id; it has: label, key, title; name one of them with columns, such as id=NAME",
         ),
         ({"id": "key", "title": "label", "year": "when"}, "has no column when"),
     ]:

@@ -193,7 +193,7 @@ def test_the_command_prepares(tmp_path):
     path = recipe_of(tmp_path, PAPERS[:40], build="validation = 0.2")
     done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    assert "topics: 31 examples to train on, 9 to validate on" in done.stdout
+    assert "topics: 31 examples for training, 9 for validation" in done.stdout
     assert f"train with: ses train {tmp_path / 'run' / 'recipe.json'} --output {tmp_path / 'run'}" in done.stdout
     assert "topics: train records 31, validation records 9, read 40" in done.stderr
     done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run", "--json")
