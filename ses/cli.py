@@ -26,7 +26,10 @@ COMMANDS = {
         "ses.commands.models:models",
         "List models, describe one, fetch one, or export one.",
     ),
-    "doctor": ("ses.commands.doctor:doctor", "Check the installation, settings, models and engine."),
+    "doctor": (
+        "ses.commands.doctor:doctor",
+        "Show what is installed, the settings in force, and the state of models, engine and indexes.",
+    ),
 }
 """The commands: the module of each, and the beginning of its help. Only the command that runs is imported."""
 

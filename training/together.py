@@ -33,7 +33,9 @@ def put_together(models: Sequence[Path], output: Path) -> None:
         raise InputError(f"{output} exists already; name another folder.")
     for folder, card in cards.items():
         if card.get("architecture") != "adapters":
-            raise InputError(f"{folder} is no model of adapters", "give folders of models that were trained as adapters")
+            raise InputError(
+                f"{folder} is no model of adapters", "give folders of models that were trained as adapters"
+            )
     if len(bases := sorted({str(card["base"]) for card in cards.values()})) != 1:
         raise InputError(f"The models have the bases {', '.join(bases) or '(none)'}; give models of one base.")
     found: dict[str, Path] = {}

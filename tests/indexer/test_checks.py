@@ -58,7 +58,7 @@ class Forgetful:
     [
         (
             {"papers": 1},
-            r"holds 29 papers and was given 30, so it was not put in place of the one before; index the same papers again",
+            r"holds 29 papers and was given 30, so it was not put in place of the one before; index the same",
         ),
         (
             {"vectors": 2},

@@ -117,7 +117,12 @@ def test_rejected_and_doubled_records_are_told(home, tmp_path):
 
 def test_nothing_to_encode_leaves_the_older_file(home, tmp_path):
     (tmp_path / "x.jsonl").write_text("older")
-    fails(encode(home, "--output", tmp_path / "x.jsonl", text="{}\n"), 2, "no records that can be encoded", "x.rejected.jsonl")
+    fails(
+        encode(home, "--output", tmp_path / "x.jsonl", text="{}\n"),
+        2,
+        "no records that can be encoded",
+        "x.rejected.jsonl",
+    )
     assert (tmp_path / "x.jsonl").read_text() == "older"
 
 
