@@ -1,4 +1,4 @@
-"""Read requests of `ses doctor`. The cluster may refuse any of them; the doctor continues with the other answers."""
+"""Read requests of the diagnosis. The cluster may refuse any of them; the diagnosis continues with the other answers."""
 
 from __future__ import annotations
 
