@@ -12,7 +12,7 @@ from corpora.errors import InputError, NotFoundError
 from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
-    from corpora.custom import CustomField, FieldValue
+    from corpora.custom import FieldValue
     from corpora.paper import Paper
     from encoders.model import Model
     from encoders.text_encoder import TextEncoder
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Engine, Index
     from search_plugin.schema import Bm25, Quantization
     from search_plugin.search_settings import SearchSettings
-    from ses.papers import PaperSource
     from ses.settings import Settings
 
 
@@ -142,6 +141,7 @@ class Library:
         from search_plugin.engines.index_name import check_index_name
         from search_plugin.schema import custom_fields
         from ses.arguments import parse_formats
+        from ses.papers import of_corpus, of_program
 
         if prune and limit:
             raise InputError(
@@ -149,7 +149,13 @@ class Library:
             )
         check_index_name(name)
         custom, rest = declared(fields or {}, columns or {})
-        source = self._source(name, papers, corpus, rest, custom, limit, origin)
+        if papers is None or isinstance(papers, str | Path):
+            data_dir = self._settings.data_dir
+            source = of_corpus(
+                corpus or name, papers, data_dir, columns=rest, fields=custom, limit=limit, origin=origin
+            )
+        else:
+            source = of_program(papers, name, custom, limit=limit, origin=origin)
         model = self._model_for(name, fresh=fresh)
         job = IndexJob(
             records=source.records,
@@ -256,26 +262,6 @@ class Library:
 
     def __repr__(self) -> str:
         return f"<library {self._engine.url}: {', '.join(self.indexes()) or 'no indexes yet'}>"
-
-    def _source(
-        self,
-        name: str,
-        papers: str | Path | Iterable[Paper | Mapping[str, Any]] | None,
-        corpus: str,
-        columns: Mapping[str, str],
-        fields: Sequence[CustomField],
-        limit: int | None,
-        origin: str | None,
-    ) -> PaperSource:
-        from corpora.registry import get_corpus
-        from ses.papers import check_columns, located, of_corpus, of_program
-
-        if papers is not None and not isinstance(papers, str | Path):
-            return of_program(papers, name, fields, limit=limit, origin=origin)
-        known = get_corpus(corpus or name)
-        check_columns(known, columns)
-        path = located(known, self._settings.data_dir) if papers is None else Path(papers)
-        return of_corpus(known, path, columns, fields, limit=limit, origin=origin)
 
     def _model_for(self, name: str, *, fresh: bool) -> Model:
         """Return the model to write an index with: an existing index is updated with its own."""

@@ -13,7 +13,7 @@ from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Record
 from corpora.reading import check_origin, first_accepted, origin_of, source_of
-from corpora.registry import CORPORA, Corpus
+from corpora.registry import CORPORA, Corpus, get_corpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,21 @@ class PaperSource:
 
 
 def of_corpus(
-    corpus: Corpus,
-    path: Path,
+    name: str,
+    path: str | Path | None,
+    data_dir: Path,
+    *,
     columns: Mapping[str, str],
     fields: Sequence[CustomField] = (),
-    *,
     limit: int | None = None,
     origin: str | None = None,
 ) -> PaperSource:
     """Return the papers of a corpus.
 
     Args:
-        corpus: How to read it.
-        path: Its file or folder.
+        name: Of the corpus.
+        path: Its file or folder; if None, it is found or fetched where it can be.
+        data_dir: The data folder.
         columns: Columns or keys by attribute of a paper.
         fields: Custom fields to read as well.
         limit: Stop after so many papers.
@@ -54,13 +56,15 @@ def of_corpus(
         The source. The corpus is opened when it is first read.
 
     Raises:
-        InputError: If the corpus takes no columns, or the origin can't be a name.
+        InputError: If there is no such corpus, it takes no columns, or the origin can't be a name.
+        UnavailableError: If it can't be fetched.
     """
+    corpus = get_corpus(name)
     check_columns(corpus, columns)
-    whole = path.resolve()
-    name = origin_of(corpus, whole) if origin is None else check_origin(origin)
+    whole = (located(corpus, data_dir) if path is None else Path(path)).resolve()
+    called = origin_of(corpus, whole) if origin is None else check_origin(origin)
     return PaperSource(
-        lambda: first_accepted(corpus.read(path, columns, fields), limit), source_of(corpus.name, whole, limit), name
+        lambda: first_accepted(corpus.read(whole, columns, fields), limit), source_of(corpus.name, whole, limit), called
     )
 
 

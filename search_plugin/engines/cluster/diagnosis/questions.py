@@ -1,4 +1,4 @@
-"""Read requests of the diagnosis. The cluster may refuse any of them; the diagnosis continues with the other answers."""
+"""Read requests of the diagnosis. The cluster may refuse any of them; the others are still answered."""
 
 from __future__ import annotations
 
