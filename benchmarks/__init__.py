@@ -1,1 +1,1 @@
-"""Speed as ratios measured in one run; `make bench` runs them all, docs/benchmarks.md holds what was seen."""
+"""Speed as ratios measured in one run; `make bench` runs all of them, and docs/benchmarks.md has the results."""

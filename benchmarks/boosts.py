@@ -1,4 +1,4 @@
-"""How much the title's own BM25 should weigh beside that of title and abstract together: nDCG@10 on two data sets.
+"""The weight of the title's own BM25 beside that of title and abstract together: nDCG@10 on two data sets.
 
 Needs SES_TEST_DATA and the extra eval; encodes 6,600 papers first. Run: python -m benchmarks.boosts
 """

@@ -1,4 +1,4 @@
-"""What the benchmarks share."""
+"""Helpers that the benchmarks share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from search_plugin.schema import IndexSchema, paper_vector
 
 
 def data_dir() -> Path:
-    """The folder of real papers that SES_TEST_DATA names; without it there is nothing to measure on."""
+    """The folder of real papers that SES_TEST_DATA names. The benchmark ends if it is not set."""
     folder = os.environ.get("SES_TEST_DATA")
     if not folder:
         sys.exit("Set SES_TEST_DATA to the folder of real papers, with eval/scifact and train/pubmed.jsonl.xz in it.")
@@ -37,9 +37,10 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Run all contenders in turn, some rounds long, and return each one's median seconds.
+    """Run all contenders in turn for some rounds, and return the median seconds of each.
 
-    Taking turns spreads whatever else the machine does over all of them.
+    Taking turns spreads other
+    load of the machine over all of them.
     """
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
@@ -49,12 +50,12 @@ def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dic
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that a share of the others does not exceed."""
+    """The quantile of some values: a share of them does not exceed it."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 
 def random_index(url: str, size: int, model: str = "none", fingerprint: str = "none", dimension: int = 384) -> Index:
-    """Write so many of PubMed's papers with random vectors into an index; not finished yet."""
+    """Write a number of PubMed's papers with random vectors into an index, without finishing it."""
     schema = IndexSchema(model, fingerprint, (paper_vector("prx", dimension, "cosine"),))
     index = connect(url).build("papers", schema, "benchmark")
     documents = random_documents(size, schema)
@@ -64,9 +65,10 @@ def random_index(url: str, size: int, model: str = "none", fingerprint: str = "n
 
 
 def random_documents(size: int, schema: IndexSchema) -> Iterator[Document]:
-    """Make so many of PubMed's papers, over again if there are not enough, with random unit vectors.
+    """Make a number of PubMed's papers, repeated if there are not enough, with random unit vectors.
 
-    Encoding 33,000 papers takes ten minutes, and what an index costs depends on the number of vectors, not on meaning.
+    Encoding 33,000 papers takes ten minutes, and the cost of an index depends on the number of vectors, not on their
+    meaning.
     """
     draw = np.random.default_rng(0)
     with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
@@ -84,7 +86,10 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 
 def texts_of_length(count: int, tokens: int) -> list[str]:
-    """Return texts of so many tokens, special ones included, made of words that BERT's uncased vocabulary has whole."""
+    """Return texts with a number of tokens, including special ones.
+
+    Their words are single tokens in BERT's uncased vocabulary.
+    """
     words = ("cell", "study", "risk", "model", "water", "heart", "blood", "brain", "acid", "plant", "climate", "star")
     draw = random.Random(0)
     return [" ".join(draw.choices(words, k=tokens - 2)) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""How often intervals hold the true mean, and how wide they are, on drawn queries whose true mean is known.
+"""How often intervals contain the true mean, and how wide they are, on random queries with a known true mean.
 
 Run: make bench-coverage
 """
@@ -33,7 +33,7 @@ class World:
     Attributes:
         draw: Draws values, (samples, queries).
         mean: Their true mean.
-        scale: Of the values; None where none is known.
+        scale: Scale of the values; None if unknown.
     """
 
     draw: Draw
@@ -43,7 +43,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a method came to on samples of one world: the share that held the mean, and the mean width."""
+    """The results of a method on samples of one world: the share that contained the mean, and the mean width."""
 
     coverage: float
     width: float
@@ -55,7 +55,7 @@ def binary(p: float) -> World:
 
 
 def graded(zero: float, one: float, a: float, b: float) -> World:
-    """Return queries that are worth 0 or 1 with these probabilities, and otherwise are beta(a, b), as nDCG is."""
+    """Return queries with the values 0 or 1 with these probabilities, and otherwise beta(a, b), similar to nDCG."""
 
     def draw(generator: np.random.Generator, shape: tuple[int, int]) -> Sample:
         chance = generator.random(shape)
@@ -139,7 +139,7 @@ def student(samples: Sample, _: Scale | None) -> Limits:
 
 
 def clopper_pearson(samples: Sample, _: Scale | None) -> Limits:
-    """Return the exact limits of a share; of values between 0 and 1 there are none."""
+    """Return the exact limits of a share; there are none for values between 0 and 1."""
     from scipy import stats
 
     if not np.isin(samples, (0.0, 1.0)).all():
@@ -152,7 +152,7 @@ def clopper_pearson(samples: Sample, _: Scale | None) -> Limits:
 
 
 def measure(method: Method, world: World, queries: int, samples: int = SAMPLES, seed: int = 0) -> Found:
-    """Draw samples of a world and see how often a method's interval holds the mean."""
+    """Draw samples of a world and count how often a method's interval contains the mean."""
     drawn = world.draw(np.random.default_rng([seed, queries]), (samples, queries))
     low, high = method(drawn, world.scale)
     slack = 1e-9

@@ -1,7 +1,7 @@
 """Encoding SciFact's abstracts, cut at 200 tokens, and single queries: our runtimes, torch, sentence-transformers.
 
-All of them in one run on the same cores, in turn. Needs SES_TEST_DATA, and the extras train and openvino with
-sentence-transformers for the contenders they bring.
+All are timed in one run on the same cores, in turn. Needs SES_TEST_DATA, and, for the other contenders, the extras
+train and openvino with sentence-transformers.
 Run: python -m benchmarks.encoding [PAPERS]
 """
 
@@ -65,7 +65,7 @@ def main() -> None:
 def _texts(model: Model, count: int) -> tuple[list[str], list[str]]:
     records = get_corpus("beir").read(data_dir() / "eval" / "scifact", {})
     papers = [record.paper for record in records if isinstance(record, Accepted)]
-    # Evenly over the corpus, so that lengths are the corpus's own.
+    # Evenly over the corpus, so that the sample has the corpus's lengths.
     papers = papers[:: max(len(papers) // count, 1)][:count]
     return [model.card.text(paper.title, paper.abstract) for paper in papers], [paper.title for paper in papers]
 
@@ -113,7 +113,7 @@ def _show_single(work: Mapping[str, Callable[[list[str]], np.ndarray]], titles: 
     taken: dict[str, list[float]] = {name: [] for name in work}
     for title in titles[:QUERIES]:
         for name, encode in work.items():
-            encode(titles[:1])  # threads of the one before may still spin
+            encode(titles[:1])  # threads of the previous contender may still spin
             taken[name].append(seconds(functools.partial(encode, [title])))
     medians = {name: statistics.median(values) for name, values in taken.items()}
     print(f"{QUERIES} titles one by one, median, ratios to {BASE}")

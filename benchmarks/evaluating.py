@@ -1,7 +1,8 @@
-"""Evaluation against its own limits: exact scoring, a run of a million lines, probes with cross-validation.
+"""Speed of evaluation: exact scoring, a run of a million lines, probes with cross-validation.
 
-The peers are pytrec_eval on dictionaries that a plain loop reads, and scikit-learn's own grid search; random data, one
-run, in turn. Run: python -m benchmarks.evaluating [PAPERS]
+It is compared with pytrec_eval, on dictionaries that a plain loop reads, and with scikit-learn's own grid search. The
+data are random, and all are timed in turn in one run.
+Run: python -m benchmarks.evaluating [PAPERS]
 """
 
 from __future__ import annotations

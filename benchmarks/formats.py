@@ -1,6 +1,6 @@
-"""What several formats of a text cost, and what adapters add: one pass against one format's, same texts, one run.
+"""The cost of several formats of a text, and of adapters: one pass against the pass of one format, on the same texts.
 
-The networks are all-MiniLM-L6-v2 with codes and adapters of random values, since only their cost is looked at.
+The networks are all-MiniLM-L6-v2 with codes and adapters of random values, since only their cost is measured.
 Run: python -m benchmarks.formats [TEXTS]
 """
 

@@ -1,4 +1,4 @@
-"""`ses index` as a whole: against the encoding alone, a second time, and its memory at 5,000 and 33,000 papers.
+"""The whole of `ses index`: compared with encoding alone, when run again, and its memory at 5,000 and 33,000 papers.
 
 Each run is a process of its own, in a data folder of its own. Needs SES_TEST_DATA.
 Run: python -m benchmarks.indexing [RUNTIME] [SIZE ...] [ENGINE], such as http://HOST:9200; else the embedded one.

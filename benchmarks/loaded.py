@@ -1,6 +1,6 @@
 """Memory that a loaded model takes, against the size of its files: after loading, and after encoding texts.
 
-What the runtime's library takes by itself is subtracted: a network of one layer is loaded before. Each is a process of
+The memory of the runtime's library is subtracted: a network of one layer is loaded before. Each is a process of
 its own. Run: python -m benchmarks.loaded
 """
 

@@ -20,7 +20,7 @@ from search_plugin.schema import IndexSchema, paper_vector
 
 SCHEMA = IndexSchema("none", "none", (paper_vector("prx", 384, "cosine"), paper_vector("clf", 384, "cosine")))
 ROUNDS = 3
-SENT_TOGETHER = 2_000  # about what `ses index` hands on at once
+SENT_TOGETHER = 2_000  # about the batch size of `ses index`
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ QUERIES = 200
 WINDOW = 100
 
 Search = Callable[[np.ndarray], list[int]]
-"""From a query's vector to the rows of the nearest papers, the nearest first."""
+"""Returns the rows of the papers nearest to a query's vector, nearest first."""
 
 
 def main() -> None:
@@ -84,7 +84,7 @@ def _in_index(index: Index, query: np.ndarray) -> list[int]:
 
 
 def in_process(vectors: np.ndarray) -> dict[str, Search]:
-    """Build indexes of libraries, and return how to search each; candidates are ranked again by whole vectors."""
+    """Build indexes of libraries, and return how to search each; candidates are ranked again by full vectors."""
     import faiss
 
     bits, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT

@@ -1,11 +1,10 @@
-"""What a page of a cluster costs over the same requests sent bare by the product's client library.
+"""The cost of a page from a cluster, compared with sending the same requests directly by the product's client library.
 
 Needs SES_TEST_DATA and servers that hold nothing else. Run: python -m benchmarks.pages PAPERS URL ...
 
-Clients are processes of their own: threads of one process would
-share Python's lock, and that is not what is measured. Each client sends the same requests twice, in turn: through
-`search`, and as the bodies that `search` sent for the same query, recorded before, through the library's own call and
-with its own serializer. Neither encodes queries.
+Each client is a process, because threads of one process would share Python's lock, which is not measured here. Each
+client sends the same requests twice, in turn: through `search`, and as the bodies that `search` sent for the same
+query, recorded before, through the library's own call and with its own serializer. Neither encodes queries.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
-QUERIES = 96  # of all clients together
+QUERIES = 96  # for all clients together
 ROUNDS = 3
 CLIENTS = (1, 8)
 DIMENSION = 384
@@ -57,7 +56,7 @@ def main() -> None:
 
 
 def measure(url: str, kind: str, clients: int) -> None:
-    """Print both ways' median of all clients' pages, and their ratio."""
+    """Print the median of all clients' pages for both ways, and their ratio."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(clients, context) as pool, context.Manager() as manager:
         barrier = manager.Barrier(clients)
@@ -74,7 +73,7 @@ def measure(url: str, kind: str, clients: int) -> None:
 
 @dataclass
 class Times:
-    """What one way of asking took: milliseconds of each page, and of the client's processor a page on average."""
+    """Times of one way of asking: milliseconds of each page, and the client's mean CPU milliseconds per page."""
 
     walls: list[float] = field(default_factory=list)
     processor: float = 0.0
@@ -94,7 +93,7 @@ def client(url: str, kind: str, numbers: range, barrier: Any) -> tuple[Times, Ti
     ways = (Times(), Times())
     for turn in range(2 * ROUNDS):
         way = turn % 2
-        barrier.wait()  # so that all clients are at the same way
+        barrier.wait()  # so that all clients use the same way
         spent = time.process_time()
         for request, encoder, bodies in zip(requests, encoders, recorded, strict=True):
             begun = time.perf_counter()
@@ -109,7 +108,7 @@ def client(url: str, kind: str, numbers: range, barrier: Any) -> tuple[Times, Ti
 
 
 def record(index: Any, request: SearchRequest, encoder: Any) -> Sequence[tuple[str, Any]]:
-    """Search once, and return the requests that were sent, their bodies as the library's users have them."""
+    """Search once, and return the requests that were sent, with bodies in the form that users of the library write."""
     sent: list[tuple[str, Any]] = []
     call = index.cluster.call
 
@@ -127,7 +126,7 @@ def record(index: Any, request: SearchRequest, encoder: Any) -> Sequence[tuple[s
 
 
 def bare_client(url: str, product: Any) -> Any:
-    """Return what sends a multiple search by the product's own library, at its defaults."""
+    """Return a function that sends a multiple search by the product's own library, at its defaults."""
     if product.kind == "opensearch":
         from opensearchpy import OpenSearch
 

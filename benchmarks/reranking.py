@@ -50,7 +50,7 @@ def measure(beir: BeirFolder, legs: dict[str, Legs]) -> None:
 
 
 def plain(legs: Legs, fusion: str, window: int) -> list[Fused]:
-    """Fuse what each leg brings of a window."""
+    """Fuse the hits of each leg within a window."""
     return get_fusion(fusion)({leg: hits[:window] for leg, hits in legs.items()}, {})
 
 

@@ -1,7 +1,8 @@
 """Searches over 33,000 papers, engine by engine: each leg alone, both in one request, and whole pages.
 
 Real PubMed papers with random vectors (see `benchmarks.common.random_documents`), and SciFact's claims as queries,
-whose vectors are made beforehand; last, one client's pages with their encoding. Needs SES_TEST_DATA.
+whose vectors are computed in advance. The last part times one client's pages, including the encoding. Needs
+SES_TEST_DATA.
 Run: python -m benchmarks.searching [PAPERS] [ENGINE ...], such as http://HOST:9200; without any, the embedded one.
 """
 
@@ -33,7 +34,7 @@ WINDOW = 100
 
 
 class Remembered:
-    """An encoder whose vectors were made before, so that searches are timed without it."""
+    """An encoder with precomputed vectors, so that encoding is not timed."""
 
     def __init__(self, encoder: object, texts: Sequence[str]) -> None:
         self.card = encoder.card
@@ -91,7 +92,7 @@ def measure(index: Index, queries: Sequence[str], encoder: Remembered, clients: 
 
 
 def whole_page(index: Index, queries: Sequence[str], encoder: Encoder) -> None:
-    """Print what a page costs with its query's encoding, against the encoding alone."""
+    """Print the cost of a page with its query's encoding, against the encoding alone."""
     work = {
         "encoding": [lambda query=query: encoder.encode([query], Format.QRY) for query in queries],
         "page": [lambda query=query: search(index, SearchRequest(query), encoder) for query in queries],
@@ -102,9 +103,9 @@ def whole_page(index: Index, queries: Sequence[str], encoder: Encoder) -> None:
 
 
 def timed(work: Mapping[str, Sequence[Callable[[], object]]], clients: int) -> dict[str, list[float]]:
-    """Return the milliseconds of each call, by name: made by some clients at once, after a few that don't count.
+    """Return the milliseconds of each call, by name; some clients call at the same time, after a warm-up.
 
-    The kinds of calls take turns, so that whatever else the machine does is spread over all of them.
+    The kinds of calls take turns, so that other load of the machine is spread over all of them.
     """
 
     def one(call: Callable[[], object]) -> float:
@@ -127,7 +128,7 @@ def told(times: Sequence[float]) -> str:
 
 
 def settled(index: Index) -> None:
-    """Wait until a cluster has merged what it was given."""
+    """Wait until a cluster has merged its segments."""
     cluster = getattr(index, "cluster", None)
     while cluster and any(
         node["indices"]["merges"]["current"]

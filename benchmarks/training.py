@@ -1,8 +1,8 @@
 """Training steps of all-MiniLM-L6-v2: ours, a bare loop in torch, sentence-transformers' trainer, and each setting.
 
 Contenders take the same batches of PubMed's papers in turn, on one thread. CPU seconds are compared, so that other work
-on the machine counts little. Needs SES_TEST_DATA and the extra train; for the third contender
-`pip install sentence-transformers datasets accelerate`.
+on the machine has little effect. Needs SES_TEST_DATA and the extra train; for the third contender `pip install
+sentence-transformers datasets accelerate`.
 Run: python -m benchmarks.training [ROUNDS]
 """
 
@@ -44,7 +44,7 @@ TASKS = {
 }
 
 Contender = Callable[[Callable[[], None]], object]
-"""Takes its steps, and tells the end of each."""
+"""Runs its steps, and reports the end of each."""
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def _show_kept(folder: Path, rounds: int) -> None:
 
 
 def _show_grouped(folder: Path, rounds: int) -> None:
-    """Show whole epochs, as the batches of one with grouped lengths differ."""
+    """Compare whole epochs, since the batches differ when lengths are grouped."""
     for task, size in (("papers", 2 * BATCH), ("triplets", BATCH)):
         given = {"trains": "all", "precision": "bf16", "batch_size": size, "task": task, "steps": None}
         contenders = {
@@ -96,7 +96,7 @@ def _show_grouped(folder: Path, rounds: int) -> None:
 def _cpu_seconds(
     contenders: Mapping[str, Contender], rounds: int, of_steps: Callable[[list[float]], float] = statistics.median
 ) -> dict[str, float]:
-    """Return each one's CPU seconds, the median of rounds; the first step, with its preparations, does not count."""
+    """Return each contender's CPU seconds, the median of rounds; the first step is not counted."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, contender in contenders.items():
@@ -113,7 +113,7 @@ def _show(title: str, taken: Mapping[str, float], base: str) -> None:
 
 
 def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Learner, TrainingData]:
-    """Return a learner of a recipe with these keys, and the data of its one task."""
+    """Return a learner for a recipe with these keys, and the data of its only task."""
     values = {"base": MODEL, "learning_rate": 1e-5, "batch_size": BATCH, "max_tokens": TOKENS, "steps": STEPS}
     values = {key: value for key, value in (values | given).items() if value is not None}
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
@@ -152,7 +152,7 @@ def _ours(learner: Learner, data: TrainingData, folder: Path) -> Contender:
 
 
 class _Bare:
-    """What one writes without a trainer: transformers' network, the padded batches in memory, and a loop."""
+    """A training loop without a trainer: transformers' network and padded batches in memory."""
 
     def __init__(self, learner: Learner, data: TrainingData) -> None:
         import torch
@@ -188,7 +188,7 @@ class _Bare:
 
 
 def _examples(learner: Learner, data: TrainingData) -> list[list[int]]:
-    """Return the examples of the batches that steps take."""
+    """Return the examples of the batches that the steps use."""
     return [[example for _, example in batch] for batch in islice(examples_of(learner.recipe, data.train, 0), STEPS)]
 
 
@@ -224,13 +224,13 @@ def _peer(learner: Learner, data: TrainingData, folder: Path) -> Contender:
     )
 
     class InOrder(SentenceTransformerTrainer):  # type: ignore[misc]
-        """Takes the examples as they come."""
+        """Uses the examples in their order."""
 
         def get_batch_sampler(self, dataset: Sequence[Any], *_: Any, **__: Any) -> BatchSampler:
             return BatchSampler(SequentialSampler(dataset), BATCH, drop_last=False)
 
     class Telling(TrainerCallback):  # type: ignore[misc]
-        """Tells the end of each step."""
+        """Reports the end of each step."""
 
         def __init__(self, told: Callable[[], None]) -> None:
             self.told = told
@@ -246,7 +246,7 @@ def _peer(learner: Learner, data: TrainingData, folder: Path) -> Contender:
 
 
 def _write_papers(folder: Path) -> None:
-    """Write PubMed's papers with their journals, and triplets of papers as they come."""
+    """Write PubMed's papers with their journals, and triplets of papers in file order."""
     papers = _papers()
     used = list(islice(papers, max(PAPERS, 3 * TRIPLETS)))
     rows = zip(*(used[part * TRIPLETS : (part + 1) * TRIPLETS] for part in range(3)), strict=True)

@@ -1,8 +1,8 @@
-"""The papers' findings in miniature: small models trained alike and measured on papers held out, one table a finding.
+"""The papers' findings in miniature: small models, measured on held-out papers, one table per finding.
 
-One seed, texts of 32 tokens and a hundred steps or so: the tables tell what differs here, not how good a method can be.
-Needs SES_TEST_DATA and the extras train and eval. FOLDER keeps papers, runs and measures, so an interrupted command
-resumes, and tables that share runs train them once.
+One seed, texts of 32 tokens and a hundred steps or so: the tables show differences under these conditions, not how good
+a method can be. Needs SES_TEST_DATA and the extras train and eval. FOLDER stores papers, runs and measures. So an
+interrupted command resumes, and runs shared by several tables are trained once.
 Run: python -m benchmarks.findings FOLDER [TABLE ...]
 """
 
@@ -54,7 +54,7 @@ def formats(folder: Path, data: Path) -> list[Row]:
 
 
 def methods(folder: Path, data: Path) -> list[Row]:
-    """Ways to have formats by quality, size and time (SciRepEval, table 5)."""
+    """Methods for formats, compared by quality, size and time (SciRepEval, table 5)."""
     rows = [[*_head("what is trained", OWN), "mean", "millions trained", "CPU seconds a step"]]
     for run in (base_run(), *runs_of("formats", folder, data)):
         values = measured(run, OWN, folder, data)
@@ -64,7 +64,7 @@ def methods(folder: Path, data: Path) -> list[Row]:
 
 
 def passes(folder: Path, data: Path) -> list[Row]:
-    """What four formats of a text cost, in passes of the base, by shared-trunk codes and by adapters (ours)."""
+    """The cost of four formats of a text, in passes of the base, with shared-trunk codes and with adapters (ours)."""
     rows = [["formats by", "mean of the four tasks", "four formats", "millions beyond the base"]]
     runs = runs_of("formats", folder, data)
     for run in (base_run(), *_chosen(runs, "shared-codes", "adapters-last", "adapters", "codes")):
@@ -75,7 +75,7 @@ def passes(folder: Path, data: Path) -> list[Row]:
 
 
 def negatives(folder: Path, data: Path) -> list[Row]:
-    """Hard negatives against none (SPECTER, section 6)."""
+    """With and without hard negatives (SPECTER, section 6)."""
     return _table("negatives", (("citations", None), ("categories", Format.PRX)), folder, data)
 
 
@@ -85,7 +85,7 @@ def experts(folder: Path, data: Path) -> list[Row]:
 
 
 def factors(folder: Path, data: Path) -> list[Row]:
-    """Every factor's vectors on every task, and those of one network without instructions (UniPR, table 7)."""
+    """The vectors of each factor on each task, and those of one network without instructions (UniPR, table 7)."""
     runs, rows = runs_of("experts", folder, data), [_head("vectors", SCIMULT)]
     (vanilla,), (tuned,) = _chosen(runs, "vanilla"), _chosen(runs, "instructions")
     rows.append(["one vector", *map(_shown, measured(vanilla, SCIMULT, folder, data))])
@@ -107,7 +107,7 @@ def _table(name: str, columns: Sequence[tuple[str, Format | None]], folder: Path
 
 
 def _passes(run: Run, folder: Path, data: Path) -> float:
-    """Return the CPU seconds of a text's four vectors to those of the base's one, in turn, median of rounds."""
+    """Return the ratio of CPU seconds: a text's four vectors to the base's one. It is the median of rounds."""
     texts = [f"{row['title']} [SEP] {row['abstract']}" for row in read(data / HELD_OUT / "arxiv.jsonl")[:TEXTS]]
     if len(set(map(run.vector, Format))) == 1:
         return 1.0

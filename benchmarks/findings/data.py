@@ -1,4 +1,4 @@
-"""The small sets of papers that the findings are reproduced on: drawn once, some to train on, others held out."""
+"""The small sets of papers for reproducing the findings. Drawn once; some are for training, others held out."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from benchmarks.common import data_dir
 
 TRAIN, HELD_OUT = "train", "held-out"
 _MANY = 500
-"""Papers that an arXiv category has at least, as in the suite offline."""
+"""The least number of papers of an arXiv category, as in the suite offline."""
 
 _SIZES = {"arxiv": (3_000, 1_200), "conf": (3_000, 1_200), "pubmed": (4_000, 600), "ohsumed": (0, 1_400)}
-"""Papers to train on, and held out."""
+"""Numbers of papers for training, and held out."""
 
 Row = Mapping[str, Any]
 
 
 def write_papers(folder: Path) -> Path:
-    """Write the drawn papers into a folder's `data`, unless they are there; return it."""
+    """Write the drawn papers into a folder's `data`, unless they exist already; return it."""
     place = folder / "data"
     if (place / "done").is_file():
         return place

@@ -1,4 +1,4 @@
-"""What the findings are measured by, on papers held out: one number for a model's vectors of one format."""
+"""The measures of the findings on held-out papers: one number for a model's vectors of one format."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Bench:
     embed: Embedder
 
     def held_out(self, name: str) -> list[dict[str, Any]]:
-        """Return the papers of a file that no training saw."""
+        """Return the papers of a file that were not used in training."""
         return read(self.data / HELD_OUT / f"{name}.jsonl")
 
     def vectors(self, texts: Sequence[tuple[str, str | None]], task_format: Format) -> np.ndarray:
@@ -66,13 +66,13 @@ class Bench:
 
 
 def load(run: Run, folder: Path, tokens: int = TOKENS) -> TextEncoder:
-    """Return a run's model, which cuts texts after so many tokens, as its training did."""
+    """Return a run's model, which cuts texts at the same length as its training."""
     card = replace(run.model.card, max_tokens=tokens)
     return load_encoder(replace(run.model, card=card), cache_dir=folder / "graphs", threads=1)
 
 
 def _probed(file: str, label: Callable[[Row], str], learned: int) -> Callable[[Bench, Format], float]:
-    """Return the macro F1 of a linear probe that learns from so many of the papers and is tested on the others."""
+    """Return the macro F1 of a linear probe that learns from some of the papers and is tested on the others."""
 
     def measure(bench: Bench, task_format: Format) -> float:
         rows = bench.held_out(file)
@@ -136,16 +136,16 @@ MEASURES: dict[str, tuple[str, Format, Callable[[Bench, Format], float]]] = {
     "headings": ("MeSH headings by name: R@20", Format.CLF, _headings),
     "ohsumed": ("OHSUMED, probe: macro F1", Format.CLF, _probed("ohsumed", lambda row: row["label"], 500)),
 }
-"""What a column is called, the format that it is for, and how it is measured."""
+"""The name of a column, its format, and the function that measures it."""
 
 
 def measured(run: Run, asked: Sequence[tuple[str, Format | None]], folder: Path, data: Path) -> list[float]:
-    """Measure a run's model, each thing once.
+    """Measure a run's model; each measure is taken once.
 
     Args:
         run: The model.
         asked: Names in `MEASURES`, each with the format whose vectors are measured; if None, the measure's own.
-        folder: For graphs, and for what was measured before.
+        folder: For graphs, and for earlier results.
         data: The drawn papers.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The runs behind the findings: each variant of a recipe is trained once, and its cost is kept beside its model."""
+"""The runs of the findings: each variant of a recipe is trained once, and its cost is stored with its model."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Run:
     """A trained variant, or the base.
 
     Attributes:
-        name: Of the variant.
-        model: What it made.
-        cpu_seconds: Of a step, the median.
+        name: Name of the variant.
+        model: The trained model.
+        cpu_seconds: Median CPU seconds of a step.
         trained: Numbers that training changed.
         added: Numbers that the model has beyond the base.
     """
@@ -44,7 +44,7 @@ class Run:
     added: int = 0
 
     def vector(self, task_format: Format) -> str:
-        """Return what makes a format's vector: its head, and the words before a text. Equal ones are one vector."""
+        """Return what decides a format's vector: its head and its prompt. Formats with equal ones share a vector."""
         return self.model.card.head(task_format) + self.model.card.prompts.get(task_format, "")
 
 
