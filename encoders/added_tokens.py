@@ -1,7 +1,7 @@
 """Tokens that a folder without `tokenizer.json` adds to its `vocab.txt`, read as transformers reads them.
 
-Since release 4.34 `tokenizer_config.json` tells them with all their properties under `added_tokens_decoder`. Before,
-`added_tokens.json` gave their ids, and `special_tokens_map.json` told which of them are special.
+Since release 4.34 `tokenizer_config.json` lists them with all their properties under `added_tokens_decoder`. Before,
+`added_tokens.json` gave their ids, and `special_tokens_map.json` said which of them are special.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 @dataclass(frozen=True, slots=True)
 class AddedToken:
-    """A token that is found in a text before its words are.
+    """A token that the tokenizer finds in a text before it splits words.
 
     Attributes:
         content: As it stands in a text.
-        id: Its row of the word table; None if it has the one of the vocabulary, or the next that is free.
+        id: Its row of the word table; None if it has the id of the vocabulary, or the next free one.
         special: Whether it is found in the text as given; others in the text as the tokenizer normalizes it.
-        flags: What else the file sets, by the names of the library tokenizers.
+        flags: Other properties that the file sets, by the names of the library tokenizers.
     """
 
     content: str

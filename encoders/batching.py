@@ -1,4 +1,4 @@
-"""Batches of texts of like length, so that little is computed on padding."""
+"""Batches of texts with similar lengths, so that little time goes into padding."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MAX_TEXTS = 8
 """Small batches stay in a CPU's cache: up to 8 were the fastest (benchmarks/encoding.py)."""
 
 MAX_PAIRS = MAX_TEXTS * 512**2
-"""Most pairs of tokens that a batch's attention compares: 8 texts of 8,192 tokens would take 26 GB in each layer."""
+"""Limit of token pairs that a batch's attention compares: 8 texts of 8,192 tokens would take 26 GB in each layer."""
 
 PART = 64
-"""Rows after which vectors are kept: seconds of work on a CPU, and a thousandth of it to keep them."""
+"""Vectors are saved after this many rows. A CPU needs seconds for them, and saving takes a thousandth of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Batch:
     """Texts to encode together.
 
     Attributes:
-        rows: Where each text stood in the input, int64 (batch,).
+        rows: The position of each text in the input, int64 (batch,).
         ids: Token ids padded with 0 on the right, int64 (batch, length).
         mask: 1 for text, 0 for padding, int64 (batch, length).
     """
@@ -35,14 +35,14 @@ class Batch:
 
 
 def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> Iterator[Batch]:
-    """Group token lists by length, longest first, so that memory peaks at the start and not hours later.
+    """Group token lists by length, longest first, so that memory use peaks at the start, not hours later.
 
     The grouping depends on the lists alone: the same call makes the same batches, and so the same vectors to the last
-    bit. In another batch a vector differs only as sums of float32 do that are added up in another order.
+    bit. In another batch a vector differs only by rounding, as float32 sums in another order do.
 
     Args:
-        token_ids: One list of ids a text.
-        max_texts: Most texts in a batch; fewer of texts longer than 512 tokens.
+        token_ids: One list of ids per text.
+        max_texts: Maximum of texts in a batch; fewer if texts are longer than 512 tokens.
 
     Yields:
         Batches that together hold every text once.
@@ -62,14 +62,15 @@ def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> I
 
 
 def parts(batches: Iterable[Batch], owners: np.ndarray, least: int = PART) -> Iterator[list[Batch]]:
-    """Group batches into parts that end where no text is half done.
+    """Group batches into parts that split no text.
 
-    The texts of the parts that are left then make the same batches again, in another process too.
+    The texts of the remaining parts then give the same batches again,
+    also in another process.
 
     Args:
         batches: As `batches` makes them.
-        owners: Which text each row is of, int64 (rows,).
-        least: Rows of a part, at least; the last one may have fewer.
+        owners: The text of each row, int64 (rows,).
+        least: Minimum of rows in a part; the last one may have fewer.
 
     Yields:
         The batches of a part, in order.

@@ -1,4 +1,4 @@
-"""Vectors kept by what made them, so that no text is encoded twice by the same model."""
+"""Stores vectors by text and model, so that a model encodes no text twice."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def cache_key(text: str, fingerprint: str, runtime: str) -> bytes:
 
     Args:
         text: What the model reads, control code included.
-        fingerprint: Of the model.
-        runtime: What ran it and how precisely, such as `onnx-int8`.
+        fingerprint: The model's fingerprint.
+        runtime: Runtime and precision, such as `onnx-int8`.
 
     Returns:
         16 bytes.
@@ -52,7 +52,7 @@ class EmbeddingCache:
             )
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
-        """Return the vectors there are, float32 (dimension,), by key; `UnavailableError` if it is damaged."""
+        """Return the stored vectors, float32 (dimension,), by key; `UnavailableError` if it is damaged."""
         import numpy as np
 
         found: dict[bytes, np.ndarray] = {}

@@ -22,7 +22,7 @@ class ModelCard:
     """How a model's vectors are made; two models with equal fingerprints make interchangeable vectors.
 
     Attributes:
-        name: What finds the model again: a known name, a folder's whole path or a hub id.
+        name: The name that finds the model again: a known name, a folder's absolute path or a hub id.
         architecture: A name in `encoders.architectures.registry`, or `ensemble` or `routes` for a composed model.
         family: Transformer family of the weights: `bert` or `roberta`.
         dimension: Length of a vector.
@@ -31,12 +31,12 @@ class ModelCard:
         separator: The tokenizer's separator token, set between title and abstract.
         empty_parts: Whether the separator is kept where title or abstract is empty.
         lowercase: Whether the tokenizer folds case.
-        licence: SPDX name of the weights' licence, empty where unknown.
-        prompts: What stands before a text, by format.
+        licence: SPDX name of the weights' licence, empty if unknown.
+        prompts: The prompt before a text, by format.
         heads: Which of the architecture's vectors is a format's; formats with one head have the same vector.
         network: Size and facts of the network.
-        weights_sha256: Of the weights file, or over all of them.
-        settings_sha256: Of the tokenizer and of what the configuration says about the graph.
+        weights_sha256: SHA-256 of the weights file, or of all of them.
+        settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ModelCard:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits over everything that changes a vector or how two are compared; name and licence do not."""
+        """Hash of everything that changes a vector or a comparison, in 16 hex digits; without name and licence."""
         facts = asdict(self)
         del facts["name"], facts["licence"]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

@@ -24,8 +24,8 @@ class Ensemble:
     """Several models whose vectors of a text become one.
 
     Attributes:
-        card: Of the whole.
-        members: In the order of a concatenation.
+        card: The card of the whole.
+        members: The models, in the order of a concatenation.
     """
 
     card: ModelCard
@@ -54,8 +54,8 @@ class Routes:
     """A model for each format, such as one for queries and one for papers.
 
     Attributes:
-        card: Of the whole.
-        members: By format.
+        card: The card of the whole.
+        members: Models by format.
     """
 
     card: ModelCard
@@ -82,7 +82,7 @@ def compose(model: Model, load: Callable[[Model], TextEncoder]) -> TextEncoder:
     """Load a model made of others.
 
     Args:
-        model: It.
+        model: The composed model.
         load: Loads one of its members.
 
     Returns:

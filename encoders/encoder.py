@@ -1,4 +1,4 @@
-"""Texts to vectors: look up the cache, batch by length, run the network, keep the result."""
+"""Turns texts into vectors: looks in the cache, makes batches by length, runs the network and stores the result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Encoder:
         runtime: What runs it and how precisely, such as `onnx-int8`.
         tokenizer: Neither pads nor cuts.
         sessions: Gives what runs a batch for some heads.
-        cache: Where vectors are kept, if anywhere.
+        cache: Where vectors are stored, if given.
         long_text: How texts with more tokens than the model accepts are handled.
     """
 
@@ -53,7 +53,7 @@ class Encoder:
 
         Args:
             texts: As the card's `text` renders papers, or plain queries.
-            task_format: What the vectors are for.
+            task_format: The task format of the vectors.
 
         Returns:
             float32 (texts, dimension), row by row.
@@ -64,7 +64,7 @@ class Encoder:
         return self.encode_formats(texts, [task_format])[task_format]
 
     def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
-        """Encode texts for several task formats, in as few passes over the text as the model can do it in.
+        """Encode texts for several task formats, in as few passes over the text as possible.
 
         Args:
             texts: As for `encode`.
@@ -90,7 +90,7 @@ class Encoder:
 
         keys = {head: self._keys(prompts, head) for head in heads}
         known = self.cache.get([key for of_head in keys.values() for key in of_head]) if self.cache else {}
-        # And where each stands; a text that comes twice is run once.
+        # And its position; a text that occurs twice is encoded once.
         missing = {
             prompt: row for row, prompt in enumerate(prompts) if any(keys[head][row] not in known for head in heads)
         }
@@ -111,22 +111,22 @@ class Encoder:
         return found
 
     def _keys(self, prompts: Sequence[str], head: str) -> list[bytes]:
-        # The fingerprint is a hash over the whole card: once, and not for every text.
+        # The fingerprint is a hash over the whole card: computed once, not for every text.
         fingerprint, made_by = self.card.fingerprint, f"{self.runtime}-v{GRAPH_VERSION}-{self.long_text}-{head}"
         return [cache_key(prompt, fingerprint, made_by) for prompt in prompts]
 
     def _run(
         self, prompts: Sequence[str], heads: tuple[str, ...], like: Format
     ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
-        """Encode texts, and give them out part by part, so that a process that is killed loses no more than one part.
+        """Encode texts, and yield them part by part, so that a killed process loses at most one part.
 
         Args:
             prompts: The texts.
             heads: Those to run.
-            like: A format whose prompt stands before each text.
+            like: A format whose prompt comes before each text.
 
         Yields:
-            Which texts are done, by number, and their vectors, float32 (part, dimension) by head.
+            The numbers of the texts that are done, and their vectors, float32 (part, dimension) by head.
         """
         import numpy as np
 
@@ -188,7 +188,7 @@ def load_encoder(
         precision: `int8` is the fastest, at a mean cosine of .998 to `fp32` (docs/benchmarks.md, Encoding). If None,
             the fastest that the runtime has.
         threads: Cores to use; 0 for all.
-        cache: Where vectors are kept; none if absent.
+        cache: Where vectors are stored; not stored if absent.
         long_text: How texts with more tokens than the model accepts are handled.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A model written out for one runtime: it loads without torch and without its weights, on any machine."""
+"""Exports a model for one runtime. The export loads without torch and without the weights, on any machine."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def export_model(
 
     Args:
         model: What to write.
-        folder: Where to; must be empty or not there.
+        folder: The target folder; must be empty or must not exist.
         runtime: A name in `encoders.runtimes.registry`.
-        precision: One that it has; if None, the fastest.
-        formats: Those of papers that are wanted; all that the model has, if none are given.
+        precision: A precision of the runtime; if None, the fastest.
+        formats: Formats of papers to export; by default all of the model.
 
     Raises:
         InputError: If the folder is not empty, or the model lacks a format.
@@ -56,7 +56,7 @@ def export_model(
         raise InputError(f"{folder} exists already; name an empty or a new folder.")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # Made beside and moved into place, so that no half-written model is ever taken for a whole one.
+        # Written to a temporary folder and then moved, so that no half-written model is ever loaded.
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             part = Path(scratch) / "model"
             part.mkdir()
@@ -106,7 +106,7 @@ def _write_members(
 
 
 def _graphs(model: Model, formats: Sequence[Format]) -> list[tuple[str, ...]]:
-    """Return the heads of each graph: what a query needs, and what papers need in one pass or in several."""
+    """Return the heads of each graph: those for a query, and those for papers in one pass or several."""
     card = model.card
     papers = formats or [task_format for task_format in card.formats if task_format is not Format.QRY]
     wanted = [[Format.QRY]] if Format.QRY in card.formats and (not formats or Format.QRY in formats) else []

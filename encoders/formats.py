@@ -1,4 +1,4 @@
-"""The task formats of SciRepEval (section 3): what a vector is for."""
+"""The task formats of SciRepEval (section 3): the purpose of a vector."""
 
 from enum import StrEnum
 from typing import Literal

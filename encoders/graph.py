@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from encoders.runtimes.base import Precision
 
 GRAPH_VERSION = 3
-"""Raised when graphs change, so that cached files of older versions are not used."""
+"""Increase this number when graphs change, so that cached files of older versions are not used."""
 
 
 _MOST_IN_A_FILE = 2**31 - 2**24
@@ -116,7 +116,7 @@ def _model(
 
 
 def _stored(arrays: Mapping[str, np.ndarray], beside: Path | None) -> list[onnx.TensorProto]:
-    """Return constants as a graph has them; where they lie, if a file beside it takes the large ones."""
+    """Return constants in the graph's form. Large ones may be in another file; then the graph has their position."""
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper
 

@@ -1,4 +1,4 @@
-"""Heads that a model ships with: linear layers that read labels or a number off the vectors of a format.
+"""Heads that a model ships with: linear layers that predict labels or a number from the vectors of a format.
 
 They are stored in the model's folder: `heads.safetensors` holds `NAME.weight` (outputs, dimension) and `NAME.bias`
 (outputs,), `heads.json` says what each is.
@@ -43,13 +43,13 @@ class Head:
     bias: np.ndarray
 
     def predict(self, vectors: np.ndarray) -> np.ndarray:
-        """Return what the head says of some papers.
+        """Return the head's predictions for some papers.
 
         Args:
             vectors: Of its format, float32 (papers, dimension).
 
         Returns:
-            float32 (papers, labels): the chance of each label, which sum to 1 unless there may be several; or
+            float32 (papers, labels): the probability of each label, with the sum 1 unless a paper may have several; or
             (papers, 1), the number itself.
         """
         import numpy as np

@@ -1,1 +1,1 @@
-"""What computes vectors from tokens: one file an architecture, written in the operators of `encoders.ops`."""
+"""Compute vectors from tokens: one file per architecture, written in the operators of `encoders.ops`."""

@@ -1,8 +1,8 @@
 """Adapters, one per head, which may be of different kinds: bottlenecks, LoRA and (IA)^3, prefixes.
 
-Bottlenecks come after the feed-forward network (SciRepEval section 4.3; Pfeiffer et al. 2021): with h what that brings
-and x what came into it, n = LN(h + x), and the layer gives LN(Up(ReLU(Down(n))) + h + x). The other kinds change how h
-and x are made (`encoders/ops/lora.py`, `prefix_tuning.py`). Layers that have no adapter are BERT's own.
+Bottlenecks come after the feed-forward network (SciRepEval section 4.3; Pfeiffer et al. 2021): with h its output and x
+its input, n = LN(h + x), and the layer gives LN(Up(ReLU(Down(n))) + h + x). The other kinds change how h and x are
+computed (`encoders/ops/lora.py`, `prefix_tuning.py`). Layers that have no adapter are BERT's own.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
 def adapted_layer(
     ops: Ops, network: Network, heads: Sequence[str], mask: Tensor, adapted: Callable[[int, str, Tensor], Tensor | None]
 ) -> Layer:
-    """Return a layer as the adapters of the heads change it, whose output gets something more for each head.
+    """Return a layer changed by the adapters of the heads, with an addition to its output for each head.
 
     Args:
         ops: The operators.
         network: The model's facts.
-        heads: Whose copies of the texts come in, stacked.
-        mask: Of one copy: 1 for text, 0 for padding, (texts, tokens).
-        adapted: From a layer's number, a head and n to what is added; None where nothing is.
+        heads: Heads whose copies of the texts are the stacked input.
+        mask: Mask of one copy: 1 for text, 0 for padding, (texts, tokens).
+        adapted: From a layer's number, a head and n to what is added; None if nothing is added.
 
     Returns:
         The layer.

@@ -1,4 +1,4 @@
-"""The parts of a BERT-family network that architectures are put together from.
+"""The parts of BERT-family networks from which architectures are built.
 
 Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions).
 """
@@ -20,12 +20,12 @@ Pooling = Literal["cls", "mean", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What an architecture knows of a model beside its weights.
+    """Facts of a model that an architecture needs beside the weights.
 
     Attributes:
-        layers: How many there are.
-        attention_heads: Of each layer.
-        width: Of a hidden state.
+        layers: Number of layers.
+        attention_heads: Attention heads per layer.
+        width: Width of a hidden state.
         vocabulary: Rows of the word table.
         positions: Rows of the position table.
         first_position: Row of the first token's position.
@@ -55,7 +55,7 @@ class States:
 
     Attributes:
         hidden: (texts, tokens, width).
-        layers: How many layers made them.
+        layers: How many layers computed them.
     """
 
     hidden: Tensor
@@ -68,12 +68,12 @@ of the former."""
 
 
 def embeddings(ops: Ops, network: Network, ids: Tensor) -> Tensor:
-    """Return the input states of token ids; segment 0 is all that single texts use."""
+    """Return the input states of token ids; single texts only use segment 0."""
     return _summed(ops, network, ids, ops.positions(ids, network.first_position))
 
 
 def embeddings_at_start(ops: Ops, network: Network, ids: Tensor) -> Tensor:
-    """Return the input states of token ids that all stand where a text begins."""
+    """Return the input states of token ids that are all at the first position of a text."""
     return _summed(ops, network, ids, ops.constant([[network.first_position]]))
 
 
@@ -95,7 +95,7 @@ def attention_names(name: str) -> tuple[str, str, str]:
 
 
 def attended(ops: Ops, network: Network, number: int, queries: Tensor, keys: Tensor, bias: Tensor | None) -> Tensor:
-    """Return a layer's first half: self-attention, added to what came in, normalized."""
+    """Return a layer's first half: self-attention, added to the layer's input and normalized."""
     name = f"{layer_name(number)}.attention"
     projected = ops.project(queries, keys, attention_names(f"{name}.self"), network.attention_heads)
     context = ops.attend(*projected, network.attention_heads, bias)
@@ -103,20 +103,20 @@ def attended(ops: Ops, network: Network, number: int, queries: Tensor, keys: Ten
 
 
 def after_attention(ops: Ops, number: int, context: Tensor, queries: Tensor, dense: str = "dense") -> Tensor:
-    """Return what attention brought, projected, added to what came in, and normalized."""
+    """Return the attention's output, projected, added to the layer's input, and normalized."""
     name = f"{layer_name(number)}.attention.output"
     return ops.norm(ops.add(ops.dropout(ops.linear(context, f"{name}.{dense}")), queries), f"{name}.LayerNorm")
 
 
 def feed_forward(ops: Ops, number: int, states: Tensor) -> Tensor:
-    """Return the position-wise network of a layer, not yet added to what came in."""
+    """Return the output of a layer's feed-forward network, before it is added to its input."""
     name = layer_name(number)
     inner = ops.activate(ops.linear(states, f"{name}.intermediate.dense"), "gelu")
     return ops.dropout(ops.linear(inner, f"{name}.output.dense"))
 
 
 def finish(ops: Ops, number: int, *summands: Tensor) -> Tensor:
-    """Return a layer's output: what its parts brought, added up and normalized."""
+    """Return a layer's output: the sum of its parts' outputs, normalized."""
     return ops.norm(ops.add(*summands), f"{layer_name(number)}.output.LayerNorm")
 
 
@@ -138,10 +138,10 @@ def trunk(ops: Ops, network: Network, ids: Tensor, mask: Tensor, layers: int) ->
         network: The model's facts.
         ids: Token ids, int64 (texts, tokens).
         mask: 1 for text, 0 for padding, int64 (texts, tokens).
-        layers: How many, fewer than the network has and at most those that the heads share.
+        layers: How many layers; fewer than the network has, and at most those that the heads share.
 
     Returns:
-        What `run` takes in place of the token ids.
+        The input of `run` in place of the token ids.
     """
     states, bias, plain = embeddings(ops, network, ids), ops.mask_bias(mask), plain_layer(ops, network)
     for number in range(layers):
@@ -160,10 +160,10 @@ def run(
     Args:
         ops: The operators.
         network: The model's facts.
-        ids: Token ids, int64 (texts, tokens), or what `trunk` made of them.
+        ids: Token ids, int64 (texts, tokens), or the output of `trunk` for them.
         mask: 1 for text, 0 for padding, int64 (texts, tokens).
-        heads: Whose vectors are wanted.
-        layer: What stands above the shared layers, which are plain.
+        heads: Heads whose vectors are wanted.
+        layer: The layer above the shared layers, which are plain.
 
     Returns:
         One vector per text, (texts, width), for each head.
@@ -184,17 +184,17 @@ def run(
 def by_head(
     ops: Ops, heads: Sequence[str], queries: Tensor, keys: Tensor, bias: Tensor
 ) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
-    """Yield each head with its own part of what stands stacked.
+    """Yield each head with its own part of the stacked states.
 
     Args:
         ops: The operators.
-        heads: In the order of the stack.
+        heads: The heads, in the order of the stack.
         queries: States that attend.
         keys: States attended to.
         bias: The mask's.
 
     Yields:
-        A head, its queries, its keys and its bias; queries and keys are one tensor if they were.
+        A head, its queries, its keys and its bias; queries and keys are the same tensor if they were before.
     """
     own_queries = ops.split(queries, len(heads))
     own_keys = own_queries if queries is keys else ops.split(keys, len(heads))

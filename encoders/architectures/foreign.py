@@ -1,4 +1,4 @@
-"""A network that ses has no operators for, and that its own library runs: `encoders.runtimes.transformers`."""
+"""A network without operators in ses, which its own library runs: `encoders.runtimes.transformers`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from encoders.architectures.bert import Network
 from encoders.ops.base import Ops, Tensor
 
 ARCHITECTURE = "transformers"
-"""Its name, and that of the runtime."""
+"""Name of the architecture and of its runtime."""
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:  # noqa: ARG001
-    """Return nothing that could be computed: every weight is used, and only its own runtime knows how."""
+    """Compute nothing: only the network's own runtime can run it. All weights count as used."""
     return [ops.elsewhere(ARCHITECTURE)] * len(heads)

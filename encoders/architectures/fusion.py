@@ -1,7 +1,7 @@
-"""Adapter fusion: each head attends to what every adapter brings (SciRepEval section 4.3; Pfeiffer et al. 2021).
+"""Adapter fusion: each head attends to the outputs of all adapters (SciRepEval section 4.3; Pfeiffer et al. 2021).
 
-With u_j what adapter j brings: c = sum over j of softmax_j(q . k_j) v_j, q = Wq n, k_j = Wk u_j, v_j = Wv u_j, and the
-layer gives LN(c + h + x), with n, h and x as for adapters.
+With u_j the output of adapter j: c = sum over j of softmax_j(q . k_j) v_j, q = Wq n, k_j = Wk u_j, v_j = Wv u_j, and
+the layer gives LN(c + h + x), with n, h and x as for adapters.
 """
 
 from __future__ import annotations

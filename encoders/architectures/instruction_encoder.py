@@ -1,6 +1,6 @@
-"""Instructions read by a network of their own (SciMult section 3.3, the second way: SciMult-Prefix).
+"""Instructions read by a separate network (SciMult section 3.3, the second way: SciMult-Prefix).
 
-The texts' network is frozen and only the instructions' encoder is trained, or the other way round (UniPR's option
+The texts' network is frozen and only the instructions' encoder is trained, or the reverse (UniPR's option
 `fix_instruct_encoder`). All else is as in `instructions`: the states of the other network at each layer stand before
 the keys and values of that layer.
 """
@@ -15,7 +15,7 @@ from encoders.ops.base import Ops, Tensor
 from encoders.ops.prefixed import PrefixedOps
 
 INSTRUCTOR = "instructor."
-"""What the names of the weights that read instructions begin with."""
+"""Prefix of the names of the weights that read instructions."""
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:

@@ -1,9 +1,9 @@
 """Instructions that papers attend to, and that do not attend to papers (SciMult section 3.3; UniPR section 3.2.1).
 
 The instruction runs through the same network; its states at each layer stand before the keys and values of that
-layer, while the queries are the paper's alone: asymmetric attention. Short instructions against long papers cost
-little so, and since they are the same for all papers, an engine computes them once. In the gated variant a second
-attention over the instruction is added instead, times the tanh of a weight for each attention head.
+layer, while the queries are only the paper's: asymmetric attention. So a short instruction adds little cost to a long
+paper. As it is the same for all papers, it is computed once. In the gated variant a second attention over the
+instruction is added instead, times the tanh of a weight for each attention head.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def instructed_layer(ops: Ops, network: Network, heads: Sequence[str], instructo
     Args:
         ops: The operators.
         network: The model's facts.
-        heads: Whose copies of the texts come in, stacked.
+        heads: Heads whose copies of the texts are the stacked input.
         instructor: The operators over the weights of the network that reads the instructions.
 
     Returns:

@@ -1,7 +1,7 @@
 """ModernBERT: rotary positions, local attention in most layers, gated units, no biases (Warner et al. 2024, 2.1).
 
-Each layer normalizes what comes in, not what goes out; the first need not, as the embeddings are normalized already.
-Local layers see a window of tokens around each one, and turn it by other angles.
+Each layer normalizes its input, not its output; the first does not, as the embeddings are normalized already. Local
+layers attend to a window around each token, and use other rotary angles.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 GLOBAL_THETA, LOCAL_THETA = 160_000.0, 10_000.0
-"""Bases of the angles, where a configuration gives none."""
+"""Default bases of the angles, for configurations without them."""
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:

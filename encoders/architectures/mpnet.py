@@ -1,7 +1,7 @@
-"""MPNet: BERT's layers, with a bias by how far apart two tokens stand (Song et al. 2020; Raffel et al. 2020, 2.1).
+"""MPNet: BERT's layers, with a bias by the distance of two tokens (Song et al. 2020; Raffel et al. 2020, 2.1).
 
-The bias is a number for each attention head and bucket of distances, the same in every layer. It has positions like
-RoBERTa's besides, and no segments.
+The bias is a number for each attention head and bucket of distances, the same in every layer. It also has positions
+like RoBERTa's, and no segments.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from encoders.architectures.bert import POSITIONS, WORDS, Network, feed_forward,
 from encoders.ops.base import Ops, Tensor
 
 BUCKETS = 32
-"""Half of them for tokens before, half for tokens after; of each half, half for one distance each."""
+"""Half of the buckets are for tokens before, half for tokens after. In each half, half are for one distance."""
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:

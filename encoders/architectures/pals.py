@@ -22,7 +22,7 @@ from encoders.architectures.bert import (
 from encoders.ops.base import Ops, Tensor
 
 ATTENTION_HEADS = 6
-"""Of the projected attention, in SciRepEval's code."""
+"""Attention heads of the projected attention, in SciRepEval's code."""
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
@@ -42,7 +42,7 @@ def _extra(ops: Ops, name: str, queries: Tensor, keys: Tensor, bias: Tensor) -> 
     down = ops.linear(queries, f"{name}.aug_dense")
     if not ops.has(f"{name}.attn.query.weight"):
         return ops.linear(ops.activate(down, "gelu"), f"{name}.aug_dense2")
-    # Where one token is all that is wanted, what it attends to is still every token.
+    # Even if only one token is wanted, it attends to every token.
     seen = down if queries is keys else ops.linear(keys, f"{name}.aug_dense")
     projected = ops.project(down, seen, attention_names(f"{name}.attn"), ATTENTION_HEADS)
     mixed = ops.attend(*projected, ATTENTION_HEADS, bias)

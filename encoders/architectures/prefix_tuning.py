@@ -1,7 +1,7 @@
-"""Prefix tuning: keys and values of a head that stand before those of its texts (Li and Liang 2021, section 4).
+"""Prefix tuning: keys and values of a head, placed before those of its texts (Li and Liang 2021, section 4).
 
-They are weights, not states of tokens, and every text attends to them. Where there are gates, the prefix of a text is
-multiplied by the mean over the text's tokens of sigmoid(w x + b), x being what comes into the layer (UniPELT, Mao et
+They are weights, not states of tokens, and every text attends to them. With gates, the prefix of a text is
+multiplied by the mean over the text's tokens of sigmoid(w x + b), x being the layer's input (UniPELT, Mao et
 al. 2022, section 3.1).
 """
 
@@ -14,7 +14,7 @@ from encoders.ops.base import Ops, Tensor
 
 
 def prefix_name(number: int, head: str) -> str:
-    """Return what the names of a head's prefix in a layer begin with."""
+    """Return the prefix of the names of a head's weights in a layer."""
     return f"{layer_name(number)}.attention.self.prefix_tuning.{head}"
 
 
@@ -33,12 +33,12 @@ def attended_with_prefixes(
     Args:
         ops: The operators.
         network: The model's facts.
-        heads: Whose copies of the texts come in, stacked.
-        mask: Of one copy: 1 for text, 0 for padding, (texts, tokens).
-        number: Of the layer.
+        heads: Heads whose copies of the texts are the stacked input.
+        mask: Mask of one copy: 1 for text, 0 for padding, (texts, tokens).
+        number: The layer's number.
         queries: States that attend.
         keys: States attended to.
-        bias: The mask's, of all copies.
+        bias: The mask's bias, for all copies.
 
     Returns:
         New states of the queries.
@@ -77,7 +77,7 @@ def _context(
 
 def _prefix(ops: Ops, name: str, part: str, states: Tensor, mask: Tensor) -> Tensor:
     prefix = ops.weight(f"{name}.{part}")
-    # Keys and values have one gate, or each its own.
+    # Keys and values share a gate, or have one each.
     gate = next((gate for gate in (f"{name}.gate", f"{name}.{part}_gate") if ops.has(f"{gate}.weight")), None)
     if gate is None:
         return ops.expand(prefix, like=states)

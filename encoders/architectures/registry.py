@@ -1,4 +1,4 @@
-"""The architectures there are: a new one is one file and one line here."""
+"""All architectures. A new one needs one file and one line here."""
 
 from __future__ import annotations
 

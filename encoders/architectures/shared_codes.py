@@ -1,9 +1,9 @@
-"""Control codes that attend to the text while the text does not attend to them: all formats in one pass. Ours.
+"""Control codes that attend to the text while the text does not attend to them: all formats in one pass (our method).
 
 Each head's code starts as its own row of the word table, where a text begins (position 0, segment 0). In every layer
-its query looks at the text's keys and values; the text never looks at a code, nor one code at another. So the text's
-states are the same for any set of codes, and each code costs one token more. The vector is the code's last state.
-A code whose row is that of [CLS] gives the plain network's first-token vector, which is how training starts.
+its query attends to the text's keys and values; texts never attend to codes, nor codes to each other. So the text's
+states are the same for any set of codes, and each code costs one more token. The vector is the code's last state. A
+code whose row is that of [CLS] gives the plain network's first-token vector, which is how training starts.
 """
 
 from __future__ import annotations

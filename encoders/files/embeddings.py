@@ -1,4 +1,4 @@
-"""What an embedding file holds."""
+"""The content of an embedding file."""
 
 from __future__ import annotations
 

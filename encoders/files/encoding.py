@@ -1,4 +1,4 @@
-"""Encode any number of texts into embedding files, block by block."""
+"""Encodes any number of texts into embedding files, block by block."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _Intake:
                     self.duplicates += 1
 
     def _checked(self, record: TextRecord | Rejected) -> TextRecord | Rejected:
-        # One record must not end a long run, as asking the model would.
+        # One record must not end a long run, as an error of the model would.
         if isinstance(record, Rejected) or record.task_format in (None, *self.formats):
             return record
         return Rejected(record.line, f"The model has no {record.task_format} vectors, which it asks for.", record.id)

@@ -44,7 +44,7 @@ def read_embeddings(path: Path) -> Embeddings:
         with path.open("rb") as file:
             is_npy = file.read(len(_NPY)) == _NPY
     except OSError:
-        is_npy = False  # JSON's reader tells why it can't be opened
+        is_npy = False  # the JSON reader reports why it can't be opened
     return _read_npy(path) if is_npy else _read_json(path)
 
 
@@ -75,7 +75,7 @@ def _read_json(path: Path) -> Embeddings:
 
 
 def _named_lists(path: Path, stream: BufferedReader) -> Iterator[tuple[int, str, list[object]]]:
-    """Yield the number, the id and the list of values of every line; a line of several ids yields each of them."""
+    """Yield the number, the id and the list of values of every line; a line with several ids yields each of them."""
     import orjson
 
     for line in bounded_lines(stream):

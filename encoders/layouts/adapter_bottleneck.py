@@ -36,7 +36,7 @@ _SEQ_BN = {
     "phm_layer": False,
     "use_gating": False,
 }
-"""What changes the formula, as `seq_bn` has it."""
+"""Settings that change the formula, with the values of `seq_bn`."""
 
 _KNOWN = "bottleneck adapters of the configuration seq_bn alone"
 _INVERTIBLE = ("inv_adapter", "invertible_adapter")

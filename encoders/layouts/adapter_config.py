@@ -1,4 +1,4 @@
-"""What the configurations of AdapterHub's adapters and fusions have in common."""
+"""The common parts of the configurations of AdapterHub's adapters and fusions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Adapter:
 
     Attributes:
         file: Its weights.
-        name: What they call it.
-        facts: What the architecture knows of it beside its weights.
-        layers: Numbers of those that it changes.
+        name: Its name in the files.
+        facts: Facts that the architecture needs beside its weights.
+        layers: Numbers of the layers that it changes.
         read: Reads its weights under the names of the architecture, given the base's weights and its head.
-        fusible: Whether it brings something that a fusion can weigh.
+        fusible: Whether a fusion can use its output.
     """
 
     file: Path
@@ -58,7 +58,7 @@ class ReadAdapter(Protocol):
     """How each kind of adapter reads its configuration."""
 
     def __call__(self, path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
-        """Read what a configuration says; where it is silent, the library's defaults hold.
+        """Read a configuration; missing settings have the library's defaults.
 
         Args:
             path: Of the configuration.
@@ -74,7 +74,7 @@ class ReadAdapter(Protocol):
 
 
 def read_made_for(path: Path, base: ModelCard) -> dict[str, Any]:
-    """Read a configuration file of an adapter or a fusion, and see that it was made for a network.
+    """Read a configuration file of an adapter or a fusion, and check that it was made for a network.
 
     Args:
         path: Of the file.

@@ -1,4 +1,4 @@
-"""The kinds of adapters there are: a new one is one file and one line here."""
+"""All kinds of adapters. A new one needs one file and one line here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS: Mapping[str | None, ReadAdapter] = {
 
 
 def read_adapter(folder: Path, base: ModelCard) -> Adapter:
-    """Read what an adapter's folder says of it.
+    """Read the configuration in an adapter's folder.
 
     Args:
         folder: Holds its configuration and weights, as AdapterHub or PEFT wrote them.

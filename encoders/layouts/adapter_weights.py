@@ -103,7 +103,7 @@ def read_module(module: Module, head: str, base: str) -> dict[str, np.ndarray]:
 def renamed(
     file: Path, arrays: Weights, known: Mapping[str, NamedShape], base: str, idle: Collection[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Return a file's weights under the names of the architecture, and see that they are all there and no more.
+    """Return a file's weights under the names of the architecture, and check that none is missing or superfluous.
 
     Args:
         file: For messages.
