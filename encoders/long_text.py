@@ -9,7 +9,7 @@ LongText = Literal["start", "ends", "passages"]
 """Keep the start (what the papers do), keep start and end in equal parts, or encode passages and take their mean."""
 
 _OVERLAP = 4
-"""Passages share a fourth of their tokens with the next, so that no sentence is cut in both."""
+"""Passages share a quarter of their tokens with the next, so that no sentence is cut in both."""
 
 
 def pieces(ids: Sequence[int], limit: int, prompt: int, policy: LongText) -> list[list[int]]:

@@ -23,7 +23,7 @@ _OF_TASK_HEADS = (
     *("pooler.", "cls.", "classifier.", "lm_head.", "dropout.", "embeddings.position_ids"),
     *("head.", "decoder."),  # ModernBERT's
 )
-"""What checkpoints hold beside the encoder, and no vector depends on."""
+"""Weights in checkpoints that no vector depends on."""
 
 _SHOWN = 5
 
@@ -36,8 +36,8 @@ class Exported:
         runtime: What it was made for.
         precision: How precisely it runs.
         graphs: Folders that the runtime loads, by the heads they give.
-        texts: To check a machine by.
-        vectors: What the machine that exported it made of them, by head.
+        texts: Texts for checking a machine.
+        vectors: Their vectors on the machine that exported it, by head.
     """
 
     runtime: str
@@ -52,8 +52,8 @@ class Model:
     """A model and its card.
 
     Attributes:
-        card: What it declares.
-        folder: Holds its tokenizer.
+        card: Its card.
+        folder: Folder with its tokenizer.
         read: Reads its weights, float32, under the names its architecture uses.
         members: Models it is composed of, if it has no weights of its own: by format, or `0`, `1`, ... in an ensemble.
         exported: Its graphs, if it is an export and has no weights.
@@ -69,11 +69,11 @@ class Model:
 
 
 Find = Callable[[str], Model]
-"""Finds a model by name, for those that are made of others."""
+"""Finds a model by name, for models composed of others."""
 
 
 def read_checked(model: Model, heads: Sequence[str]) -> Weights:
-    """Read a model's weights and see that they are all there, and numbers.
+    """Read a model's weights and check that all are present, and are numbers.
 
     Args:
         model: The model.

@@ -2,9 +2,9 @@
 
 Each token's states are divided by the largest of their absolute values, rounded to 8 bits between -1 and 1, and the
 product is multiplied by the same value again: a scale for each row of the one factor and each column of the other
-(Dettmers et al. 2022, LLM.int8(), section 2.2). A token's rounding depends on nothing but its own states, so a vector
+(Dettmers et al. 2022, LLM.int8(), section 2.2). A token's rounding depends only on its own states, so a vector
 is the same in every batch, and does not depend on the other formats computed with it. A scale for a whole tensor,
-measured as it comes or on texts beforehand, depends on both, and is less precise.
+measured at run time or in advance, would depend on both and be less precise.
 """
 
 from __future__ import annotations

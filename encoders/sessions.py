@@ -1,4 +1,4 @@
-"""What runs a model for some of its heads: built and kept in the cache folder, or taken from an export."""
+"""Sessions that run a model for some of its heads: built and stored in the cache folder, or taken from an export."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from encoders.card import ModelCard
 
 _ALIKE = 0.98
-"""Of int8 vectors, a cosine below this one to another machine's is no rounding."""
+"""If the cosine of int8 vectors of two machines is below this value, the difference is not rounding."""
 
 
 DEFAULT_RUNTIME = "onnx"
@@ -100,7 +100,7 @@ class BuiltSessions:
 
 
 class ExportedSessions:
-    """Loads what runs an exported model, and sees that it gives here what it gave where it was exported."""
+    """Loads what runs an exported model, and checks that it gives the same vectors here as on the exporting machine."""
 
     def __init__(self, model: Model, exported: Exported, tokenizer: Tokenizer, threads: int) -> None:
         self._model, self._exported, self._tokenizer, self._threads = model, exported, tokenizer, threads
@@ -186,7 +186,8 @@ def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Se
 def _build(folder: Path, runtime: Runtime, precision: Precision, source: RuntimeSource) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # Made beside and moved into place, so that a crash or a second process leaves no half-written graph.
+        # Written to a temporary folder and then moved, so that a crash or a second process leaves no half-written
+        # graph.
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             part = Path(scratch) / "graph"
             part.mkdir()

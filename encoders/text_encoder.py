@@ -1,4 +1,4 @@
-"""What every encoder does, whatever it is made of."""
+"""The interface of all encoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named arrays out of a checkpoint file, as untrusted input: nothing in it is ever run, or unpacked beyond its size."""
+"""Reads named arrays from untrusted checkpoint files: no code in them is run, and nothing unpacks beyond its size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NESTED = ("model_dict", "state_dict")
 
 _ZIP = b"PK\x03\x04"
 _MOST_TO_FILE = 16
-"""Arrays may take this many times their file: half precision doubles, and one tensor of it may have several names."""
+"""Limit of the arrays' size over their file's: half precision doubles, and one tensor of it may have several names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which of a checkpoint's numbered parts, such as tasks or experts, serves which format."""
+"""Maps formats to a checkpoint's numbered parts, such as tasks or experts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ses_card.json`: what a folder says of itself where other files are silent or wrong."""
+"""`ses_card.json`: settings of a folder for which other files have none or wrong ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COMPOSED = (
     "members",
     "combine",
 )
-"""Read by the layouts that they belong to."""
+"""Read by the layouts to which they belong."""
 
 _IN_WORDS = {str: "a string", bool: "true or false", int: "a whole number", dict: "an object"}
 _FEWEST_TOKENS = 4  # [CLS], a control code, one token of text, [SEP]

@@ -29,7 +29,7 @@ EPSILON = 1e-12
 """The code of PALs has its own layer normalization, which reads no configuration."""
 
 _MOST = 1000
-"""Layers or tasks; a number that no model has would take long to be found wrong."""
+"""Limit of layers or tasks; a larger number would take long to be rejected."""
 
 _IN_ORDER = {task_format: number for number, task_format in enumerate(sorted(Format, key=lambda one: one.code))}
 """SciRepEval's training numbers tasks by their sorted control codes."""
@@ -151,7 +151,7 @@ def _read(path: Path, config: _Config, tasks: frozenset[str]) -> Weights:
         for layer in range(config.num_hidden_layers)
     ]
     for _, task, part in parts:
-        # What the weights are must not be guessed from those present: without them this would be the other variant.
+        # The variant must not be guessed from the weights: if some were missing, it would be the other variant.
         if (f"{part}.attn.query.weight" in weights) != config.pals and task in tasks:
             told = "lack" if config.pals else "hold"
             raise InputError(f"{path} and its config.json disagree: the weights {told} {part}.attn.query.weight.")

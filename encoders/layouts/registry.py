@@ -1,4 +1,4 @@
-"""The layouts there are: a new one is one file and one line here."""
+"""All layouts. A new one needs one file and one line here."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def read_model(path: Path, name: str, find: Find) -> Model:
 
 
 def _check_settings(folder: Path, layout: Layout, model: Model) -> None:
-    """See that nothing a folder's own card sets goes unread."""
+    """Check that every setting of a folder's own card is used."""
     own, path = read_own(folder), folder / CARD_FILE
     asked = own.pop("architecture", model.card.architecture)
     # Adapters with fusions are fusion, whichever of the two a card asks for.

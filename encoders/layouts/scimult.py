@@ -21,7 +21,7 @@ _SEARCH, _CLASSIFICATION = 0, 2
 """Of three experts; the one between them is for links between papers."""
 
 _USUAL = {Format.CLF: _CLASSIFICATION, Format.PRX: _SEARCH, Format.QRY: _SEARCH}
-"""Both sides of a search need the same expert, so papers have that of search, too; none was trained for regression."""
+"""Queries and papers need the same expert, so papers have that of search; none was trained for regression."""
 
 _MARKS = {"attn": "attention.self.moe_query.{}.weight", "fwd": "moe_layer.interm_layers.{}.dense.weight"}
 """A weight that every expert of a kind has."""

@@ -1,4 +1,4 @@
-"""What SciRepEval's training leaves: a network in `model/` and its tokenizer in `tokenizer/`.
+"""The output of SciRepEval's training: a network in `model/` and its tokenizer in `tokenizer/`.
 
 The network is plain (multi-task training, with control codes or without) or has PALs. Adapters are in
 `model/adapters/[PRX]/` and similar folders, fusions in `model/[PRX]_fusion/`. Its code writes no base beside adapters:

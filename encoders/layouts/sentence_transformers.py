@@ -1,4 +1,4 @@
-"""What a folder of sentence-transformers says beside the network: pooling, prompts, similarity, case."""
+"""Settings in a folder of sentence-transformers beside the network: pooling, prompts, similarity, case."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_modules(folder: Path) -> tuple[Pooling, bool]:
 
 
 def read_prompts(folder: Path) -> dict[Format, str]:
-    """Return what a folder sets before queries, and before papers."""
+    """Return the prompts that a folder sets for queries and for papers."""
     content = read_json(folder / _SETTINGS, dict, missing={})
     known = content.get("prompts") if isinstance(content.get("prompts"), dict) else {}
     default = known.get(str(content.get("default_prompt_name")), "")

@@ -164,7 +164,7 @@ def _instructed(
     texts = by_format(path, "instructions", given)
     encode, limit = load_tokenizer(tokenizer, card).encode, min(MAX_TOKENS, card.max_tokens)
     heads: dict[str, str] = {}
-    # Formats that read the same words have one vector, named for the first of them.
+    # Formats with the same instruction share one vector, named after the first of them.
     for task_format in [task_format for task_format in Format if task_format in texts]:
         heads.setdefault(texts[task_format], task_format.value)
     ids = {head: pieces(encode(well_formed(text)).ids, limit, 1, "start")[0] for text, head in heads.items()}

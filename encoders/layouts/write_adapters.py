@@ -1,4 +1,4 @@
-"""Adapters and fusions written so that AdapterHub's library loads them.
+"""Writes adapters and fusions in the form that AdapterHub's library loads.
 
 It reads safetensors where it is asked to (`load_adapter(folder, use_safetensors=True)`); SciRepEval's code and older
 releases only read the torch form.
@@ -90,7 +90,7 @@ def write_adapter(
     config = _SEQ_BN | {
         "reduction_factor": one.pop() if len(one) == 1 else {str(layer): factor for layer, factor in factors.items()},
         "non_linearity": activation,
-        "scaling": float(scaling),  # it takes whole numbers for a mistake
+        "scaling": float(scaling),  # the library rejects whole numbers
         "leave_out": [layer for layer in range(network.layers) if layer not in widths],
     }
     arrays = _library_weights(weights, ADAPTERS[0], head, name, layers, base)

@@ -1,4 +1,4 @@
-"""What all writers of models share: their folders, and the files of AdapterHub's form."""
+"""Common parts of all writers of models: folders, and files in AdapterHub's form."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def write_hub_files(
     with writing(folder):
         write_json(folder / names.config, settings | ({"adapter_names": list(fuses)} if fuses else {}))
         for file in names.weights.values():
-            (folder / file).unlink(missing_ok=True)  # else one of the other form might be read instead
+            (folder / file).unlink(missing_ok=True)  # otherwise a file of the other form might be read instead
         (_save_torch if form == "torch" else write_safetensors)(folder / names.weights[form], arrays)
 
 

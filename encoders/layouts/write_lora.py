@@ -1,4 +1,4 @@
-"""LoRA written so that AdapterHub's library loads it (Hu et al. 2021; `LoRAConfig` of adapters 1.3)."""
+"""Writes LoRA in the form that AdapterHub's library loads (Hu et al. 2021; `LoRAConfig` of adapters 1.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model in torch to train: its weights by the names of its checkpoint, its network the one that inference runs."""
+"""A torch module for training, with the weight names of the checkpoint and the same network as in inference."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recomp
     """Return a model as a module.
 
     Called with token ids and mask, int64 (texts, tokens), and heads, it gives a list of float32 (texts, dimension), a
-    tensor for each head. Its method `trunk` gives what the first layers make of ids and mask, which can be given in
-    place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
+    tensor for each head. Its method `trunk` returns the output of the first layers for ids and mask, which is accepted
+    in place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
 
     Args:
         weights: As `encoders.model.read_checked` gives them; copied. An array that has several names is one parameter.

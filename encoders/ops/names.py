@@ -1,4 +1,4 @@
-"""Operators that compute nothing and note which weights are used, to tell what a checkpoint lacks or has too much."""
+"""Operators that compute nothing and record which weights are used, to find missing and superfluous weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NamesOps:
         return name in self._present
 
     def elsewhere(self, runtime: str) -> None:
-        self._use(*self._present)  # which of them are needed, that runtime sees
+        self._use(*self._present)  # the runtime checks which of them are needed
 
     def embed(self, ids: None, name: str, rows: int | None = None) -> None:
         self._use(name)

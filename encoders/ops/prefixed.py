@@ -1,4 +1,4 @@
-"""Operators over the weights of a second network of the same model, whose names all begin alike."""
+"""Operators over the weights of a second network in the same model, whose names have a common prefix."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The fastest runtime on this machine: every installed runtime is tried once, and the results are kept.
 
 Which runtime is fastest depends on the CPU, and can differ between single queries and batches (docs/benchmarks.md,
-Encoding), so there is a winner for each. All that are at least as precise as asked take part. So a query's vector may
-come from another runtime than the same text's in a batch, each within its own precision's distance of fp32.
+Encoding), so there is a winner for each. All runtimes with at least the requested precision take part. So a query's
+vector may come from another runtime than that of the same text in a batch. Both stay as close to fp32 as their
+precision allows.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Candidates = Mapping[str, tuple[Runtime, Precision]]
 
 @dataclass(frozen=True, slots=True)
 class Winners:
-    """How a race ended.
+    """The result of a race.
 
     Attributes:
         cpu: Its name, of the machine that it was on.
@@ -137,7 +138,7 @@ def _load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
         shape: Shape = "single" if len(ids) == 1 else "bulk"
         name, (runtime, _) = found.winners[shape], chosen[shape]
         with lock:
-            # A search needs no more than the one for single texts.
+            # A search needs only the winner for single texts.
             if name not in sessions:
                 sessions[name] = runtime.load(folder / name, threads)
         return sessions[name](ids, mask)

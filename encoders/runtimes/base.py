@@ -1,4 +1,4 @@
-"""What runs a model's network."""
+"""Runtimes, which run a model's network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
 
 @dataclass(frozen=True, slots=True)
 class RuntimeSource:
-    """What a runtime makes its own files from.
+    """The input from which a runtime makes its own files.
 
     Attributes:
         weights: All that its heads use.

@@ -55,7 +55,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
     except Exception as error:
         raise InputError(f"{folder} holds no whole ONNX file; delete it, and it is created again.") from error
     if device == "cuda" and _CUDA not in session.get_providers():
-        # Without a word it would run on the CPU.
+        # Otherwise it would silently run on the CPU.
         raise UnavailableError(
             "onnxruntime can't use the GPU",
             "install NVIDIA's driver, and the CUDA and cuDNN that it asks for by "
@@ -80,7 +80,7 @@ def _providers(device: Device) -> list[Any]:
             "The onnxruntime here can't use GPUs: run `pip install 'ses[gpu]'`, then `pip install --force-reinstall "
             "--no-deps onnxruntime-gpu`, since the package for CPUs has the same folder."
         )
-    # It finds the libraries of pip's packages only if told to, and prints what it finds not.
+    # It finds the libraries of pip's packages only on request, and prints those it does not find.
     with contextlib.redirect_stdout(sys.stderr):
         onnxruntime.preload_dlls()
     # Without this, products are of 10-bit fractions (TF32), which is not fp32.

@@ -1,4 +1,4 @@
-"""Which CPU this is."""
+"""Detects the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who does the same work in the least time, on a machine that does other things too."""
+"""Finds the fastest session for the same work, on a machine with other load."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BEHIND = 2.0
 def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
     """Time sessions on the same work.
 
-    They take turns, so that whatever else the machine does is spread over all of them. Who has taken twice as long as
-    the best after a round leaves, as most of the time would go to the slowest.
+    They take turns, so that other load is spread over all of them. A session that is twice as slow as the best after a
+    round leaves, as most of the time would go to the slowest.
 
     Args:
         sessions: By name; all have run this batch before, as some compile for its shape then.

@@ -1,4 +1,4 @@
-"""The runtimes there are: a new one is one file and one line here."""
+"""All runtimes. A new one needs one file and one line here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SINGLE = (
 # Not for auto: it is the same network, run by onnxruntime as ours is, and as fast.
 _EXPORTER = _runtime("optimum", ("fp32",), ("optimum", "optimum.exporters.onnx"), "optimum")
 
-# Not for auto either: what it runs, no other can.
+# Not for auto either: no other runtime can run its models.
 _FOREIGN = _runtime("transformers", ("fp32", "bf16"), ("torch", "transformers"), "transformers")
 
 RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, _FOREIGN, auto.fastest_of(_SINGLE))}

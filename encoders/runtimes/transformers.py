@@ -197,7 +197,7 @@ def _check_weights(card: ModelCard, model: Any, names: set[str], told: Mapping[s
 
 
 def _check_positions(card: ModelCard, model: Any) -> None:
-    """See that the longest text has a row of the position table for each token."""
+    """Check that the longest text has a row of the position table for each token."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
             kept = 0 if module.padding_idx is None else module.padding_idx + 1
@@ -210,7 +210,7 @@ def _check_positions(card: ModelCard, model: Any) -> None:
 
 
 def _check_padding(source: RuntimeSource, states: Callable[[np.ndarray, np.ndarray], np.ndarray], alike: float) -> None:
-    """See that a text's states don't depend on what it is encoded beside: some networks don't mask padding."""
+    """Check that a text's states don't depend on the other texts of a batch: some networks don't mask padding."""
     import numpy as np
 
     shortest = source.samples[-1]
