@@ -1,1 +1,1 @@
-"""Filters over papers: one engine-neutral tree, its text form, its plain meaning, its SQL and its JSON query."""
+"""Filters over papers: an engine-neutral tree, its text form, its evaluation in Python, and JSON queries of clusters."""
