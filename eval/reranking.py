@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from corpora.errors import InputError
 from eval.embedder import Vectors
 from eval.measures.metrics import evaluate
-from eval.measures.similarity import Compare, require_same_dimension
+from eval.measures.similarity import Closeness, require_same_dimension
 from eval.outcome import Outcome, outcome_of
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
@@ -29,7 +29,7 @@ class Reranked:
     candidates_missing: int
 
 
-def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closeness: Compare) -> Reranked:
+def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closeness: Closeness) -> Reranked:
     """Rank each query's judged candidates, and no others.
 
     Args:

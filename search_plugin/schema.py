@@ -17,7 +17,7 @@ from search_plugin.languages import DEFAULT_LANGUAGE, get_language
 VERSION = 2
 """Of the schema that new indexes get. Version 1 had no fields of its own, and called vectors by their format."""
 
-Origin = Literal["paper", "custom", "tag", "forecast"]
+FieldOrigin = Literal["paper", "custom", "tag", "forecast"]
 """The source of a field's values: every corpus, the user's own corpus, a tagger, or a forecaster."""
 
 
@@ -38,7 +38,7 @@ class Field:
     name: str
     kind: FieldKind
     facet: bool = True
-    origin: Origin = "custom"
+    origin: FieldOrigin = "custom"
 
     def __post_init__(self) -> None:
         check_field_name(self.name)

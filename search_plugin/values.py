@@ -12,9 +12,6 @@ from corpora.errors import InputError
 if TYPE_CHECKING:
     from search_plugin.schema import Field, IndexSchema
 
-Values = Mapping[str, Mapping[str, FieldValue | None]]
-"""By id of the paper and name of the field; None for no value."""
-
 UPDATABLE = ("origins",)
 """Fields of every paper that are not part of its content."""
 

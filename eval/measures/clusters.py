@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-Labels = Sequence[Any]
+Assignment = Sequence[Any]
 """The class or the cluster of each item, in the items' order; their names mean nothing."""
 
 
@@ -25,7 +25,7 @@ class BCubed:
         return 2 * self.precision * self.recall / (self.precision + self.recall)
 
 
-def purity(truth: Labels, clusters: Labels) -> float:
+def purity(truth: Assignment, clusters: Assignment) -> float:
     """Return the share of items that are of their cluster's most frequent class (Manning et al. 2008, section 16.3)."""
     both, _, _ = _sizes(truth, clusters)
     largest: dict[Any, int] = {}
@@ -34,19 +34,19 @@ def purity(truth: Labels, clusters: Labels) -> float:
     return sum(largest.values()) / len(truth)
 
 
-def b_cubed(truth: Labels, clusters: Labels) -> BCubed:
+def b_cubed(truth: Assignment, clusters: Assignment) -> BCubed:
     """Return B-cubed precision and recall, the means of those of each item."""
     precision, recall = b_cubed_of_each(truth, clusters)
     return BCubed(float(precision.mean()), float(recall.mean()))
 
 
-def b_cubed_of_each(truth: Labels, clusters: Labels) -> tuple[np.ndarray, np.ndarray]:
+def b_cubed_of_each(truth: Assignment, clusters: Assignment) -> tuple[np.ndarray, np.ndarray]:
     """Return of each item's cluster, and of its class, the share that is in both, float64 (items,)."""
     both, of_class, of_cluster = _sizes(truth, clusters)
     return both / of_cluster, both / of_class
 
 
-def _sizes(truth: Labels, clusters: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sizes(truth: Assignment, clusters: Assignment) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each item how many are of its class and its cluster, of its class, and of its cluster.
 
     Only pairs that occur are counted: a full table of many small clusters would not fit in memory.

@@ -19,7 +19,7 @@ from eval.trec.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MeasureKind:
     """What a measure is, apart from its cut-off.
 
     Attributes:
@@ -39,13 +39,13 @@ class Kind:
 
 
 KINDS = (
-    Kind("nDCG", "ndcg", trec_cut="ndcg_cut"),
-    Kind("MAP", "map", trec_cut="map_cut"),
-    Kind("MRR", "recip_rank", cut="rank"),
-    Kind("Recall", "recall", trec_cut="recall", needs_cutoff=True),
-    Kind("P", "P", trec_cut="P", needs_cutoff=True),
-    Kind("Success", "success", trec_cut="success", needs_cutoff=True),
-    Kind("Rprec", "Rprec", cut="never"),
+    MeasureKind("nDCG", "ndcg", trec_cut="ndcg_cut"),
+    MeasureKind("MAP", "map", trec_cut="map_cut"),
+    MeasureKind("MRR", "recip_rank", cut="rank"),
+    MeasureKind("Recall", "recall", trec_cut="recall", needs_cutoff=True),
+    MeasureKind("P", "P", trec_cut="P", needs_cutoff=True),
+    MeasureKind("Success", "success", trec_cut="success", needs_cutoff=True),
+    MeasureKind("Rprec", "Rprec", cut="never"),
 )
 """nDCG takes gains linearly (Järvelin & Kekäläinen 2002 with log2(rank + 1), as BEIR does), not as 2^gain - 1."""
 
@@ -62,7 +62,7 @@ ALIASES = {"ap": "map", "rr": "mrr", "r": "recall", "precision": "p", "hit": "su
 class Measure:
     """A measure and its cut-off; `str` gives the name `parse_measure` takes."""
 
-    kind: Kind
+    kind: MeasureKind
     cutoff: int | None = None
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from corpora.errors import InputError
 
-Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Closeness = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def l2_normalize(vectors: np.ndarray) -> np.ndarray:
@@ -28,14 +28,14 @@ def _minus_distances(queries: np.ndarray, documents: np.ndarray) -> np.ndarray:
     return np.asarray(-np.sqrt(np.maximum(squares, 0)), dtype=np.float32)
 
 
-SIMILARITIES: Mapping[str, Compare] = {
+SIMILARITIES: Mapping[str, Closeness] = {
     "cosine": lambda queries, documents: l2_normalize(queries) @ l2_normalize(documents).T,
     "dot": lambda queries, documents: queries @ documents.T,
     "l2": _minus_distances,
 }
 """Every query against every document: float32 (queries, documents)."""
 
-PAIRWISE: Mapping[str, Compare] = {
+PAIRWISE: Mapping[str, Closeness] = {
     "cosine": lambda left, right: (l2_normalize(left) * l2_normalize(right)).sum(axis=1),
     "dot": lambda left, right: (left * right).sum(axis=1),
     "l2": minus_distance,

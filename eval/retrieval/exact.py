@@ -8,7 +8,7 @@ import numpy as np
 
 from encoders.formats import Similarity
 from eval.embedder import Vectors
-from eval.measures.similarity import SIMILARITIES, Compare, require_same_dimension
+from eval.measures.similarity import SIMILARITIES, Closeness, require_same_dimension
 from search_plugin.legs import Scored
 
 BLOCK = 8192
@@ -48,7 +48,7 @@ def exact_rankings(
 
 
 def _nearest(
-    documents: Vectors, names: list[str], queries: np.ndarray, compare: Compare, depth: int
+    documents: Vectors, names: list[str], queries: np.ndarray, compare: Closeness, depth: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return of each query the rows and the scores of the best documents."""
     best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(queries)

@@ -18,7 +18,7 @@ from search_plugin.plan import TITLE_BOOST
 from search_plugin.schema import Bm25
 from search_plugin.search_settings import SearchSettings
 
-Stage = Callable[[SearchSettings], Sequence[SearchSettings]]
+TuningStage = Callable[[SearchSettings], Sequence[SearchSettings]]
 """From the best settings so far to those to try."""
 
 K1 = (0.6, 0.9, 1.2, 1.6, 2.0)
@@ -34,7 +34,7 @@ RANK_CONSTANTS = (10, 20, 60, 100)
 """The paper's 60, and what stresses the first ranks more or less."""
 
 
-def stages(legs: Sequence[str], *, bm25: bool) -> tuple[Stage, ...]:
+def stages(legs: Sequence[str], *, bm25: bool) -> tuple[TuningStage, ...]:
     """Return the stages of tuning a search with these legs, BM25's constants among them where they can be set.
 
     Args:

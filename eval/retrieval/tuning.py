@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpora.errors import InputError
-from eval.retrieval.stages import Stage
+from eval.retrieval.stages import TuningStage
 from search_plugin.search_settings import SearchSettings
 
 FOLDS = 5
@@ -59,7 +59,7 @@ class Fit:
 
 def fit(
     start: SearchSettings,
-    stages: Sequence[Stage],
+    stages: Sequence[TuningStage],
     measured: Callable[[SearchSettings], np.ndarray],
     queries: Sequence[str],
     folds: Folds | None = None,

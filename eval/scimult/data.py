@@ -46,7 +46,7 @@ class Classification:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class CandidateSet:
     """Queries, and the papers to find for them.
 
     Attributes:
@@ -114,7 +114,7 @@ def read_classification(folder: Path, name: str) -> Classification:
     return Classification(papers.texts, labels, gold, matched, single=kinds == {int})
 
 
-def read_links(folder: Path, name: str) -> Candidates:
+def read_links(folder: Path, name: str) -> CandidateSet:
     """Read a set of links: papers with `cite` and `co-cite`, papers with `score`, or patients and their queries.
 
     Args:
@@ -130,7 +130,7 @@ def read_links(folder: Path, name: str) -> Candidates:
     if patients := find_compressed(folder, f"{name}_patients_test.json"):
         candidates, queries = _Lines(patients, "patient"), _Lines(_file(folder, name, "_queries_test.json"), "query")
         linked = {"patient": queries.ids("patient", required=True)}
-        return Candidates(queries.texts, candidates.texts, linked)
+        return CandidateSet(queries.texts, candidates.texts, linked)
     papers = _Lines(_file(folder, name, _PAPERS), "paper")
     judged = papers.gains()
     linked = {relation: found for relation in RELATIONS if (found := papers.ids(relation))}
@@ -139,10 +139,10 @@ def read_links(folder: Path, name: str) -> Candidates:
         raise InputError(
             f'{papers.path} needs papers with "score", or with "{RELATIONS[0]}" or "{RELATIONS[1]}", not both.'
         )
-    return Candidates(tuple(text for text in papers.texts if text.id in wanted), papers.texts, linked, Qrels(judged))
+    return CandidateSet(tuple(text for text in papers.texts if text.id in wanted), papers.texts, linked, Qrels(judged))
 
 
-def read_searches(folder: Path, name: str) -> Candidates:
+def read_searches(folder: Path, name: str) -> CandidateSet:
     """Read `NAME_papers_test.json` and `NAME_queries_test.json`, whose queries have papers' grades under `score`.
 
     Args:
@@ -162,7 +162,7 @@ def read_searches(folder: Path, name: str) -> Candidates:
         raise InputError(f"{queries.path} has no query with grades of papers under score; fetch it again.")
     wanted = tuple(text for text in queries.texts if text.id in gains)
     ungraded = len(queries.texts) - len(wanted)
-    return Candidates(wanted, corpus.texts, {}, Qrels(gains), name in RERANKED, ungraded)
+    return CandidateSet(wanted, corpus.texts, {}, Qrels(gains), name in RERANKED, ungraded)
 
 
 def _file(folder: Path, name: str, suffix: str) -> Path:

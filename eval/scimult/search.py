@@ -9,7 +9,7 @@ from eval.measures.similarity import SIMILARITIES
 from eval.outcome import Outcome, outcome_of
 from eval.reranking import ranked_outcome, rerank
 from eval.retrieval.exact import exact_rankings
-from eval.scimult.data import Candidates
+from eval.scimult.data import CandidateSet
 from eval.scimult.recall import CUTOFFS, recalls
 from eval.trec.runs import Run
 from search_plugin.legs import Scored
@@ -19,7 +19,7 @@ SEARCH_MEASURES = ("nDCG@10",)
 DEPTH = 10
 
 
-def evaluate_links(data: Candidates, embed: Embedder, *, similarity: Similarity = "dot") -> dict[str, Outcome]:
+def evaluate_links(data: CandidateSet, embed: Embedder, *, similarity: Similarity = "dot") -> dict[str, Outcome]:
     """Rank papers for the papers that have links.
 
     Where all papers are ranked, a query that is one of them stays among them, as in SciMult's script: it is close to
@@ -63,7 +63,7 @@ def evaluate_links(data: Candidates, embed: Embedder, *, similarity: Similarity 
     return outcomes
 
 
-def evaluate_searches(data: Candidates, embed: Embedder, *, similarity: Similarity = "dot") -> Outcome:
+def evaluate_searches(data: CandidateSet, embed: Embedder, *, similarity: Similarity = "dot") -> Outcome:
     """Rank papers for queries.
 
     A query without a vector counts as having found nothing; a paper without one is never found.
@@ -99,7 +99,7 @@ def evaluate_searches(data: Candidates, embed: Embedder, *, similarity: Similari
 
 
 def _nearest(
-    data: Candidates, queries: Vectors, candidates: Vectors, similarity: Similarity, depth: int
+    data: CandidateSet, queries: Vectors, candidates: Vectors, similarity: Similarity, depth: int
 ) -> dict[str, list[Scored]]:
     asked = {text.id: queries.rows[text.id] for text in data.queries if text.id in queries.rows}
     if not asked or not candidates.rows:

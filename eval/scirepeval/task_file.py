@@ -15,7 +15,7 @@ from encoders.files.writing import layout_of
 from eval.files.text import bad_line, numbered_lines
 from eval.measures.metrics import KINDS
 
-Kind = Literal["classification", "regression", "proximity", "adhoc_search"]
+TaskKind = Literal["classification", "regression", "proximity", "adhoc_search"]
 
 CLASSIFICATION = ("f1", "precision", "recall", "accuracy")
 AVERAGES = ("macro", "micro", "weighted")
@@ -106,7 +106,7 @@ class Task:
     """
 
     name: _Name
-    type: Kind
+    type: TaskKind
     data: Data
     metrics: _Names
     few_shot: tuple[FewShot, ...] = ()
@@ -157,7 +157,7 @@ def read_tasks(path: Path) -> list[Task]:
     return list(tasks.values())
 
 
-def known_metrics(kind: Kind) -> tuple[str, ...]:
+def known_metrics(kind: TaskKind) -> tuple[str, ...]:
     """Return the measures that tasks of a type can have; N stands for a number."""
     if kind == "classification":
         averaged = (f"{name}_{average}" for name in CLASSIFICATION[:-1] for average in AVERAGES)
@@ -187,7 +187,7 @@ def key_of(name: str) -> str:
     return "".join(char for char in name.casefold() if char.isalnum())
 
 
-def _is_known(metric: str, kind: Kind) -> bool:
+def _is_known(metric: str, kind: TaskKind) -> bool:
     return re.sub(r"_[1-9][0-9]{0,4}$", "_N", metric, flags=re.ASCII) in known_metrics(kind) and metric[-2:] != "_N"
 
 

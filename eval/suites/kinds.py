@@ -20,7 +20,7 @@ from eval.screening import Review, by_likeness, read_reviews, screen
 from eval.suites.base import Bench, Entry
 from eval.suites.retrieval import measured
 from eval.suites.samples import held_out, read_citations, read_numbered
-from eval.suites.words import Words
+from eval.suites.words import OkapiBm25
 from eval.trec.runs import Run
 
 DRAWN = 6_000
@@ -53,7 +53,7 @@ def citations(name: str, path: str, reviews: list[str], queries: int = 500) -> S
     def by_words(bench: Bench) -> Outcome:
         papers, qrels = read_citations(bench.data / path, reviews=reviews, queries=queries)
         rows = {paper: row for row, paper in enumerate(papers)}
-        words = Words([_words_of(text) for text in papers.values()])
+        words = OkapiBm25([_words_of(text) for text in papers.values()])
         rankings = {}
         for query, judged in qrels.gains.items():
             scores = words.scores(_words_of(papers[query]))
@@ -72,11 +72,11 @@ def screening(name: str, path: str) -> Sequence[Entry]:
         return screen(data, by_likeness(bench.embed(list(texts.values()), Format.PRX), "mean"))
 
     def by_words(bench: Bench) -> Outcome:
-        made: dict[str, Words] = {}
+        made: dict[str, OkapiBm25] = {}
 
         def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> Any:
             if review.name not in made:
-                made[review.name] = Words([_words_of(text) for text in review.papers])
+                made[review.name] = OkapiBm25([_words_of(text) for text in review.papers])
             query = " ".join(_words_of(review.papers[row]) for row in seeds)
             return made[review.name].scores(query)[list(rest)]
 

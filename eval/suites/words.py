@@ -13,7 +13,7 @@ from eval.optional import optional
 _WORD = re.compile(r"\w+")
 
 
-class Words:
+class OkapiBm25:
     """Texts that queries are compared with (Okapi BM25, k1 1.5 and b 0.75, words stemmed as in English)."""
 
     def __init__(self, texts: Sequence[str]) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from corpora.errors import InputError
 from eval.files.text import require_id
 
-Ranking = Sequence[tuple[str, float]]
+ScoredIds = Sequence[tuple[str, float]]
 """Document ids with their scores."""
 
 
-def trec_order(query: str, ranking: Ranking) -> Ranking:
+def trec_order(query: str, ranking: ScoredIds) -> ScoredIds:
     """Rank documents as trec_eval does: by single-precision score descending, ties by document id descending.
 
     Ids are compared as UTF-8 bytes, which orders them as Python orders strings: by code point. This is the reverse
@@ -45,7 +45,7 @@ def trec_order(query: str, ranking: Ranking) -> Ranking:
     return tuple((document, score) for _, document, score in sorted(keyed, reverse=True))
 
 
-class Rankings(Mapping[str, Ranking]):
+class Rankings(Mapping[str, ScoredIds]):
     """The rankings of a run file, each made when it is asked for: until then a line takes 12 bytes, and no objects.
 
     Args:
@@ -80,7 +80,7 @@ class Rankings(Mapping[str, Ranking]):
         documents = self._documents[self._codes[lines]].tolist()
         return dict(zip(documents, self._scores[lines].tolist(), strict=True))
 
-    def __getitem__(self, query: str) -> Ranking:
+    def __getitem__(self, query: str) -> ScoredIds:
         scores = self.scores(query)
         keys = np.array(list(scores.values())).astype(np.float32).tolist()
         keyed = sorted(zip(keys, scores, scores.values(), strict=True), reverse=True)
@@ -96,7 +96,7 @@ class Rankings(Mapping[str, Ranking]):
         return query in self._slots
 
 
-def scores_of(rankings: Mapping[str, Ranking], query: str) -> dict[str, float]:
+def scores_of(rankings: Mapping[str, ScoredIds], query: str) -> dict[str, float]:
     """Return a query's documents with their scores, in any order; none where the query isn't in the run."""
     if isinstance(rankings, Rankings):
         return rankings.scores(query) if query in rankings else {}

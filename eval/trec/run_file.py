@@ -27,7 +27,7 @@ _COLUMNS = ("query", "iteration", "document", "rank", "score", "tag")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class RunColumns:
     """The lines of a run file that aren't blank, in their order.
 
     Attributes:
@@ -47,7 +47,7 @@ class Columns:
     scores: np.ndarray
 
 
-def read_columns(path: Path) -> Columns:
+def read_columns(path: Path) -> RunColumns:
     """Read a run file, `qid Q0 docid rank score tag`.
 
     Args:
@@ -68,13 +68,13 @@ def read_columns(path: Path) -> Columns:
     return columns
 
 
-def _ranked_before(path: Path, columns: Columns, row: int) -> InputError:
+def _ranked_before(path: Path, columns: RunColumns, row: int) -> InputError:
     number = next(islice(numbered_lines(path), row, None))[0]
     document, query = columns.documents[columns.document_codes[row]], columns.queries[columns.query_codes[row]]
     return bad_line(path, number, f"document {document} was ranked for query {query} before; keep one line")
 
 
-def _by_arrow(path: Path) -> Columns | None:
+def _by_arrow(path: Path) -> RunColumns | None:
     """Return the columns of a plain file: one blank between fields, no other control characters, nothing amiss."""
     delimiter = _plain_delimiter(path)
     if not delimiter or not find_spec("pyarrow"):
@@ -106,7 +106,7 @@ def _by_arrow(path: Path) -> Columns | None:
         or not (scores.min() >= -_LARGEST and scores.max() <= _LARGEST)
     ):
         return None
-    return Columns(str(tags[0]), queries.tolist(), documents, query_codes, document_codes, scores)
+    return RunColumns(str(tags[0]), queries.tolist(), documents, query_codes, document_codes, scores)
 
 
 def _plain_delimiter(path: Path) -> str:
@@ -132,7 +132,7 @@ def _decoded(column: Any) -> tuple[np.ndarray, np.ndarray]:
     return chunks[0].dictionary.to_numpy(zero_copy_only=False), codes
 
 
-def _line_by_line(path: Path) -> Columns:
+def _line_by_line(path: Path) -> RunColumns:
     queries: dict[str, int] = {}
     documents: dict[str, int] = {}
     query_codes, document_codes, scores = array("i"), array("i"), array("d")
@@ -154,7 +154,7 @@ def _line_by_line(path: Path) -> Columns:
         raise InputError(f"{path} holds no ranked documents.")
     names = np.empty(len(documents), dtype=object)
     names[:] = list(documents)
-    return Columns(
+    return RunColumns(
         tag,
         list(queries),
         names,

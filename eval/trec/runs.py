@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.files.text import require_column, write_lines
-from eval.trec.rankings import Ranking, Rankings, trec_order
+from eval.trec.rankings import Rankings, ScoredIds, trec_order
 from eval.trec.run_file import read_columns
 
-__all__ = ["Ranking", "Run", "read_run", "write_run"]
+__all__ = ["Run", "ScoredIds", "read_run", "write_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Run:
     """
 
     tag: str
-    rankings: Mapping[str, Ranking]
+    rankings: Mapping[str, ScoredIds]
 
     def __post_init__(self) -> None:
         if isinstance(self.rankings, Rankings):

@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from encoders.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import SIMILARITIES
-from eval.suites.words import Words
+from eval.suites.words import OkapiBm25
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, PaperRecord
 from training.data.queries import PaperFields, folded, query_of, shown
 
@@ -155,7 +155,7 @@ def by_words(pool: Pool) -> Judge:
     """Return BM25 over the papers, each as it answers its own query."""
     import numpy as np
 
-    words = Words([_words_of(text) for text in pool.answers])
+    words = OkapiBm25([_words_of(text) for text in pool.answers])
     return Judge(BM25, lambda queries: np.stack([words.scores(_words_of(query)) for query in queries]))
 
 

@@ -42,7 +42,7 @@ class Lengths:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class Appended:
     """What one commit appends.
 
     Attributes:
@@ -85,7 +85,7 @@ class Files:
         """Return how long the files are at a commit of tantivy's."""
         return self._lengths(self._lines(opstamp))
 
-    def append(self, opstamp: int, held: Lengths, batch: Batch) -> None:
+    def append(self, opstamp: int, held: Lengths, batch: Appended) -> None:
         """Append and sync the data of the next commit.
 
         Args:

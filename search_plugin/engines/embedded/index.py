@@ -13,7 +13,7 @@ from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.embedded import columns, vectors
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facts import read_facts, replace_schema, write_facts
-from search_plugin.engines.embedded.files import NOTHING, Batch, Files
+from search_plugin.engines.embedded.files import NOTHING, Appended, Files
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
 from search_plugin.engines.embedded.records import Stored, to_record, with_values
@@ -105,7 +105,7 @@ class EmbeddedIndex:
 
             rows = np.zeros(len(gone), self._files.row_type)
             rows["offset"], rows["replaces"] = snapshot.lengths.papers, gone
-            self._commit(snapshot, Batch(rows, b"", {}), [], [snapshot.id_of(int(row)) for row in gone])
+            self._commit(snapshot, Appended(rows, b"", {}), [], [snapshot.id_of(int(row)) for row in gone])
 
     @told
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
@@ -285,14 +285,14 @@ class EmbeddedIndex:
                     fresh[name].append(matrix)
                     lengths[name] += len(matrix)
                 row[f"{name}.start"], row[f"{name}.count"] = given
-        batch = Batch(
+        batch = Appended(
             rows,
             b"".join(record for _, record, _ in written),
             {name: np.concatenate(parts) for name, parts in fresh.items() if parts},
         )
         self._commit(snapshot, batch, [paper for paper, _, _ in written], list(older))
 
-    def _commit(self, snapshot: Snapshot, batch: Batch, papers: Sequence[Paper], replaced: Sequence[str]) -> None:
+    def _commit(self, snapshot: Snapshot, batch: Appended, papers: Sequence[Paper], replaced: Sequence[str]) -> None:
         self._files.append(snapshot.opstamp, snapshot.lengths, batch)
         self._words.commit(enumerate(papers, snapshot.lengths.rows), replaced)
         self._seen = None

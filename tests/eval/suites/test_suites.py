@@ -22,7 +22,7 @@ from eval.suites.kinds import labels
 from eval.suites.manifest import OFFLINE, get_suite, read_manifest
 from eval.suites.samples import read_citations, read_numbered
 from eval.suites.synthetic import made_up_papers
-from eval.suites.words import Words
+from eval.suites.words import OkapiBm25
 from tests.commands import fails, ses
 from tests.tiny import make_model
 
@@ -128,7 +128,7 @@ def test_made_up_papers_are_the_same_everywhere_and_cite_their_own_topic():
 
 def test_words_are_bm25s():
     texts = ["viruses spread", "the virus and the lung", "ocean"]
-    scores = Words(texts).scores("virus virus")
+    scores = OkapiBm25(texts).scores("virus virus")
     # Okapi: idf of a word in two of three texts is below 0 and is set to a fourth of the mean idf.
     idf = {"virus": math.log(1.5) - math.log(2.5), "other": math.log(2.5) - math.log(1.5)}
     idf["virus"] = 0.25 * (idf["virus"] + 5 * idf["other"]) / 6

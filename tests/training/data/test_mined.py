@@ -16,7 +16,7 @@ from rank_bm25 import BM25Okapi
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.formats import Format
-from eval.suites.words import Words
+from eval.suites.words import OkapiBm25
 from tests.tiny import make_model, papers
 from tests.training.data.papers import build, source
 from training.data.builders import mined
@@ -60,7 +60,7 @@ def test_words_score_as_rank_bm25_does():
     theirs = BM25Okapi(words)
     for query in (["virus", "lung", "nowhere"], [], words[3]):
         np.testing.assert_array_equal(
-            Words(texts).scores(" ".join(query)), theirs.get_scores(list(dict.fromkeys(query)))
+            OkapiBm25(texts).scores(" ".join(query)), theirs.get_scores(list(dict.fromkeys(query)))
         )
 
 
@@ -73,7 +73,7 @@ def test_negatives_score_clearly_below_the_answer(encoder, by):
     for query, right, wrong in split(made):
         by_judge = []
         if "bm25" in by:
-            by_judge.append(Words(texts).scores(query))
+            by_judge.append(OkapiBm25(texts).scores(query))
         if "base" in by:
             ours = encoder.encode([query], Format.QRY)
             rendered = [encoder.card.text(one["title"], one["abstract"]) for one in all_papers]
