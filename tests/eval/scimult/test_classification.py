@@ -129,6 +129,8 @@ def test_foreign_vectors_are_told(tmp_path):
     for vectors, message in (({"a": (1.0,)}, "such as 'p0'"), ({"p0": (1.0,)}, "none of the 1 wanted, such as 'a'")):
         with pytest.raises(InputError, match=message):
             evaluate_classification(data, embedder(vectors))
+    with pytest.raises(InputError, match="papers have 1 values and those of labels 2"):
+        evaluate_classification(data, embedder({"p0": (1.0,)}), embed_labels=embedder({"a": (1.0, 2.0)}))
 
 
 def test_the_command(tmp_path):
