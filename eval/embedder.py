@@ -13,7 +13,7 @@ from encoders.formats import Format
 from encoders.text_encoder import TextEncoder
 
 BLOCK = 512
-"""Texts encoded together; cut by position, so that a second run finds them in the embedding cache."""
+"""Texts encoded together. They are cut by position, so that a second run finds them in the embedding cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """What an embedder made.
+    """The vectors that an embedder made.
 
     Attributes:
         rows: Row of the matrix, by id.
         matrix: float32 (texts that have a vector, dimension).
-        missing: Ids that have none; each protocol has its rule for them, and counts them.
+        missing: Ids without a vector; each protocol has its own rule for them, and counts them.
     """
 
     rows: Mapping[str, int]
@@ -52,11 +52,11 @@ class Vectors:
 
 
 Embedder = Callable[[Sequence[Text], Format], Vectors]
-"""Texts and the format their vectors are for, to vectors."""
+"""A function from texts, and the format that their vectors are for, to vectors."""
 
 
 def by_encoder(encoder: TextEncoder) -> Embedder:
-    """Return an embedder that encodes; with an embedding cache, what it has seen before costs nothing."""
+    """Return an embedder that encodes; with an embedding cache, texts it has seen before are not encoded again."""
 
     def embed(texts: Sequence[Text], task_format: Format) -> Vectors:
         prompts = [encoder.card.text(text.title, text.abstract) for text in texts]

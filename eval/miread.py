@@ -1,12 +1,14 @@
 """MIReAD's evaluation (Razdaibiedina & Brechalov 2023, section 3): a linear probe, clusters and pairs of papers.
 
 What the paper leaves open, and what is done here:
-- The probe's optimizer, its start and the average of F1: Adam, from weights of 0, and over classes ("macro"). The folds
-  have equal shares of each class. Its rate and epochs are the paper's: on a few thousand papers it stays far from
+- The probe's optimizer (Adam), its initial weights (0) and the average of F1 (over classes, "macro"). The folds have
+  equal shares of each class. Its rate and epochs are the paper's: on a few thousand papers it stays far from
   convergence, so figures compare only with those of the same papers.
-- The starts of k-means: one of k-means++ for each seed, and the mean over seeds. NMI is added to the paper's purity.
-- "Information retrieval" is the average precision of pairs of papers, ranked by their correlation all in one list, not
-  of each paper's nearest neighbours. The paper does so within fields of arXiv; other labels make one field of all.
+- The initialisation of k-means: one k-means++ start per seed, and the mean over seeds. NMI is added to the paper's
+  purity.
+- "Information retrieval" is the average precision of pairs of papers, all ranked in one list by their correlation. It
+  is not that of each paper's nearest neighbours. The paper does so within fields of arXiv; other labels make one field
+  of all.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ FOLDS, EPOCHS, BATCH, LEARNING_RATE = 4, 5, 100, 5e-4
 """Of the probe: appendix A.3."""
 
 PAIRED = 4_000
-"""Papers of a field that are paired, at most: 8 million pairs take some seconds."""
+"""Most papers of a field to pair: 8 million pairs take some seconds."""
 
 
 def evaluate_miread(
@@ -49,8 +51,8 @@ def evaluate_miread(
         embed: Makes CLF vectors for probe and clusters, PRX vectors for pairs.
         clusters: Numbers of clusters (the paper's are 10, 20, 50 and 100); as many as there are classes if empty.
         seeds: Runs of the probe and of k-means, to average; the paper's probe has three.
-        by_field: Labels are arXiv's, such as cs.LG. Papers are told apart by field (cs) and paired within it by label;
-            those of several fields are left out, as in the paper.
+        by_field: Labels are arXiv's, such as cs.LG. Papers are classified by field (cs) and paired within it by label.
+            Papers of several fields are left out, as in the paper.
 
     Returns:
         `probe`, `clusters`, and `pairs` or a row of pairs for each field.
@@ -59,13 +61,13 @@ def evaluate_miread(
         InputError: If too few papers or classes are left.
         UnavailableError: If scikit-learn isn't installed.
     """
-    optional("sklearn", "This needs scikit-learn")  # told before texts are encoded
+    optional("sklearn", "This needs scikit-learn")  # checked before texts are encoded
     if by_field:
         single = [row for row, labels in enumerate(data.labels) if len(set(map(_field, labels))) == 1]
         data = data.only(single, "papers_of_several_fields")
-    # Told before hours of encoding: what couldn't be measured after them.
+    # Checked before hours of encoding that could not be measured.
     if len(set(data.classes)) < 2:
-        raise InputError("The papers are of fewer than two classes: there is nothing to tell apart.")
+        raise InputError("The papers have fewer than two classes: there is nothing to classify.")
     if clusters and max(clusters) > len(data.papers):
         raise InputError(f"{len(data.papers):,} papers can't be divided into {max(clusters)} clusters; choose fewer.")
     by_class, by_closeness = embed(data.papers, Format.CLF), embed(data.papers, Format.PRX)
@@ -75,7 +77,7 @@ def evaluate_miread(
     fields = tuple(map(_field, data.classes)) if by_field else ("",) * len(ids)
     classes = fields if by_field else data.classes
     if len(set(classes)) < 2:
-        raise InputError("The papers that have a vector are of fewer than two classes: there is nothing to tell apart.")
+        raise InputError("The papers that have a vector have fewer than two classes: there is nothing to classify.")
     probed = probe(by_class.of(ids), classes, data.test, seeds=seeds)
     outcomes = {
         "probe": replace(probed, counts={**probed.counts, **data.counts}),
@@ -89,9 +91,9 @@ def evaluate_miread(
 
 
 def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, seeds: int = 3) -> Outcome:
-    """Tell papers' classes by multinomial logistic regression, trained as appendix A.3 says.
+    """Predict papers' classes by multinomial logistic regression, trained as appendix A.3 says.
 
-    Of the papers to learn from a quarter validates, each in turn: the epoch that does best on it is tested.
+    Each quarter of the training papers validates in turn, and the epoch that is best on it is tested.
 
     Args:
         matrix: A vector a paper.
@@ -181,7 +183,7 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
     Args:
         matrix: A vector a paper.
         labels: Of each paper.
-        most: Papers to pair; of more, so many are drawn, always the same.
+        most: Most papers to pair; from more papers this many are drawn, always the same ones.
 
     Returns:
         Average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
@@ -194,7 +196,7 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
     counts = {"papers": len(matrix), "papers_not_paired": len(matrix) - len(rows), "pairs_alike": int(alike.sum())}
     if not alike.any() or alike.all():
         return Outcome({}, counts=counts)
-    # Vectors that lie close together are all but equally correlated: rounding to single precision would order them.
+    # Close vectors have almost equal correlations: rounding to single precision would change their order.
     chosen = matrix[rows].astype(np.float64)
     centred = l2_normalize(chosen - chosen.mean(axis=1, keepdims=True))
     scores = (centred @ centred.T)[pairs]
@@ -203,7 +205,7 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
 
 
 def _sharing(labels: Sequence[Sequence[str]]) -> np.ndarray:
-    """Tell of each pair of papers whether they share a label, bool (papers, papers)."""
+    """Return whether each pair of papers shares a label, bool (papers, papers)."""
     columns = {name: column for column, name in enumerate(dict.fromkeys(name for names in labels for name in names))}
     has = np.zeros((len(labels), len(columns)), np.float32)
     for row, names in enumerate(labels):

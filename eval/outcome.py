@@ -1,4 +1,4 @@
-"""What a protocol found: measures with intervals, the values they are means of, and what was left out."""
+"""A protocol's result: measures with intervals, the values they are means of, and counts of what was left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Outcome:
     """A protocol's result on one data set.
 
     Attributes:
-        cells: Measure to its value, with an interval wherever it is taken over something that can be resampled.
+        cells: Measure to its value, with an interval if it is taken over units that can be resampled.
         per_unit: Measure to the value of each query, label or fold, where the measure is their mean.
         counts: What was measured and what was not: `queries`, `papers_missing`, ...; those of 0 aren't shown.
     """

@@ -1,4 +1,4 @@
-"""Rankings of the candidates that a query was judged with, by how close their vectors are."""
+"""Rankings of each query's judged candidates by the similarity of their vectors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from eval.trec.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """What `rerank` made.
+    """The result of `rerank`.
 
     Attributes:
         run: The judged candidates of each query that has a vector.
-        queries_missing: Queries that have none; the run lacks them.
+        queries_missing: Queries without a vector; the run lacks them.
         candidates_missing: Pairs of a query and a candidate without a vector; the candidate is not ranked.
     """
 
@@ -37,7 +37,7 @@ def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closen
         qrels: The candidates of each query.
         queries: Vectors of the queries.
         candidates: Vectors of the candidates.
-        closeness: How one query (1, dimension) and candidates (candidates, dimension) are compared.
+        closeness: The similarity of one query (1, dimension) to candidates (candidates, dimension).
 
     Returns:
         The run and what it lacks.
@@ -73,8 +73,8 @@ def ranked_outcome(
         run: The run.
         qrels: The judgments.
         measures: As `eval.measures.metrics.parse_measure` takes them.
-        counts: What else to tell.
-        names: What to call the measures, if not so.
+        counts: Other counts to report.
+        names: Names of the measures, if they should differ.
 
     Returns:
         The means with their intervals over queries, and the values they are means of.

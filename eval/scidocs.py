@@ -1,8 +1,8 @@
 """SciDocs (Cohan et al. 2020, section 5.2) as its own harness measures it, on a copy of its folder `data`.
 
-Left out is its recommendation task: that trains a model of AllenNLP's on clicks and weighs them by propensity scores.
-SciRepEval leaves it out too. The harness' linear SVM is sklearn-contrib-lightning's, which has no intercept; without
-one, scikit-learn's predicts the same wherever both converge.
+The recommendation task is left out, as in SciRepEval: it trains an AllenNLP model on clicks, weighted by propensity
+scores. The harness' linear SVM is sklearn-contrib-lightning's, which has no intercept; without an intercept,
+scikit-learn's makes the same predictions if both converge.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SciDocs:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The tasks whose folder is there."""
+        """The tasks whose folder exists."""
         return tuple(task for task in TASKS if (self.path / task).is_dir())
 
     def papers(self, task: str) -> dict[str, Text]:
@@ -68,7 +68,7 @@ class SciDocs:
     def labels(self, task: str, split: str) -> tuple[tuple[str, str], ...]:
         """Return the rows of a split, a paper's id and its class, or raise `InputError` where the table is none.
 
-        A paper that has several rows counts as often, as it does for the harness.
+        A paper with several rows counts several times, as in the harness.
         """
         path = file_in(self.path, f"{task}/{split}.csv")
         found = [
@@ -98,7 +98,7 @@ def evaluate_scidocs(
         split: `test`, or `val` for choosing a model.
 
     Returns:
-        By task, F1 averaged over classes, or MAP and nDCG; all of 1 where SciDocs prints them of 100.
+        By task, F1 averaged over classes, or MAP and nDCG; from 0 to 1, where SciDocs prints 0 to 100.
 
     Raises:
         InputError: If a task or split isn't there, a file is damaged, or no paper of a task has a vector.
@@ -154,7 +154,7 @@ def _ranking(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text],
     qrels = folder.qrels(task, split)
     wanted = dict.fromkeys(name for query, judged in qrels.gains.items() for name in (query, *judged))
     vectors = embed([papers[name] for name in wanted if name in papers], Format.PRX)
-    # To five places, as the harness writes distances into its run: ties count.
+    # To five decimals, as the harness writes distances into its run, because this makes ties.
     made = rerank(
         f"ses-{task}",
         qrels,
@@ -162,8 +162,8 @@ def _ranking(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text],
         vectors,
         lambda query, candidates: minus_distance(candidates.astype(float), query).round(5),
     )
-    # The harness drops a candidate that has no vector, and a query that has none or is left without candidates; means
-    # are taken over the other queries.
+    # The harness drops a candidate that has no vector, and a query that has no vector or no candidates left; means are
+    # over the other queries.
     run, kept = only_found(made.run, qrels)
     counts = {
         "queries_left_out": len(qrels.gains) - len(kept.gains),

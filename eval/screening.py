@@ -1,4 +1,4 @@
-"""Screening for systematic reviews: a few included papers are known, and the rest is ranked by likeness to them."""
+"""Screening for systematic reviews: papers ranked by similarity to a few that are known to be included."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from eval.outcome import Outcome
 from eval.statistics.interval import UNIT, mean_interval
 
 LABELS = ("label_included", "labels", "included", "label")
-"""Columns that may hold the decision, the first there is; 1 is included."""
+"""Columns that may hold the decision; the first one found is used, and 1 means included."""
 
 RECALLS = (10, 20, 50)
 """Percentages of papers read at which recall is measured."""
 
 SCALES = {"WSS@95": (-0.05, 0.95)}
-"""Of the measures that don't lie between 0 and 1."""
+"""Scales of the measures that are not between 0 and 1."""
 
 Likeness = Literal["mean", "max"]
 """Cosine to the mean of the seeds' vectors of length one, or the largest cosine to any seed."""
@@ -37,7 +37,7 @@ Likeness = Literal["mean", "max"]
 LIKENESSES: tuple[Likeness, ...] = get_args(Likeness)
 
 Ranker = Callable[["Review", Sequence[int], Sequence[int]], np.ndarray]
-"""A review, the rows that are seeds and the rows to rank, to a score of each of the latter."""
+"""A function from a review, the seeds' rows and the rows to rank, to the scores of the rows to rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Reviews:
 
     Attributes:
         reviews: Those that can be used.
-        counts: What reading left out.
+        counts: Counts of what was left out.
     """
 
     reviews: tuple[Review, ...]
@@ -69,7 +69,7 @@ class Reviews:
 
 
 def average_precision(relevant: np.ndarray) -> float:
-    """Return the mean precision at the ranks of the relevant, given which ranks are relevant."""
+    """Return average precision: the mean precision at the ranks of relevant papers."""
     ranks = np.flatnonzero(relevant) + 1
     return float((np.arange(1, ranks.size + 1) / ranks).mean())
 
@@ -77,8 +77,8 @@ def average_precision(relevant: np.ndarray) -> float:
 def work_saved(relevant: np.ndarray, recall: float = 0.95) -> float:
     """Return work saved over sampling: (TN + FN) / N - (1 - R) (Cohen et al., JAMIA 2006, 13:206-219).
 
-    TN + FN is what need not be read once the share R of the relevant is found; a reader in random order would find it
-    after reading R of all.
+    TN + FN papers need not be read after the share R of relevant papers is found. In random order, a reader finds this
+    share after reading R of all papers.
 
     Args:
         relevant: Which ranks are relevant, at least one.
@@ -95,12 +95,12 @@ def work_saved(relevant: np.ndarray, recall: float = 0.95) -> float:
 
 
 def recall_after(relevant: np.ndarray, percent: int) -> float:
-    """Return the share of the relevant among the first percentage of ranks, rounded down to whole papers."""
+    """Return recall after a percentage of the ranks, rounded down to whole papers."""
     return float(relevant[: relevant.size * percent // 100].sum() / relevant.sum())
 
 
 def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
-    """Return a ranker by vectors; a paper without one comes last, and a seed without one says nothing."""
+    """Return a ranker by vectors; a paper without a vector comes last, and a seed without a vector is ignored."""
 
     def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> np.ndarray:
         has_vector = [review.papers[row].id in vectors.rows for row in rest]
@@ -121,15 +121,15 @@ def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
 def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, random_seed: int = 0) -> Outcome:
     """Rank the candidates of each review, several times from other seeds.
 
-    Papers of equal score are in an order drawn at random, so that neither the file's order nor an id decides. Seeds
-    are neither ranked nor counted, among the papers or among the relevant.
+    Papers with equal scores are in random order, so that neither the file's order nor an id decides. Seeds are neither
+    ranked nor counted, among the papers or among the relevant.
 
     Args:
         data: The reviews; those with no more included papers than seeds, or none excluded, are left out and counted.
         ranker: Scores candidates: by vectors, by words, or by both.
         seeds: Included papers that are known from the start.
         draws: How often seeds are drawn.
-        random_seed: Of the draws; each review has draws of its own, whichever others there are.
+        random_seed: Of the draws; a review's draws don't depend on other reviews.
 
     Returns:
         Average precision, WSS@95 and recalls, each the mean over reviews of means over draws, with an interval over
@@ -166,8 +166,8 @@ def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, ra
 def evaluate_screening(
     data: Reviews, embedder: Embedder, *, seeds: int = 1, draws: int = 10, random_seed: int = 0
 ) -> dict[str, Outcome]:
-    """Screen by vectors for proximity, with either likeness to the seeds; the arguments are those of `screen`."""
-    _usable(data, seeds)  # told before hours of encoding
+    """Screen by vectors for proximity, with both similarities to the seeds; the arguments are those of `screen`."""
+    _usable(data, seeds)  # checked before hours of encoding
     texts = [paper for review in data.reviews for paper in review.papers]
     vectors = embedder(texts, Format.PRX)
     missing = sum(text.id not in vectors.rows for text in texts)
@@ -209,7 +209,7 @@ def _usable(data: Reviews, seeds: int) -> list[Review]:
     usable = [r for r in data.reviews if sum(r.included) > seeds and not all(r.included)]
     if not usable:
         raise InputError(
-            f"No review has included papers beside its seeds ({seeds}), and excluded ones; take fewer seeds, or other "
+            f"No review has included papers besides its seeds ({seeds}), and excluded ones; use fewer seeds, or other "
             "reviews."
         )
     return usable

@@ -1,8 +1,8 @@
-"""Author disambiguation: signatures of one name parted by who wrote them, from vectors of their papers alone.
+"""Author disambiguation: signatures of one name are grouped by author, from the vectors of their papers alone.
 
-This takes S2AND's data (Subramanian et al., JCDL 2021) and its measure, B-cubed, but not its system: that learns from
-names, affiliations, coauthors and more, with the vector as one feature of many. Numbers of SciRepEval's leaderboard,
-made with it, are therefore higher than these and not to be compared with them; encoders are to be compared here.
+This uses S2AND's data (Subramanian et al., JCDL 2021) and its measure, B-cubed, but not its system, which learns from
+names, affiliations, coauthors and more, with the vector as one feature of many. SciRepEval's leaderboard uses that
+system, so its numbers are higher and can't be compared with these. The numbers here compare encoders.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from eval.outcome import Outcome
 from eval.statistics.bootstrap import bootstrap_statistic
 
 THRESHOLDS = tuple(step / 100 for step in range(101))
-"""Cosine distances tried, where clusters stop being joined."""
+"""Cosine distances to try as the threshold above which clusters are not joined."""
 
 Method = Literal["agglomerative", "seeds"]
-"""`agglomerative` joins clusters by the mean distance between them (average linkage, as S2AND's clusterer does) up to
-a threshold; of the blocks, halves are made, and each is cut at the threshold of largest B-cubed F1 on the other.
-`seeds` is told one signature of each author, the first by id, and gives the others to the nearest; those it was told
-are not measured."""
+"""`agglomerative` joins clusters by the mean distance between them (average linkage, as S2AND's clusterer does) up to a
+threshold. The blocks are split into halves, and each half is cut at the threshold with the largest B-cubed F1 on the
+other. `seeds` knows one signature of each author, the first by id, and assigns the others to the nearest. The known
+signatures are not measured."""
 
 METHODS: tuple[Method, ...] = get_args(Method)
 
@@ -40,7 +40,7 @@ Clusters = dict[str, str]
 def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agglomerative") -> Outcome:
     """Cluster the signatures of each block, and measure B-cubed over all signatures.
 
-    A signature whose paper has no vector is a cluster by itself, and counted.
+    A signature whose paper has no vector is a cluster of its own, and is counted.
 
     Args:
         data: The signatures.
@@ -57,9 +57,9 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
     if not data.paper_of:
         raise InputError("There are no signatures to cluster.")
     if not data.papers:
-        raise InputError("No paper of the signatures has a text: the files belong to different data sets.")
+        raise InputError("None of the signatures' papers has a text: the files belong to different data sets.")
     if method == "agglomerative" and len(data.blocks) < 2:
-        raise InputError("A threshold is fitted on other blocks than it is used on: give two or more, or use seeds.")
+        raise InputError("A threshold is fitted on some blocks and used on others: give two or more, or use seeds.")
     vectors = embedder(list(data.papers.values()), Format.PRX)
     clusters = _by_seeds(data, vectors) if method == "seeds" else _agglomerated(data, vectors)
     measured = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
@@ -69,7 +69,7 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
     names = [name for of_block in measured.values() for name in of_block]
     sizes = np.array([len(of_block) for of_block in measured.values()], dtype=np.float64)
     starts = np.cumsum([0, *sizes[:-1].astype(int)])
-    # Of an author who has signatures in several blocks, as some of S2AND's have, recall counts them all.
+    # Some of S2AND's authors have signatures in several blocks: recall counts all of them.
     of_each = b_cubed_of_each([data.author_of[name] for name in names], [clusters[name] for name in names])
     precision, recall = (np.add.reduceat(values, starts) for values in of_each)
     cells = {
@@ -143,7 +143,7 @@ def _by_seeds(data: Signatures, vectors: Vectors) -> Clusters:
 
 
 def _known(names: Sequence[str], block: str, data: Signatures, vectors: Vectors) -> tuple[list[str], Clusters]:
-    """Return the signatures that have a vector, and a cluster of its own for each other one."""
+    """Return the signatures that have a vector, and for each other signature a cluster of its own."""
     known = [name for name in names if data.paper_of[name] in vectors.rows]
     return known, {name: f"{block}::{name}" for name in set(names).difference(known)}
 

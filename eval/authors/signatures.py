@@ -1,4 +1,4 @@
-"""Signatures, an author's name on a paper each: S2AND's files, or papers whose full names tell who is who."""
+"""Signatures (an author's name on a paper), from S2AND's files or from papers with authors' full names."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ LARGEST = 4 << 30
 """Bytes of a JSON file; S2AND's own are below 1 GB."""
 
 LARGEST_BLOCK = 60
-"""Signatures of a block of full names; in larger ones, of the most common names, too many people share one in full."""
+"""Most signatures in a block of full names. In larger blocks too many people share a full name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """Authors' names on papers, and whose they are.
+    """Authors' names on papers, and the true author of each.
 
     Attributes:
         papers: Texts of the papers.
         paper_of: Signature to the id of its paper.
-        blocks: Block, such as `j smith`, to its signatures, among which the same author is looked for.
+        blocks: Block, such as `j smith`, to its signatures. Signatures are compared within a block only.
         author_of: Signature to its true author.
-        left_out: Signatures that no true author is known of.
-        repeated: Papers that came again, of which the first is kept.
+        left_out: Signatures whose true author is not known.
+        repeated: Repeated papers; the first copy is kept.
     """
 
     papers: Mapping[str, Text]
@@ -59,13 +59,13 @@ def read_s2and(path: Path) -> dict[str, Signatures]:
     endings = [f"_papers.json{packed}" for packed in COMPRESSED_SUFFIXES]
     found = sorted(file for end in endings for depth in ("", "*/") for file in path.glob(f"{depth}*{end}"))
     if not found:
-        raise InputError(f"{path} has no data set of S2AND: no NAME_papers.json in it or in a folder of it.")
+        raise InputError(f"{path} has no data set of S2AND: there is no NAME_papers.json in it or in its subfolders.")
     names = [file.name.partition("_papers.json")[0] for file in found]
     return {name: _data_set(file.parent, name) for name, file in zip(names, found, strict=True)}
 
 
 def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
-    """Take the full names of a corpus for its authors, in blocks of the first letter and the last name.
+    """Treat each full name of a corpus as one author, in blocks of the first letter and the last name.
 
     Silver truth: two people of one name count as one, and one who writes their name in two ways counts as two. Names
     whose first part is an initial say too little, and are left out.

@@ -1,4 +1,4 @@
-"""Data sets that come as tar archives."""
+"""Data sets in tar archives."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from tempfile import TemporaryDirectory
 from corpora.errors import InputError
 
 LARGEST = 4 << 30
-"""Bytes; an archive that unpacks to more is no set of judgments."""
+"""Bytes. An archive that unpacks to more is not a set of judgments."""
 
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """Give a data set as a folder, whether it is one or a tar archive, plain or compressed.
+    """Open a data set as a folder. It may be a folder, or a tar archive, plain or compressed.
 
     Args:
         path: Folder or archive.
 
     Yields:
-        The folder; an archive's is gone afterwards.
+        The folder; that of an archive is deleted afterwards.
 
     Raises:
-        InputError: If there is neither, or the archive is damaged, far too large, or reaches outside its folder.
+        InputError: If neither exists, or the archive is damaged, far too large, or reaches outside its folder.
     """
     if path.is_dir():
         yield path
         return
     if not path.exists():
-        raise InputError(f"There is no {path}: name a folder or a tar archive that is there.")
+        raise InputError(f"There is no {path}: name an existing folder or tar archive.")
     with TemporaryDirectory() as folder:
         try:
             with tarfile.open(path) as archive:
@@ -45,8 +45,8 @@ def unpacked(path: Path) -> Iterator[Path]:
                             f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder."
                         )
                 archive.extractall(folder, filter="data")
-        except tarfile.ReadError as error:  # it tells of every compression that it tried
-            raise InputError(f"{path} is no folder and no tar archive, or a damaged one: name another.") from error
+        except tarfile.ReadError as error:  # tarfile's message lists every compression that it tried
+            raise InputError(f"{path} is neither a folder nor a sound tar archive: name another.") from error
         except (tarfile.TarError, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-            raise InputError(f"{path} is no folder and no tar archive that can be unpacked ({error}).") from error
+            raise InputError(f"{path} is neither a folder nor a tar archive that can be unpacked ({error}).") from error
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""Papers with labels, from JSON lines: what classification, clustering and pairing are measured on."""
+"""Papers with labels, from JSON lines, for classification, clustering and pairing."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from eval.embedder import Text
 from eval.files.text import bad_line, paper_text
 
 TEST_SHARE = 5
-"""Of every so many papers of a class one is tested on, where the file doesn't divide them."""
+"""One of this many papers of each class is tested on, where the file has no split."""
 
 ID_KEYS = ("id", "doc_id", "paper_id", "corpus_id", "_id")
-"""Where files of papers keep a paper's own identifier."""
+"""Members in which files of papers keep a paper's identifier."""
 
 _SPLITS = {"train": False, "training": False, "test": True}
 
@@ -31,8 +31,8 @@ class Labelled:
 
     Attributes:
         papers: The papers.
-        labels: Of each, one or more; the first is its class.
-        test: Whether each is to be tested on rather than learnt from.
+        labels: One or more labels per paper; the first is its class.
+        test: Whether each paper is for testing and not for training.
         counts: What was left out.
     """
 
@@ -47,7 +47,7 @@ class Labelled:
         return tuple(labels[0] for labels in self.labels)
 
     def only(self, rows: Sequence[int], counted_as: str) -> Labelled:
-        """Return some of the papers, those left out counted."""
+        """Return some of the papers, and count those left out."""
         return Labelled(
             tuple(self.papers[row] for row in rows),
             tuple(self.labels[row] for row in rows),
@@ -67,7 +67,7 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
         fewest: Classes of fewer papers are left out.
 
     Returns:
-        The papers; those without a title, without a label, of a rare class or come before are counted.
+        The papers. Those without a title or label, of a rare class, or repeated are left out and counted.
 
     Raises:
         InputError: If the file is malformed or holds no paper with such a label.

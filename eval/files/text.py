@@ -1,4 +1,4 @@
-"""Line-based files from anywhere: read with bounds and line numbers, written so that no one sees half of one."""
+"""Line-based files: read with limits and line numbers, and written whole, so that nobody sees half a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Told = tuple[str, Row]
 """A record, and before it what an error calls it, such as `Reviewer 2` or `x.jsonl, line 2: the reviewer`."""
 
 LONGEST_LINE = 1 << 20
-"""Bytes; a longer line is no judgment, ranking or query but another kind of file."""
+"""Bytes. A file with a longer line is not one of judgments, rankings or queries."""
 
 
 def bad_line(path: Path, number: int, reason: str) -> InputError:
@@ -34,7 +34,7 @@ def bad_line(path: Path, number: int, reason: str) -> InputError:
 
 
 def file_in(folder: Path, name: str) -> Path:
-    """Return the file of that name in a folder, plain or packed; where there is neither, the path it should have."""
+    """Return the file of that name in a folder, plain or packed; if neither exists, the path it should have."""
     return find_compressed(folder, name) or folder / name
 
 
@@ -140,7 +140,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
     Args:
         path: The file to write.
-        lines: Its lines without line ends; whatever error comes from them leaves the older file as it was.
+        lines: Its lines without line ends. If they raise an error, the older file stays as it was.
 
     Raises:
         UnavailableError: If the file can't be written there.

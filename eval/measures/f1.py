@@ -1,4 +1,4 @@
-"""F1 averaged over classes, quick enough to be taken of a thousand resamples."""
+"""F1 averaged over classes, fast enough for a thousand resamples."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
-    """Return F1 averaged over the classes that are true or predicted, as scikit-learn averages it.
+    """Return F1 averaged over the classes that occur in truth or predictions, as scikit-learn does.
 
     Args:
         truth: Whole numbers from 0.
-        predicted: The same; below 0 where nothing was predicted, which is no class of its own.
+        predicted: The same; a number below 0 means no prediction, and does not count as a class.
 
     Returns:
         The mean, from 0 to 1.

@@ -25,8 +25,8 @@ class MeasureKind:
     Attributes:
         name: As printed.
         trec: trec_eval's name.
-        cut: How a cut-off is taken: through trec_eval's measure of the name `trec_cut`, from the rank that a reciprocal
-            rank tells, or never.
+        cut: How a cut-off is applied: by trec_eval's measure `trec_cut`, from the rank behind a reciprocal rank, or not
+            at all.
         trec_cut: trec_eval's name of the measure with a cut-off.
         needs_cutoff: Whether there is no form without one.
     """
@@ -50,10 +50,10 @@ KINDS = (
 """nDCG takes gains linearly (Järvelin & Kekäläinen 2002 with log2(rank + 1), as BEIR does), not as 2^gain - 1."""
 
 ROUNDING = 1e-9
-"""Less than what lies between 1 and the reciprocal rank times the cut-off at the largest cut-off."""
+"""Tolerance of a reciprocal rank times the cut-off around 1: less than one rank at the largest cut-off."""
 
 BLOCK = 20_000
-"""Results handed to trec_eval at a time."""
+"""Results passed to trec_eval at a time."""
 
 ALIASES = {"ap": "map", "rr": "mrr", "r": "recall", "precision": "p", "hit": "success"}
 
@@ -115,7 +115,7 @@ class Scores:
 
     Attributes:
         per_query: For each measure (as printed), the value of each judged query, in the order of the judgments.
-        without_results: Judged queries the run found nothing for; they count 0.
+        without_results: Judged queries without results in the run; they count 0.
         without_relevant: Judged queries none of whose documents is relevant; they count 0, as in trec_eval and BEIR.
         unjudged: Queries of the run that have no judgments; left out.
         same_id_dropped: Results taken out because they were the query itself.
@@ -140,7 +140,7 @@ class Scores:
         return {measure: fmean(values.values()) for measure, values in self.per_query.items()}
 
     def outcome(self, *, level: float = 0.95) -> Outcome:
-        """Return the means with their intervals over queries, and what was counted as 0 or left out."""
+        """Return the means with their intervals over queries, and the counts of what counts as 0 or is left out."""
         counts = {
             "queries": self.queries,
             "queries_without_results": self.without_results,
@@ -166,9 +166,9 @@ def evaluate(
         run: The run.
         qrels: The judgments; each of its queries counts.
         measures: Names that `parse_measure` takes.
-        drop_same_id: Take out results whose id is the query's, as BEIR does by default: right where queries are
-            papers of the corpus, wrong where both are merely numbered from 1.
-        seen: By query, documents to take out of the run, as `eval.trec.residual` tells them.
+        drop_same_id: Remove results whose id is the query's, as BEIR does by default. This is right where queries are
+            papers of the corpus, and wrong where both are only numbered from 1.
+        seen: By query, documents to remove from the run, as `eval.trec.residual` returns them.
 
     Returns:
         Values per query, and what was counted as 0 or left out.
@@ -206,7 +206,7 @@ def evaluate(
 
 
 def _blocks(run: Run, qrels: Qrels) -> Iterator[dict[str, dict[str, float]]]:
-    """Yield the results of the judged queries, some at a time, so that the largest run fits into memory."""
+    """Yield the results of the judged queries in batches, so that the largest run fits into memory."""
     block: dict[str, dict[str, float]] = {}
     hits = 0
     for query in qrels.gains:
@@ -220,7 +220,7 @@ def _blocks(run: Run, qrels: Qrels) -> Iterator[dict[str, dict[str, float]]]:
 
 def _evaluator(qrels: Qrels, measures: Sequence[Measure]) -> Any:
     names = {measure.trec_name for measure in measures}
-    # pytrec_eval 0.5.11 now and again hangs or crashes on gains below 0, which trec_eval marks unpooled papers with. To
-    # every measure here they are the same as 0.
+    # pytrec_eval 0.5.11 sometimes hangs or crashes on gains below 0, with which trec_eval marks unpooled papers. Every
+    # measure here treats them as 0.
     gains = {query: {paper: max(gain, 0) for paper, gain in judged.items()} for query, judged in qrels.gains.items()}
     return optional("pytrec_eval", "Measuring needs pytrec_eval").RelevanceEvaluator(gains, names)

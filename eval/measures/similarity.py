@@ -22,7 +22,7 @@ def minus_distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _minus_distances(queries: np.ndarray, documents: np.ndarray) -> np.ndarray:
-    # In double precision: the squares of near vectors all but cancel out.
+    # In double precision, because the squares of near vectors almost cancel out.
     left, right = queries.astype(np.float64), documents.astype(np.float64)
     squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
     return np.asarray(-np.sqrt(np.maximum(squares, 0)), dtype=np.float32)

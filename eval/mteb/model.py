@@ -24,11 +24,11 @@ _BY_TASK = {"Classification": Format.CLF, "MultilabelClassification": Format.CLF
 _SCORING = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}
 
 LONGEST_NAME = 60
-"""Characters of what `plain` returns: an index's name may have 64."""
+"""Most characters that `plain` returns: an index's name may have 64."""
 
 
 def format_of(prompt_type: object, task_type: str, card: ModelCard) -> Format:
-    """Return what a text of a task is encoded for.
+    """Return the format in which a text of a task is encoded.
 
     Args:
         prompt_type: `query` or `document` where the task tells them apart, or None.
@@ -56,7 +56,7 @@ class MtebEncoder:
 
     @property
     def mteb_model_meta(self) -> Any:
-        """What MTEB files results under: `ses/NAME`, the fingerprint as revision, and what ran the model."""
+        """MTEB's keys of stored results: `ses/NAME`, the fingerprint as revision, and the model's runtime."""
         return model_meta(self._encoder)
 
     def encode(
@@ -89,23 +89,23 @@ class MtebEncoder:
         parts = [part for batch in inputs for part in _titles_and_bodies(batch)]
         texts = [Text(str(row), title, body) for row, (title, body) in enumerate(parts)]
         task_format = format_of(prompt_type, str(task_metadata.type), self._encoder.card)
-        # In the blocks of our own protocols, so that vectors are theirs to the last bit.
+        # In the same blocks as our own protocols, so that the vectors are equal to the last bit.
         return by_encoder(self._encoder)(texts, task_format).matrix
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
-        """Return how close every vector of one side is to every one of the other, a torch tensor."""
+        """Return the similarity of every vector of one side to every vector of the other, a torch tensor."""
         return _tensor(SIMILARITIES[self._encoder.card.similarity](_rows(embeddings1), _rows(embeddings2)))
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
-        """Return how close the vectors of each pair are, a torch tensor."""
+        """Return the similarity of the vectors of each pair, a torch tensor."""
         return _tensor(PAIRWISE[self._encoder.card.similarity](_rows(embeddings1), _rows(embeddings2)))
 
 
 def model_meta(encoder: TextEncoder) -> Any:
     """Return MTEB's description of a model.
 
-    MTEB evaluates no task again whose result it has under the same name, revision and `experiment_kwargs`: they must
-    tell apart whatever makes other vectors.
+    MTEB does not repeat a task if it has a result with the same name, revision and `experiment_kwargs`. So one of these
+    must differ whenever the vectors differ.
 
     Args:
         encoder: The model, loaded.
@@ -133,16 +133,16 @@ def model_meta(encoder: TextEncoder) -> Any:
 
 
 def refuse_precision(encode_kwargs: Mapping[str, Any]) -> None:
-    """Raise `InputError` where MTEB is to have vectors of another precision: it would file ours as such."""
+    """Raise `InputError` if MTEB asks for vectors of another precision: it would store ours under that precision."""
     if encode_kwargs.get("precision", "float32") != "float32":
         raise InputError(
-            "MTEB's precision of vectors isn't heeded: leave it out of encode_kwargs, and load the model with the "
-            "precision it is to have."
+            "MTEB's precision of vectors has no effect: leave it out of encode_kwargs, and load the model with the "
+            "precision you want."
         )
 
 
 def runtime_of(encoder: TextEncoder) -> str:
-    """Return what runs a model, or the parts of one that is composed, such as `onnx-int8`."""
+    """Return the runtime of a model, or of the parts of a composed one, such as `onnx-int8`."""
     return "+".join(dict.fromkeys(_runtimes(encoder)))
 
 
@@ -165,7 +165,7 @@ def _titles_and_bodies(batch: Mapping[str, Any]) -> list[tuple[str, str | None]]
         pairs = zip(batch["title"], batch["body"], strict=True)
         return [((title or "").strip(), (body or "").strip()) for title, body in pairs]
     if "text" not in batch:
-        raise InputError("The task's inputs aren't texts; this model reads nothing else.")
+        raise InputError("The task's inputs aren't texts; this model reads texts only.")
     return [(text or "", None) for text in batch["text"]]
 
 
@@ -180,7 +180,7 @@ def _tensor(values: np.ndarray) -> Any:
 
 
 def plain(name: str) -> str:
-    """Return a name as lower-case letters, digits and hyphens; a long one cut, with a hash of the whole behind it."""
+    """Return a name as lower-case letters, digits and hyphens; a long one is cut, and a hash of it appended."""
     kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower()).strip("-") or "data"
     if len(kept) <= LONGEST_NAME:
         return kept

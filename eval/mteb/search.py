@@ -1,9 +1,9 @@
 """Our engines behind MTEB's search protocol: `mteb.evaluate(MtebSearch(engine, encoder, folder), retrieval_tasks)`.
 
-Written against mteb 2.26: the class is what its `SearchProtocol` asks for. Lexical and hybrid search can so be measured
-on MTEB's tasks, through the same index, legs and fusion as any search. MTEB asks for 1,000 documents a query, and the
-legs are as deep, where `eval.retrieval` takes 100: what min-max makes of them differs a little. A document without
-title gets its first sentence for one, as in a BEIR folder, which `MtebEncoder` does not do.
+Written against mteb 2.26: the class is what its `SearchProtocol` asks for. In this way lexical and hybrid search can be
+measured on MTEB's tasks, with the same index, legs and fusion as any search. MTEB asks for 1,000 documents per query,
+and the legs return as many. `eval.retrieval` takes 100, so scores normalised by min-max differ a little. The first
+sentence of a document without a title becomes its title, as in a BEIR folder. `MtebEncoder` does not do this.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class MtebSearch:
 
     @property
     def mteb_model_meta(self) -> Any:
-        """What MTEB files results under: the model with mode and fusion in its name; the engine and the weights."""
+        """MTEB's keys of stored results: the model with mode and fusion in its name; the engine and the weights."""
         model = model_meta(self.encoder)
         if not self._product:
             found = self.engine.diagnose()
@@ -105,7 +105,7 @@ class MtebSearch:
             )
             write_lines(Path(scratch) / "corpus.jsonl", (orjson.dumps(line).decode() for line in lines))
             job = IndexJob(
-                # Read as a BEIR folder is, so that MTEB's figures are those of `ses eval retrieval`.
+                # Read in the same way as a BEIR folder, so that MTEB's figures equal those of `ses eval retrieval`.
                 records=lambda: get_corpus("beir").read(Path(scratch), {}),
                 source=name,
                 index=name,
@@ -132,7 +132,7 @@ class MtebSearch:
         """Search for every query.
 
         Args:
-            queries: With `id`, `text` and perhaps `instruction`, which is put behind the text as MTEB does.
+            queries: With `id`, `text` and perhaps `instruction`, which is appended to the text as in MTEB.
             top_k: Documents a query.
             top_ranked: Only these documents to rank, in reranking tasks; an engine searches all of its corpus.
             **kwargs: Not heeded.

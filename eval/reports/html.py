@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs no other file, no network and no script: tables, and plots as SVG among them."""
+"""A report as one HTML page with tables and SVG plots. It needs no other file, no network and no script."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from eval.reports.style import STYLE
 from eval.reports.tables import TextTable
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Nothing is loaded and no script is run, whatever a data set's texts may hold."""
+"""The page loads nothing and runs no script, even if a data set's texts contain some."""
 
 _WIDE, _LONG = 24, " long"
-"""Names with more characters than this need room, or they would stand in a column of single words."""
+"""Names longer than this get a wide column, or they would wrap after every word."""
 
 Section = tuple[str, str]
 """Heading and what stands under it."""
@@ -52,7 +52,7 @@ def render(report: Report) -> str:
 
 
 def _sections(report: Report) -> Iterator[Section]:
-    """Yield what was found, its pictures, what is behind it, and how it was made."""
+    """Yield the sections: results, plots, details, and how the report was made."""
     for table in report.tables[:1]:
         yield table.caption, _table(table)
     for kind, plots in groupby(report.plots, key=lambda plot: plot.kind):
@@ -80,7 +80,7 @@ def _folded(table: TextTable) -> str:
 
 
 def _table(table: TextTable) -> str:
-    # A box that scrolls can be reached with the keyboard, and says what it is.
+    # A box that scrolls can be reached with the keyboard, and has a label.
     lines = [
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(table.caption)}"><table>',
         f"<thead><tr>{''.join(_head(table, place) for place in range(len(table.header)))}</tr></thead>",

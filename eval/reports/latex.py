@@ -14,11 +14,11 @@ _ESCAPES = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # These would start the optional argument of the \\ before them, or its starred form.
+        # After a \\ these would start its optional argument or its starred form.
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
-        # Without the braces, two of them are one dash.
+        # Without the braces, LaTeX joins two of them to one dash.
         "-": "-{}",
         '"': "{''}",
         "`": "{`}",
@@ -27,15 +27,15 @@ _ESCAPES = str.maketrans(
 
 
 def render(report: Report) -> str:
-    """Return the tables; the provenance stands before them in comments, so that it is kept but not set."""
-    # A cell holds no line end, so that a comment ends where it should.
+    """Return the tables; the provenance is in comments before them, so that it is kept but not printed."""
+    # Cells contain no line ends, so that a comment ends where it should.
     made = [f"% {what}: {value}" for what, value in report.provenance.table().rows]
     head = ["% " + report.title, *made, r"% Needs \usepackage{booktabs}."]
     return "\n".join([*head, *map(_table, report.tables)]) + "\n"
 
 
 def escape(text: str) -> str:
-    """Return a text as LaTeX that sets just it."""
+    """Return a text as LaTeX that prints exactly that text."""
     return text.translate(_ESCAPES)
 
 

@@ -11,13 +11,13 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 
 
 def render(report: Report) -> str:
-    """Return the report as Markdown; pictures are left to HTML."""
+    """Return the report as Markdown, without plots, which only HTML has."""
     tables = [*report.tables, report.provenance.table()]
     return "\n\n".join([f"# {escape(report.title)}", *map(_table, tables)]) + "\n"
 
 
 def escape(text: str) -> str:
-    """Return a text as Markdown that shows just it: no markup, no HTML, no end of a cell."""
+    """Return a text as Markdown that shows exactly that text: markup, HTML and ends of cells are escaped."""
     safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", safe)
 

@@ -1,4 +1,4 @@
-"""Query by query, or whatever means are over: points of two systems, and tables to look things up in."""
+"""Results by query (or other unit of a mean): scatter plots of two systems, and tables of all values."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from eval.statistics.pairs import Pair
 KIND = "Query by query"
 
 MOST_ROWS = 500
-"""Rows of a table in which every query stands; a report in JSON has them all."""
+"""Most rows of a table of all queries; a report in JSON has all rows."""
 
 MOST_LABELS = 4
-"""So many systems are drawn each against each other, more each against the first."""
+"""Up to this many systems, each pair is plotted; with more, each system against the first."""
 
 _LONGEST_TEXT = 60
 
@@ -33,7 +33,7 @@ def scatter_plot(measure: str, names: tuple[str, str], a: Sequence[float], b: Se
 
 
 def differences_table(pairs: Sequence[Pair], level: float) -> TextTable:
-    """Return the differences of pairs with both tests, a line each.
+    """Return the differences of pairs with both tests, one row per pair.
 
     Args:
         pairs: From one call of `compare_values`.
@@ -80,7 +80,7 @@ def scatter_plots(values: Mapping[str, Values]) -> list[Plot]:
     """
     plots, seen = [], set()
     for measure, queries, labels in _shared(values):
-        # One measure's points say it: those of others look alike.
+        # One measure is enough: the plots of others look alike.
         if queries in seen or len(labels) < 2 or len(queries) < 2:
             continue
         seen.add(queries)
@@ -92,7 +92,7 @@ def scatter_plots(values: Mapping[str, Values]) -> list[Plot]:
 
 
 def query_tables(values: Mapping[str, Values], texts: Mapping[str, str] | None = None) -> tuple[TextTable, ...]:
-    """Return tables of every query's values, those on which systems differ most first, or else the worst.
+    """Return tables of each query's values: those with the largest differences first, or the worst first.
 
     Args:
         values: By system and measure, the value of each query.
@@ -105,7 +105,7 @@ def query_tables(values: Mapping[str, Values], texts: Mapping[str, str] | None =
 
 
 def shortened(text: str) -> str:
-    """Return a query's text, or as much of it as a table has room for."""
+    """Return a query's text, shortened to fit a table."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 

@@ -13,7 +13,7 @@ from eval.statistics.interval import Cell, Interval, value_of
 from eval.statistics.pairs import SAME
 
 MOST_MARKS = 2_000
-"""With more points than this, they are a picture within the drawing: each would be an element of its own."""
+"""More points than this become a bitmap within the drawing, because each would be an SVG element."""
 
 _MOST_TOLD = 60
 _FEW_POINTS, _MOST_POINTS = 30, 300
@@ -24,7 +24,7 @@ def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
     """Draw groups of bars, with the interval of each where there is one.
 
     Args:
-        groups: By group and series, the value; what a group lacks takes no room in it.
+        groups: By group and series, the value. A series that a group lacks takes no space in it.
 
     Returns:
         An `<svg>` element.
@@ -59,7 +59,7 @@ def bars(groups: Mapping[str, Mapping[str, Cell]]) -> str:
 
 
 def scatter(a: Sequence[float], b: Sequence[float], names: tuple[str, str], measure: str) -> str:
-    """Draw each query as a point: one run's value to the right, the other's upwards, and where both are equal.
+    """Draw each query as a point: one run's value on the x axis, the other's on the y axis, with the diagonal.
 
     Args:
         a: One value per query.
@@ -90,7 +90,7 @@ def scatter(a: Sequence[float], b: Sequence[float], names: tuple[str, str], meas
 
 
 def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
-    """Draw how often intervals of each level held the mean, beside how often they ought to.
+    """Draw the coverage of intervals: how often each level contained the mean, beside the nominal level.
 
     Args:
         coverage: By label, what `interval_coverage` returns.
@@ -114,7 +114,7 @@ def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
 
 
 def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], measure: str) -> str:
-    """Draw quality over time, for all that has both.
+    """Draw quality over time, for all rows that have both.
 
     Args:
         seconds: Time by label, each above 0.
@@ -144,10 +144,10 @@ def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], m
 
 
 def curves(lines: Mapping[str, Mapping[int, float]], over: str, measure: str) -> str:
-    """Draw values over a count, such as losses over steps, a line for each series.
+    """Draw values over a count, such as losses over steps, with one line for each series.
 
     Args:
-        lines: By label, the value at each count. Of long series, means of neighbours are drawn.
+        lines: By label, the value at each count. Long series are drawn as means of neighbours.
         over: What is counted.
         measure: What the values are.
 
@@ -169,7 +169,7 @@ def curves(lines: Mapping[str, Mapping[int, float]], over: str, measure: str) ->
 
 
 def _thinned(values: Mapping[int, float]) -> tuple[list[float], list[float]]:
-    """Return counts and values of a series, of a long one the means of as many neighbours as leave few points."""
+    """Return counts and values of a series; a long one is reduced to means of neighbours."""
     counts = sorted(values)
     window = max(1, -(-len(counts) // _MOST_POINTS))
     parts = [counts[start : start + window] for start in range(0, len(counts), window)]
@@ -177,7 +177,7 @@ def _thinned(values: Mapping[int, float]) -> tuple[list[float], list[float]]:
 
 
 def _places(groups: Mapping[str, Mapping[str, Cell]]) -> tuple[dict[tuple[str, str], float], dict[str, float], float]:
-    """Return where each bar and each group's name lies, downwards, and where the last one ends."""
+    """Return the vertical positions of the bars and of the groups' names, and the end of the last bar."""
     places: dict[tuple[str, str], float] = {}
     heads: dict[str, float] = {}
     y = 0.0
@@ -191,6 +191,6 @@ def _places(groups: Mapping[str, Mapping[str, Cell]]) -> tuple[dict[tuple[str, s
 
 
 def _reaches(values: Iterable[Interval]) -> list[list[float]]:
-    """How far each interval goes down and up from its value; a statistic may lie outside its own by a little."""
+    """How far each interval extends below and above its value, which may be slightly outside it."""
     pairs = [(value.low, value.mean, value.high) for value in values]
     return [[max(0.0, mean - low) for low, mean, _ in pairs], [max(0.0, high - mean) for _, mean, high in pairs]]

@@ -1,4 +1,4 @@
-"""Where a report's numbers come from: all that it takes to get them again, or to see why they differ."""
+"""The provenance of a report's numbers: what is needed to reproduce them, or to see why they differ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PACKAGES = (
         "mteb",
     ),
 )
-"""What may change a number; those that are installed are named."""
+"""Packages that may change a number; the installed ones are listed."""
 
 _USERINFO = re.compile(r"(?<=://).*@", re.DOTALL)
 
@@ -42,12 +42,12 @@ class Provenance:
     """How a report was made.
 
     Attributes:
-        command: As it was typed, without what stands before an @ in its URLs.
+        command: As typed, without the user and password of its URLs.
         date: In UTC, to the second.
         data: SHA-256 of each file or folder that was read, by its path.
         models: Fingerprint by name; empty where vectors or runs came from files that don't tell.
-        engine: Name and version of what searched; empty where nothing did.
-        runtime: What ran the model, such as `onnx-int8`.
+        engine: Name and version of the search engine; empty if none was used.
+        runtime: The model's runtime, such as `onnx-int8`.
         python: Its version.
         platform: Operating system and processor.
         packages: Version by name.
@@ -66,7 +66,7 @@ class Provenance:
     settings: Mapping[str, str]
 
     def table(self) -> TextTable:
-        """Return it as people read it; what doesn't apply says so."""
+        """Return it as a table; items that don't apply say so."""
         rows = [
             ("command", self.command),
             ("date", self.date),
@@ -91,13 +91,13 @@ def gather_provenance(
     settings: Mapping[str, str] | None = None,
     command: Sequence[str] | None = None,
 ) -> Provenance:
-    """Find out how the numbers at hand were made.
+    """Collect how the current numbers were made.
 
     Args:
         data: Files and folders that were read.
         cards: Of the models that made vectors.
-        engine: Name and version of what searched, as `Engine.diagnose` tells them.
-        runtime: What ran the models.
+        engine: Name and version of the search engine, as `Engine.diagnose` returns them.
+        runtime: The models' runtime.
         settings: What else was set.
         command: Words of the command; by default those this process was started with.
 
@@ -109,7 +109,7 @@ def gather_provenance(
     """
     words = ["ses", *sys.argv[1:]] if command is None else command
     return Provenance(
-        # Passwords may stand in an engine's URL, and reports are passed on.
+        # An engine's URL may contain a password, and reports are shared.
         command=printable(shlex.join(_USERINFO.sub("***@", word) for word in words)),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         data={printable(str(path)): data_hash(path) for path in data},
@@ -133,7 +133,7 @@ def data_hash(path: Path) -> str:
         64 hex digits.
 
     Raises:
-        InputError: If it is not there or can't be read.
+        InputError: If it doesn't exist or can't be read.
     """
     try:
         if not path.is_dir():

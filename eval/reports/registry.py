@@ -20,10 +20,10 @@ FORMS: Mapping[str, Callable[[Report], str]] = {
 
 
 def check_report(path: Path) -> None:
-    """Make sure before long work that a report can be written after it.
+    """Check before long work that its report can be written.
 
     Args:
-        path: The file that is to hold it.
+        path: The report's file.
 
     Raises:
         InputError: If its ending is of no form, or its folder is not there.

@@ -1,4 +1,4 @@
-"""What a report is before it has a form: tables, plots to draw, where it all came from, and the bare values."""
+"""A report before it has a form: tables, plots to draw, provenance and raw values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from eval.reports.tables import TextTable, printable
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A picture that is drawn only where a form can show it.
+    """A plot that is drawn only if the report's form can show it.
 
     Attributes:
-        kind: What plots like it have in common; those of one kind stand under it as their heading.
+        kind: The heading under which plots of one kind are shown.
         caption: What it shows and how to read it.
         draw: Returns it as an `<svg>` element.
     """
@@ -34,11 +34,11 @@ class Report:
 
     Attributes:
         title: Its heading.
-        provenance: What it takes to get the same numbers again.
-        tables: As people read them.
-        plots: For forms that have pictures.
-        values: The same in full precision, as JSON knows it.
-        details: Long tables to look things up in, for forms that can fold them away.
+        provenance: What is needed to get the same numbers again.
+        tables: Tables for people.
+        plots: For forms that can show plots.
+        values: The same in full precision, as JSON values.
+        details: Long tables for reference, for forms that can fold them.
     """
 
     title: str

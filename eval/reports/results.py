@@ -1,4 +1,4 @@
-"""Results: a table of what was measured, bars, how far intervals can be relied on, speed and quality."""
+"""Reports of results: a table of measures, bars, the coverage of intervals, and quality over time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from eval.statistics.interval import UNIT, Cell, Interval, Values
 from eval.statistics.pairs import Pair
 
 FEWEST = 10
-"""Values from which the coverage of intervals is worth a look."""
+"""Fewest values for which the coverage of intervals is shown."""
 
 SERIES = 8
-"""Colours, and lines, of a plot that can be told apart."""
+"""Most series that a reader can distinguish by colour in one plot."""
 
 Groups = dict[str, dict[str, Cell]]
 """By group and series, the value."""
@@ -51,11 +51,11 @@ class Results:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All measures, in the order in which they come up."""
+        """All measures, in order of first occurrence."""
         return tuple(dict.fromkeys(measure for outcome in self.outcomes.values() for measure in outcome.cells))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the table in full precision as JSON knows it; a cell has `mean`, and `low` and `high` where known."""
+        """Return the table in full precision as JSON values; a cell has `mean`, and `low` and `high` where known."""
         rows = [
             {
                 self.heading: label,
@@ -70,7 +70,7 @@ class Results:
         return {"level": self.level, "rows": rows}
 
     def table(self, caption: str = "Results") -> TextTable:
-        """Return it as it is shown, what was counted in its notes."""
+        """Return it as it is shown, with the counts as notes."""
         rows = tuple(
             (label, *(shown(outcome.cells.get(measure)) for measure in self.columns))
             for label, outcome in self.outcomes.items()
@@ -101,7 +101,7 @@ def results_report(
         provenance: How it was made.
         pairs: What `compare_values` found between labels that were measured on the same queries.
         seconds: By label, how long it took.
-        by_system: Whether the columns are no measures but systems, such as models.
+        by_system: Whether the columns are systems, such as models, and not measures.
 
     Returns:
         The report.
@@ -130,7 +130,7 @@ def results_report(
 
 
 def groups_of(results: Results) -> list[Groups]:
-    """Part a table of measures into plots: values of other sizes than the rest would make these invisible beside them.
+    """Divide a table of measures into plots, because very large values would hide small ones beside them.
 
     Where all rows have all measures, they are compared by measure; else, as with tasks that each have measures of their
     own, the groups are rows.
@@ -201,7 +201,7 @@ def _draw_reliability(values: Mapping[str, tuple[float, ...]]) -> str:
 
 
 def _speed(results: Results, seconds: Mapping[str, float]) -> list[Plot]:
-    """Plot the first measure that more than one of what was timed has: quality alone can't be weighed against time."""
+    """Plot the first measure that two or more timed rows have: one point alone shows no trade-off with time."""
     timed = {label: outcome.cells for label, outcome in results.outcomes.items() if seconds.get(label, 0) > 0}
     for measure in results.columns:
         cells = {label: of[measure] for label, of in timed.items() if measure in of}

@@ -1,4 +1,4 @@
-"""How the page of a report looks: on any width, by day and by night, and on paper."""
+"""The style of a report's page: for any width, light and dark mode, and print."""
 
 from __future__ import annotations
 

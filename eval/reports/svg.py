@@ -1,4 +1,4 @@
-"""What all plots share: a figure drawn by matplotlib without its global state, as SVG in the colours of the page."""
+"""What all plots share: a matplotlib figure, drawn without global state, as SVG in the page's colours."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from eval.optional import optional
 from eval.reports.tables import printable
 
 INK, GREY = "#1a202c", "#8a94a6"
-"""Of text and axes, and of what only guides the eye."""
+"""Colours of text and axes, and of guide lines."""
 
 LIGHT = ("#2b6cb0", "#dd6b20", "#2f855a", "#b83280", "#6b46c1", "#0987a0", "#975a16", "#c53030")
-"""Of series, on a light page: dark enough for thin lines, and far apart."""
+"""Colours of series on a light page: dark enough for thin lines, and easy to distinguish."""
 
 DARK = ("#63b3ed", "#f6ad55", "#68d391", "#f687b3", "#b794f4", "#4fd1c5", "#d6a75f", "#fc8181")
-"""The same series on a dark page."""
+"""Colours of the same series on a dark page."""
 
 MARKERS = "osD^vPXp"
 
 WIDTH = 4.8
-"""Inches: its text can still be read when a telephone shrinks the plot."""
+"""Inches: narrow enough that the text can be read when a phone shrinks the plot."""
 
 _LONGEST_LABEL = 40
 _VARIABLES = {INK: "currentColor", **{colour: f"var(--series-{i}, {colour})" for i, colour in enumerate(LIGHT)}}
@@ -34,7 +34,7 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     """Draw a plot.
 
     Args:
-        alt: What a reader who doesn't see it is told.
+        alt: Description for readers who can't see the plot.
         draw: Takes the axes.
         height: In inches, beside the legend.
 
@@ -47,10 +47,10 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
     mpl = optional("matplotlib", "Plots need matplotlib")
     alt = printable(alt)
     inked = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
-    # Labels come from data: $ is no formula in them. Equal plots get equal ids, so that reports can be compared.
+    # Labels come from data, so $ must not start a formula. Equal plots get equal ids, so that reports can be compared.
     settings = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": alt, "font.size": 10, **inked}
     with mpl.rc_context(settings), warnings.catch_warnings():
-        # Text stays text, in the reader's fonts: that matplotlib's own lacks a character doesn't matter.
+        # Text stays text, in the reader's fonts: a character that matplotlib's font lacks doesn't matter.
         warnings.simplefilter("ignore", UserWarning)
         figure = optional("matplotlib.figure", "Plots need matplotlib").Figure(
             figsize=(WIDTH, height), layout="constrained"
@@ -63,33 +63,33 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
         told = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(buffer, format="svg", metadata=told, transparent=True)
     svg = buffer.getvalue()
-    # A text holds no bare <, so that nothing but tags is changed.
+    # Texts have every < escaped, so that only tags are changed.
     svg = re.sub(r"<[^>]*>", _in_the_page, svg[svg.index("<svg") :].rstrip())
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
 
 
 def standalone(svg: str) -> str:
-    """Return a drawing as a file of its own: on white, in the colours of a light page."""
+    """Return a drawing as a separate file: on white, in the colours of a light page."""
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(variable, colour)
     return svg.replace("<svg ", '<svg style="background: #fff" ', 1) + "\n"
 
 
 def label(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """Return a text for a plot; of a long one both ends, where names tend to differ."""
+    """Return a text for a plot. A long text is cut in the middle, because names often differ at the ends."""
     clean = printable(text)
     kept = longest // 2
     return clean if len(clean) <= longest else f"{clean[:kept].rstrip()}…{clean[kept - longest + 1 :].lstrip()}"
 
 
 def style(position: int) -> dict[str, Any]:
-    """Return colour and marker of a series: both, since not everybody tells colours apart."""
+    """Return colour and marker of a series: both, since not everybody can distinguish colours."""
     turn, place = divmod(position, len(LIGHT))
     return {"color": LIGHT[place], "marker": MARKERS[(place + turn) % len(MARKERS)]}
 
 
 def _add_legend(figure: Any, axes: Any) -> None:
-    """Above the axes, where it hides nothing; the figure grows by as much."""
+    """Above the axes, where it hides nothing; the figure grows by its height."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
@@ -100,7 +100,7 @@ def _add_legend(figure: Any, axes: Any) -> None:
 
 
 def _in_the_page(tag: re.Match[str]) -> str:
-    # Groups have the same ids in every plot, to which nothing refers.
+    # Nothing refers to the ids of groups, which are the same in every plot.
     text = re.sub(r'^<g id="[^"]*"', "<g", tag[0])
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, variable)

@@ -1,4 +1,4 @@
-"""Tables as people read them, in a terminal or in a file."""
+"""Tables for people, in a terminal or in a file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Cells as they are shown; what would break a line or steer a terminal is a blank in them.
+    """Cells as they are shown; line ends and terminal codes in them become blanks.
 
     Attributes:
         caption: What the table shows.
         header: Names of the columns.
-        rows: As many cells each.
+        rows: Each has one cell per column.
         text_columns: How many columns, from the left, hold text; the others hold numbers.
         notes: Lines to read beside it.
     """
@@ -41,7 +41,7 @@ def print_table(table: TextTable, console: Console) -> None:
 
     Args:
         table: The table.
-        console: Where to: it is drawn by rich on a terminal, and aligned text of one line a row anywhere else.
+        console: Where to print. On a terminal rich draws the table; elsewhere it is aligned text with one line per row.
     """
     if console.is_terminal:
         from rich.table import Column, Table
@@ -67,7 +67,7 @@ def shown(cell: Cell | None) -> str:
 
 
 def counted(count: int, name: str) -> str:
-    """Return a count as people say it: 300 queries, 1 query without text."""
+    """Return a count in words: 300 queries, 1 query without text."""
     noun, _, rest = name.replace("_", " ").partition(" ")
     if count == 1:
         endings = (("ies", "y"), ("sses", "ss"), ("s", ""))

@@ -21,7 +21,7 @@ class JudgedQueries:
     Attributes:
         texts: Query id to text, for the queries to run.
         qrels: All judgments of the split.
-        without_text: Judged queries that can't be run for want of a text; measured, they count as found nothing.
+        without_text: Judged queries that can't be run because they have no text; they count as queries without results.
     """
 
     texts: Mapping[str, str]
@@ -63,7 +63,7 @@ class BeirFolder:
         return self.corpus, file_in(self.path, _QUERIES), file_in(self.path, f"qrels/{split}.tsv")
 
     def queries(self) -> dict[str, str]:
-        """Return the text of every query by its id, whatever split it belongs to.
+        """Return the text of every query by its id, in any split.
 
         Returns:
             Query id to text, in the order of the file.
@@ -81,7 +81,7 @@ class BeirFolder:
         return texts
 
     def qrels(self, split: str = "test") -> Qrels:
-        """Return the judgments of a split, or raise `InputError` naming the splits there are."""
+        """Return the judgments of a split, or raise `InputError` that lists the existing splits."""
         return read_qrels(self.files(split)[-1])
 
     def judged(self, split: str = "test") -> JudgedQueries:

@@ -15,20 +15,20 @@ BLOCK = 8192
 """Documents at a time."""
 
 QUERIES = 1024
-"""Queries at a time: blocks of both make 32 MB of scores."""
+"""Queries at a time: a block of documents by a block of queries is 32 MB of scores."""
 
 
 def exact_rankings(
     documents: Vectors, queries: Vectors, similarity: Similarity, depth: int, *, descending: bool = False
 ) -> Iterator[tuple[str, list[Scored]]]:
-    """Rank all documents for every query, as a vector leg that looks at every paper does.
+    """Rank all documents for every query, as an exact vector leg does.
 
     Args:
         documents: Those without a vector aren't ranked.
-        queries: As many rankings come back as have a vector.
+        queries: Each query that has a vector gets a ranking.
         similarity: How vectors are compared; a model's card says which.
-        depth: Documents a query.
-        descending: Whether ids break ties from the last to the first, as trec_eval has it, and not as engines do.
+        depth: Documents per query.
+        descending: Whether ties are broken by descending id, as in trec_eval, and not by ascending id, as in engines.
 
     Yields:
         Each query with its nearest documents, best first: cosine, dot product or minus Euclidean distance.
@@ -50,7 +50,7 @@ def exact_rankings(
 def _nearest(
     documents: Vectors, names: list[str], queries: np.ndarray, compare: Closeness, depth: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return of each query the rows and the scores of the best documents."""
+    """Return for each query the rows and the scores of the best documents."""
     best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(queries)
     for start in range(0, len(names), BLOCK):
         block = compare(queries, documents.of(names[start : start + BLOCK]))

@@ -28,7 +28,7 @@ def irds_folder(name: str, parent: Path) -> BeirFolder:
 
     Args:
         name: Such as `beir/scifact/test`; it must have documents, queries and judgments.
-        parent: Where such folders are kept; one that is there is taken as it is.
+        parent: Where such folders are kept; an existing one is used unchanged.
 
     Returns:
         The folder, with the one split `judged`.
@@ -63,7 +63,7 @@ def _loaded(name: str) -> Any:
     try:
         dataset = ir_datasets.load(name)
     except KeyError:
-        raise InputError(f"ir_datasets has no data set {name!r}; ir-datasets.com lists those there are.") from None
+        raise InputError(f"ir_datasets has no data set {name!r}; choose one from ir-datasets.com.") from None
     if not (dataset.has_docs() and dataset.has_queries() and dataset.has_qrels()):
         raise InputError(f"The data set {name} lacks documents, queries or judgments; name a judged part of it.")
     return dataset

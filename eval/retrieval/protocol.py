@@ -25,24 +25,24 @@ from search_plugin.search import SEARCHED, make_plan
 
 MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
 DEPTH = 100
-"""Hits a query, unless a measure looks deeper."""
+"""Hits per query, unless a measure needs more."""
 
 LOOKED_UP = 1_000
 """Ids asked for at a time."""
 
 Seen = Mapping[str, "AbstractSet[str]"]
-"""By query, documents that are taken out of the collection (`eval.trec.residual`)."""
+"""By query, documents that are removed from the collection (`eval.trec.residual`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """One mode's outcome.
+    """The outcome of one mode.
 
     Attributes:
-        run: What was found.
-        scores: How good that is.
-        without_text: Judged queries that have no text, and so count 0.
-        shortened: Queries too long to be searched whole.
+        run: The results.
+        scores: Their measures.
+        without_text: Judged queries that have no text, which count 0.
+        shortened: Queries that were cut because they are too long.
     """
 
     run: Run
@@ -57,12 +57,13 @@ class Protocol:
 
     Attributes:
         modes: Search modes to compare.
-        fusions: Of the hybrid mode, names that `search_plugin.fusion.registry.fusion_of` takes; a row each.
+        fusions: Fusions of the hybrid mode, named as `search_plugin.fusion.registry.fusion_of` takes them; each gets a
+            row.
         weights: Of the legs, in all fusions.
         measures: As `eval.measures.metrics.parse_measure` takes them.
         drop_same_id: As `eval.measures.metrics.evaluate` takes it.
-        seen: Documents to take out of the collection, by query.
-        depth: Hits a query, and of each leg.
+        seen: Documents to remove from the collection, by query.
+        depth: Hits per query and per leg.
         title_boost: As `SearchRequest` takes it.
     """
 
@@ -79,7 +80,7 @@ class Protocol:
 def evaluate_queries(
     judged: JudgedQueries, index: Index, encoder: TextEncoder, protocol: Protocol
 ) -> dict[str, Retrieval]:
-    """Run judged queries against an index; each leg is searched once, whatever is made of it.
+    """Run judged queries against an index; each leg is searched once and shared by all modes and fusions.
 
     Args:
         judged: Texts and judgments.
@@ -129,15 +130,15 @@ def collect_legs(
     seen: Seen | None = None,
     title_boost: float = TITLE_BOOST,
 ) -> dict[str, Legs]:
-    """Search every query's legs once, so that any number of fusions can be tried on them.
+    """Search the legs of every query once, so that any number of fusions can be tried on them.
 
     Args:
-        texts: By query id; what is beyond the longest query is cut.
+        texts: By query id; texts longer than the longest allowed query are cut.
         index: To search.
         encoder: Of the model that made the index; not needed for the lexical mode.
-        mode: Whose legs.
-        depth: Hits a leg.
-        seen: Documents to take out, as if they weren't in the collection.
+        mode: Mode whose legs are searched.
+        depth: Hits per leg.
+        seen: Documents to remove, as if they weren't in the collection.
         title_boost: As `SearchRequest` takes it.
 
     Returns:
@@ -167,7 +168,7 @@ def evaluate_exact(
         papers: The corpus.
         embed: Makes the vectors of papers (PRX) and queries (QRY).
         similarity: How they are compared.
-        protocol: Its measures and what it takes out; the tag of the run is `ses-exact`.
+        protocol: Its measures and the documents it removes; the tag of the run is `ses-exact`.
 
     Returns:
         The run and its scores.
@@ -195,7 +196,7 @@ def scored(
 
 
 def absent_from(index: Index, judged: JudgedQueries) -> int:
-    """Return how many judged documents an index does not hold: no search can find them."""
+    """Return the number of judged documents that an index lacks; no search can find them."""
     documents = judged.qrels.documents
     remaining = iter(documents)
     present = 0

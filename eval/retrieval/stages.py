@@ -23,15 +23,15 @@ TuningStage = Callable[[SearchSettings], Sequence[SearchSettings]]
 
 K1 = (0.6, 0.9, 1.2, 1.6, 2.0)
 B = (0.2, 0.4, 0.6, 0.75, 0.9)
-"""The defaults of engines, 1.2 and 0.75, Anserini's 0.9 and 0.4, and what is about them."""
+"""The engines' defaults 1.2 and 0.75, Anserini's 0.9 and 0.4, and values around them."""
 
 BOOSTS = (0.0, 0.1, 0.2, TITLE_BOOST, 0.5, 1.0)
 
 STEPS = 10
-"""Weights go in tenths: finer ones make no difference that so few queries could show."""
+"""Weights are tried in steps of 0.1: so few queries can't show smaller differences."""
 
 RANK_CONSTANTS = (10, 20, 60, 100)
-"""The paper's 60, and what stresses the first ranks more or less."""
+"""The paper's 60, and constants that give the first ranks more or less weight."""
 
 
 def stages(legs: Sequence[str], *, bm25: bool) -> tuple[TuningStage, ...]:
@@ -53,7 +53,7 @@ def stages(legs: Sequence[str], *, bm25: bool) -> tuple[TuningStage, ...]:
 
 
 def start(legs: Sequence[str]) -> SearchSettings:
-    """Return what a search does without tuning, with its equal weights in so many words."""
+    """Return the settings of a search without tuning, with the equal weights written out."""
     return SearchSettings(weights={leg: 1 / len(legs) for leg in legs})
 
 
@@ -79,7 +79,7 @@ def fusions(
     Args:
         legs: Names of the legs.
         best: The settings to start from.
-        steps: Into how many parts the weights are cut.
+        steps: Number of steps between weights 0 and 1.
         constants: For reciprocal rank fusion.
 
     Returns:
@@ -101,7 +101,7 @@ def fusions(
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Yield every way to write a total as so many whole numbers from 0 up, in order."""
+    """Yield, in order, every way to write a total as a sum of a given number of integers from 0 up."""
     if parts == 1:
         yield (total,)
         return

@@ -1,4 +1,4 @@
-"""How long searches take, one after another, in the modes whose quality is measured: for quality against speed."""
+"""Times of sequential searches in the modes whose quality is measured, to compare quality with speed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from search_plugin.search import search
 
 QUERIES = 50
 WARMING = 3
-"""Searches before the watch is started: the first ones open files."""
+"""Warm-up searches that are not timed, because the first ones open files."""
 
 
 def seconds_a_query(
@@ -27,7 +27,7 @@ def seconds_a_query(
     Args:
         texts: By query id.
         index: Holds the corpus.
-        encoder: Of the model that made the index, without a cache: what is looked up takes no time.
+        encoder: Of the model that made the index, without a cache, because a cached vector takes no time.
         protocol: Its modes, fusions, weights and depth.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What judged queries come to under any settings of search: legs are searched, and settings measured, once each."""
+"""Measures of judged queries under settings of search; each leg is searched, and each setting measured, once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from search_plugin.search_settings import SearchSettings
 
 
 def check_measure(name: str) -> None:
-    """Raise `InputError` for a measure that is unknown, or looks deeper than settings are tried."""
+    """Raise `InputError` for a measure that is unknown, or needs more hits than trials have."""
     if (parse_measure(name).cutoff or 0) > DEPTH:
         raise InputError(f"Settings are tried on the first {DEPTH} hits of a query; give a cut-off of that or less.")
 
@@ -32,10 +32,10 @@ class Trials:
 
     Attributes:
         judged: Texts and judgments.
-        index: Holds the corpus. Where constants of BM25 are tried, nobody else can search it meanwhile.
+        index: Holds the corpus. While constants of BM25 are tried, nobody else can search it.
         encoder: Of the model that made the index.
         measure: As `eval.measures.metrics.parse_measure` takes it.
-        seen: Documents to take out of the collection, by query.
+        seen: Documents to remove from the collection, by query.
     """
 
     judged: JudgedQueries
@@ -66,7 +66,7 @@ class Trials:
         return self._values[key]
 
     def legs(self, settings: SearchSettings) -> dict[str, Legs]:
-        """Return what each leg brings to each query, the lexical one first."""
+        """Return the hits of each leg for each query, the lexical leg first."""
         if not self._vectors:
             self._vectors = collect_legs(self.judged.texts, self.index, self.encoder, "vector", seen=self.seen)
         key = (settings.bm25, settings.title_boost)

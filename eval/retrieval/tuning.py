@@ -1,8 +1,8 @@
 """Settings of search fitted on judged queries, and an honest estimate of what they are worth: nested cross-validation.
 
-Choosing among settings by the same queries that measure the choice flatters it (Varma & Simon, "Bias in error
-estimation when using cross-validation for model selection", BMC Bioinformatics 7:91, 2006). So each outer fold is
-measured by the settings that the other folds choose, and these choose by inner folds of their own.
+Measuring settings on the queries that chose them gives too high a value (Varma & Simon, "Bias in error estimation when
+using cross-validation for model selection", BMC Bioinformatics 7:91, 2006). So each outer fold is measured by the
+settings that the other folds choose, and these choose by inner folds of their own.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """How queries are parted, by a seed."""
+    """How queries are divided into folds, by a seed."""
 
     outer: int = FOLDS
     inner: int = FOLDS
     seed: int = 0
 
     def check(self, queries: int) -> None:
-        """Raise `InputError` where so many queries are too few to part."""
+        """Raise `InputError` if there are too few queries for the folds."""
         fewest = 2 * self.outer
         if self.outer < 2 or self.inner < 2 or queries < fewest:
             raise InputError(
@@ -46,8 +46,8 @@ class Fit:
         chosen: The settings all queries choose.
         estimate: By query, its value under the settings that the other outer folds chose: what tuning is worth.
         default: By query, its value under the settings a search has without tuning.
-        flattered: The mean of `chosen` on the queries that chose it, for comparison only.
-        by_fold: What each outer fold's other folds chose.
+        flattered: The mean of `chosen` on the queries that chose it, which is too high; for comparison only.
+        by_fold: For each outer fold, the settings that the other folds chose.
     """
 
     chosen: SearchSettings
@@ -64,17 +64,17 @@ def fit(
     queries: Sequence[str],
     folds: Folds | None = None,
 ) -> Fit:
-    """Choose settings, and estimate by nested cross-validation what the way of choosing is worth.
+    """Choose settings, and estimate the value of this way of choosing by nested cross-validation.
 
     Args:
         start: What a search does without tuning.
         stages: What to try, each from the best of the one before.
         measured: The value of every query under some settings, float64 (queries,).
         queries: Ids, in the order of these values.
-        folds: How to part the queries.
+        folds: How to divide the queries.
 
     Returns:
-        The choice and its worth.
+        The choice and its estimated value.
 
     Raises:
         InputError: If there are too few queries for the folds.
@@ -112,8 +112,8 @@ def choose(values: np.ndarray, folds: int, seed: int) -> int:
     """Return the first point that is not worse than the best by more than a standard error.
 
     The rule of one standard error (Breiman et al., "Classification and regression trees", 1984, section 3.4.3), on
-    paired differences: by each fold, how much worse a point is than the best one. It keeps the simpler settings where
-    queries can't tell them from the best, and so does not follow noise on a flat top.
+    paired differences: by each fold, how much worse a point is than the best one. It keeps the simpler settings if
+    queries show no difference from the best, and so does not follow noise.
 
     Args:
         values: Of every query (column) under every point (row), the simplest point first.

@@ -16,15 +16,15 @@ from eval.trec.judgments import Qrels, qrels_of
 
 @dataclass(frozen=True, slots=True)
 class ReviewerSet:
-    """Submissions, reviewers, and who suits what.
+    """Submissions, reviewers, and judgments of how well they match.
 
     Attributes:
         profiles: Reviewer to the ids of their papers.
-        hard: Judgments that take only the best of the grades as relevant.
-        soft: Judgments that take the second best too.
+        hard: Judgments in which only the best grade is relevant.
+        soft: Judgments in which the second best is relevant too.
         papers: Texts of submissions and of reviewers' papers; empty where the data set came without any.
-        counts: What reading left out.
-        name: Of a data set in CoF's layout, such as `KDD`; its instructions are chosen by it.
+        counts: Counts of what was left out.
+        name: Of a data set in CoF's layout, such as `KDD`; it decides the instructions.
     """
 
     profiles: Mapping[str, tuple[str, ...]]
@@ -35,7 +35,7 @@ class ReviewerSet:
     name: str = ""
 
     def texts(self) -> list[Text]:
-        """Return what is to be embedded; texts are empty where the data set has none, for vectors found by id."""
+        """Return the texts to embed. They are empty if the data set has none, because vectors can be found by id."""
         of_reviewers = (paper for own in self.profiles.values() for paper in own)
         wanted = dict.fromkeys((*self.hard.gains, *self.soft.gains, *of_reviewers))
         if not self.papers:
@@ -87,7 +87,7 @@ def reviewer_set(
         soft: The same.
         reviewers: Rows of `r_id` and `papers`; of a reviewer's several the first holds.
         papers: Texts.
-        counts: Where what is repeated is counted.
+        counts: Receives the number of repeated rows.
 
     Returns:
         The data set.
@@ -159,7 +159,7 @@ def _profiles(rows: Iterable[Told], key: str, counts: Counter[str]) -> dict[str,
 
 
 def _papers(path: Path, key: str, counts: Counter[str]) -> dict[str, Text]:
-    """Read the papers that have a text; of one that comes again the last holds."""
+    """Read the papers that have a text; the last copy of a repeated paper counts."""
     papers: dict[str, Text] = {}
     for number, row in json_objects(path):
         if not is_id(row.get(key)):

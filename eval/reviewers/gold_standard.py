@@ -1,4 +1,4 @@
-"""The gold standard of reviewer assignment: what 58 researchers said of their expertise (Stelmakh et al. 2023).
+"""The gold standard of reviewer assignment: 58 researchers rated their own expertise (Stelmakh et al. 2023).
 
 A system predicts how well each reviewer suits each paper they reported on, from ten draws of the reviewers' profiles.
 The loss is the share of reported differences in expertise that the predictions order wrongly, each weighted by its
@@ -29,7 +29,7 @@ from eval.reviewers.rules import Matching, openreview
 from eval.statistics.bootstrap import bootstrap_statistic
 
 HIGH, LOW = 4.0, 2.0
-"""Expertise from and up to which a paper makes a pair easy or hard."""
+"""Bounds of high and low expertise, which make a pair easy or hard."""
 
 RESAMPLES = 1_000
 
@@ -56,12 +56,12 @@ def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float])
     """Compare the order of every two papers of a reviewer.
 
     Args:
-        predicted: Similarity by paper; a paper without one ties with all others.
+        predicted: Similarity by paper; a paper without similarity ties with all others.
         reported: Expertise by paper.
 
     Returns:
         Loss and the largest possible loss; easy pairs in the right order, and all; hard pairs in the right order, and
-        all: the sums that the measures are ratios of.
+        all: the measures are ratios of these sums.
     """
     sums = {"loss": [0.0, 0.0], "easy": [0.0, 0.0], "hard": [0.0, 0.0]}
     for one, other in combinations(reported, 2):
@@ -87,7 +87,7 @@ def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) ->
 
     Returns:
         `loss`, and the accuracy on `easy` and `hard` pairs where there are any, with intervals over 1,000 resamples of
-        the reviewers; the loss of each reviewer by itself is beside them.
+        the reviewers, and the loss of each reviewer.
     """
     per_draw = [
         [compare_pairs(one.get(reviewer, {}), reported) for reviewer, reported in expertise.items()]
@@ -111,8 +111,8 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
     Args:
         data: The data set.
         embedder: Of titles with abstracts.
-        matching: How papers' similarities become a reviewer's; if None, their maximum, as the data set's authors ran
-            openreview-expertise.
+        matching: Aggregates papers' similarities to a reviewer's. If None, by their maximum, as the data set's authors
+            ran openreview-expertise.
 
     Returns:
         As `score_predictions`; papers without a vector are counted, and tie where they were to be judged.

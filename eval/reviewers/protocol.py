@@ -27,7 +27,7 @@ def evaluate_reviewers(
 
     Args:
         data: Submissions and reviewers.
-        embedders: What makes the vectors of each of the matching's factors.
+        embedders: For each factor of the matching, what makes its vectors.
         matching: A paper's rules.
 
     Returns:
@@ -65,7 +65,7 @@ def _both(hard: Qrels, soft: Qrels) -> dict[str, set[str]]:
 
 
 def _only_judged(run: Run, qrels: Qrels) -> Run:
-    """Return what a run says of judged reviewers: a score doesn't depend on who else is a candidate."""
+    """Return the judged reviewers of a run. This is valid because a score doesn't depend on other candidates."""
     judged_only = {
         name: [(reviewer, score) for reviewer, score in run.rankings[name] if reviewer in judged]
         for name, judged in qrels.gains.items()

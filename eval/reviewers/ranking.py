@@ -18,11 +18,11 @@ _SCIREPEVAL = MATCHINGS["scirepeval"]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What `rank_reviewers` found.
+    """The result of `rank_reviewers`.
 
     Attributes:
         run: The candidates of each submission, ranked.
-        counts: What had to be left out.
+        counts: Counts of what was left out.
     """
 
     run: Run
@@ -37,14 +37,14 @@ def rank_reviewers(
 ) -> Ranked:
     """Rank the candidate reviewers of each submission by their papers.
 
-    A paper without a vector is left out of its reviewers' profiles, a reviewer without any paper is not ranked (or
-    scores what the matching says), and for a submission without a vector nobody is; all are counted.
+    A paper without a vector is left out of its reviewers' profiles. A reviewer without any paper is not ranked, or gets
+    the score that the matching sets. For a submission without a vector nobody is ranked. All are counted.
 
     Args:
         vectors: Of submissions and reviewers' papers, by factor of the matching.
         profiles: Reviewer to the ids of their papers.
         candidates: Submission to the reviewers to rank for it, the judged ones.
-        matching: How; SciRepEval's if not given.
+        matching: The rules; by default SciRepEval's.
 
     Returns:
         The run, and what was left out.

@@ -1,4 +1,4 @@
-"""How each paper turns similarities of a submission to reviewers' papers into a score of each reviewer."""
+"""Rules of each paper that turn the similarities of a submission and reviewers' papers into reviewers' scores."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Profiles = Mapping[str, np.ndarray]
 """Reviewer to the columns of their papers, one or more."""
 
 Similarities = Mapping[str, np.ndarray]
-"""Of one submission to all papers of reviewers, by factor."""
+"""Similarities of one submission to all papers of reviewers, by factor."""
 
 Score = Callable[[Similarities, Profiles], Mapping[str, float]]
-"""Similarities, and which papers are whose, to a score of each reviewer."""
+"""A function from similarities and profiles to a score of each reviewer."""
 
 TOP = 3
 """Papers of a reviewer that count in SciRepEval, CoF and UniPR."""
@@ -30,12 +30,12 @@ class Matching:
     """A paper's way to match reviewers.
 
     Attributes:
-        factors: Names of the factors of relevance, each with vectors of its own.
+        factors: Names of the factors of relevance; each has its own vectors.
         cosine: Whether similarity is the cosine and not the dot product.
         score: From similarities to scores.
-        unmatched: Score of a judged reviewer whom `score` gives none; if None, such a reviewer isn't ranked.
-        candidates: Whose judged reviewers are ranked: those of the hard set, also where the soft one is measured
-            (SciRepEval's code), or each set's own.
+        unmatched: Score of a judged reviewer for whom `score` has none; if None, such a reviewer isn't ranked.
+        candidates: Which judged reviewers are ranked: those of the hard set for both sets (SciRepEval's code), or those
+            of each set.
     """
 
     factors: tuple[str, ...]
@@ -45,14 +45,14 @@ class Matching:
     candidates: Literal["hard", "own"] = "own"
 
     def only(self, factors: Collection[str]) -> Matching:
-        """Return the same way with fewer factors, or raise `InputError` if it doesn't know one, or none is left."""
+        """Return these rules with fewer factors, or raise `InputError` if a factor is unknown or none is left."""
         if not factors or set(factors) - set(self.factors):
             raise InputError(f"Give vectors of one or more of the factors {', '.join(self.factors)}.")
         return replace(self, factors=tuple(factor for factor in self.factors if factor in factors))
 
 
 def mean_of_top(similarities: np.ndarray) -> float:
-    """Return the mean of the three largest, or of all where there are fewer (SciRepEval's code)."""
+    """Return the mean of the three largest, or of all if there are fewer (SciRepEval's code)."""
     return float(np.sort(similarities)[-TOP:].mean())
 
 
@@ -67,10 +67,10 @@ def by_aggregate(
 def chain_of_factors(similarities: Similarities, profiles: Profiles) -> dict[str, float]:
     """Score reviewers as the code of Chain-of-Factors does (Zhang et al., WWW 2025).
 
-    Of all n papers of reviewers, the n // 50 of largest semantic similarity are kept, and of those the n // 100 of
-    largest similarity by citation. A kept paper scores the sum of its three factors, a reviewer the sum of the three
-    best divided by three always: papers that lack or were not kept count 0. A factor that isn't given neither keeps
-    nor adds anything.
+    If reviewers have n papers in all, the n // 50 with the largest semantic similarity are kept, and from those the n
+    // 100 with the largest citation similarity. The score of a kept paper is the sum of its three factors. The score of
+    a reviewer is the sum of the three best papers, always divided by three: missing papers, and papers not kept, count
+    0. A factor that isn't given has no effect.
 
     Args:
         similarities: Of semantic, topic and citation, or of fewer.
@@ -86,7 +86,7 @@ def chain_of_factors(similarities: Similarities, profiles: Profiles) -> dict[str
     count = len(total)
     if count < 100:
         raise InputError(
-            f"The chain of factors keeps a hundredth of the reviewers' papers, and of {count} that is none: "
+            f"The chain of factors keeps a hundredth of the reviewers' papers, which is none of {count}: "
             "use a larger data set or another protocol."
         )
     kept = np.arange(count)

@@ -1,4 +1,4 @@
-"""Classification without training (section 5.1): labels ranked by how close their descriptions are to a paper."""
+"""Classification without training (section 5.1): labels ranked by the similarity of their descriptions to a paper."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def evaluate_classification(
         data: Papers and labels.
         embed: Makes CLF vectors of papers and labels.
         similarity: How a paper and a label are compared.
-        embed_labels: Makes the labels' vectors instead, where ids of papers and labels may be the same.
+        embed_labels: Makes the labels' vectors, if ids of papers and labels may be the same.
 
     Returns:
         For papers of several labels, recall at 20, 50 and 100 by the ranking alone (section 5.1.1) under an empty
@@ -80,11 +80,11 @@ def _put_first(
     labels: Vectors,
     similarity: Similarity,
 ) -> list[str]:
-    """Return the first labels once those mentioned stand before all others, each part in the order of its scores."""
+    """Return the first labels, with mentioned labels before all others, each part in the order of its scores."""
     ahead = sorted(labels.rows.keys() & mentioned, reverse=True)
     scores = SIMILARITIES[similarity](papers.of([paper]), labels.of(ahead))[0]
     first = [ahead[at] for at in np.argsort(-scores, kind="stable")]
-    # The ranking is long enough for the rest: what it lacks of the others, the mentioned ones in it make up for.
+    # The ranking is long enough: for each unmentioned label that it lacks, it has a mentioned one.
     return [*first, *(label for label in ranking if label not in mentioned)][: CUTOFFS[-1]]
 
 
@@ -94,6 +94,6 @@ def _f1(data: Classification, rankings: Mapping[str, Sequence[str]], counts: Map
     given = [number[rankings[paper][0]] if paper in rankings else -1 for paper in truth]
     right = {paper: float(found == label) for (paper, label), found in zip(truth.items(), given, strict=True)}
     arrays = np.array(list(truth.values())), np.array(given)
-    # Where each paper has one label and gets one, micro F1 is the share of papers that are right.
+    # If each paper has one label and gets one, micro F1 is the share of correct papers.
     cells = {"F1 micro": mean_interval(list(right.values())), "F1 macro": bootstrap_statistic(macro_f1, *arrays)}
     return Outcome(cells, {"F1 micro": right}, counts)

@@ -1,7 +1,7 @@
-"""SciMult's data files: one JSON object a line, named for their set, such as `Geography_papers_test.json`.
+"""SciMult's data files: one JSON object per line, named after their set, such as `Geography_papers_test.json`.
 
-An id that a paper's list names twice counts once: SciMult's scripts would divide by both and find one, so that no
-ranking could reach a recall of 1.
+An id that a paper's list names twice counts once: SciMult's scripts divide by two and find one, so that no ranking
+could reach a recall of 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from eval.trec.judgments import Qrels
 
 RELATIONS = ("cite", "co-cite")
 RERANKED = frozenset({"Search", "TRECCOVID_SciRepEval"})
-"""Sets of search whose queries rank the candidates they were judged with; the others' rank the whole corpus."""
+"""Search sets whose queries rank their judged candidates only; in other sets queries rank the whole corpus."""
 _PAPERS = "_papers_test.json"
 
 Members = Mapping[str, Any]
@@ -33,8 +33,8 @@ class Classification:
     Attributes:
         papers: The papers.
         labels: Each label as `name [SEP] definition`.
-        gold: The labels of each paper, by its id; some may be none of `labels`.
-        matched: Of each paper, the labels whose names stand in its text; None where the set has no such file.
+        gold: The labels of each paper, by its id; `labels` may lack some.
+        matched: For each paper, the labels whose names occur in its text; None if the set has no such file.
         single: Whether each paper has one label, as in the coarse sets.
     """
 
@@ -76,7 +76,7 @@ def find_sets(folder: Path) -> tuple[str, ...]:
 
 
 def read_classification(folder: Path, name: str) -> Classification:
-    """Read `NAME_papers_test.json`, `NAME_label.json` and, where it is there, `NAME_matched.json`.
+    """Read `NAME_papers_test.json`, `NAME_label.json` and, if it exists, `NAME_matched.json`.
 
     Args:
         folder: Where they are.
@@ -173,7 +173,7 @@ def _file(folder: Path, name: str, suffix: str) -> Path:
 
 
 class _Lines:
-    """The objects of a file, each a text under its id, or under the line's number, as SciMult needs no ids."""
+    """The objects of a file, each a text under its id, or under the line's number, because SciMult needs no ids."""
 
     def __init__(self, path: Path, key: str, parts: Callable[[Members], Members] = lambda members: members) -> None:
         self.path = path
@@ -185,10 +185,10 @@ class _Lines:
             name = text.id or f"line {number}"
             if name in self._members:
                 raise bad_line(path, number, f"the id {name} came before; keep one line of it")
-            # Texts aren't kept twice: sets may have hundreds of thousands of papers.
+            # Texts aren't kept twice, because sets may have hundreds of thousands of papers.
             rest = {part: value for part, value in members.items() if part not in ("title", "abstract")}
             self._members[name] = number, rest
-            whole = told.get("abstract", "") is None  # a label without definition, or a query that has no parts
+            whole = told.get("abstract", "") is None  # a label without definition, or a query without parts
             texts.append(replace(text, id=name, abstract=None if whole else text.abstract))
         self.texts = tuple(texts)
 
@@ -231,6 +231,6 @@ def _label_parts(members: Members) -> Members:
 
 
 def _in_parts(members: Members) -> Members:
-    # Parts with [SEP] between are put together again with the model's own separator.
+    # Parts separated by [SEP] are joined again with the model's own separator.
     first, between, rest = str(members.get("query") or "").partition("[SEP]")
     return {"query_id": members.get("query_id"), "title": first, "abstract": rest if between else None}

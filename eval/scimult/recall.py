@@ -1,4 +1,4 @@
-"""Recall as SciMult's scripts take it: at three cut-offs, of queries that have something to find."""
+"""Recall as in SciMult's scripts: at three cut-offs, over queries that have relevant papers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CUTOFFS = (20, 50, 100)
 
 
 def recalls(rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, frozenset[str]]) -> Values:
-    """Return by cut-off and query the share of what is relevant that stands among the first; 0 without a ranking."""
+    """Return by cut-off and query the share of relevant items among the first ranks; 0 without a ranking."""
     return {
         f"R@{cutoff}": {
             query: len(wanted.intersection(rankings.get(query, ())[:cutoff])) / len(wanted)

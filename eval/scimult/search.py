@@ -1,4 +1,4 @@
-"""Links (section 5.2) and search (section 5.3): papers found among all, or put before others they came with."""
+"""Links (section 5.2) and search (section 5.3): papers found among all papers, or ranked among given candidates."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ DEPTH = 10
 def evaluate_links(data: CandidateSet, embed: Embedder, *, similarity: Similarity = "dot") -> dict[str, Outcome]:
     """Rank papers for the papers that have links.
 
-    Where all papers are ranked, a query that is one of them stays among them, as in SciMult's script: it is close to
-    itself and takes a place. A query without a vector counts as having found nothing; a candidate without one is never
+    If all papers are ranked and a query is one of them, it is ranked too, as in SciMult's script: it is closest to
+    itself and takes a rank. A query without a vector counts as having found nothing; a candidate without one is never
     found.
 
     Args:
@@ -32,7 +32,7 @@ def evaluate_links(data: CandidateSet, embed: Embedder, *, similarity: Similarit
         similarity: How two papers are compared.
 
     Returns:
-        Recall at 20, 50 and 100 by relation, or nDCG where papers were judged with candidates of their own.
+        Recall at 20, 50 and 100 by relation, or nDCG if papers have their own judged candidates.
 
     Raises:
         InputError: If no query or no candidate has a vector.

@@ -1,1 +1,1 @@
-"""SciRepEval (Singh et al. 2023): its task file, data, protocols and average, told apart by task format."""
+"""SciRepEval (Singh et al. 2023): its task file, data, protocols and average."""

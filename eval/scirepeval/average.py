@@ -26,7 +26,7 @@ GROUPS: Mapping[Group, tuple[str, ...]] = {
     ),
     "SciDocs": ("SciDocs MAG", "SciDocs MeSH", "SciDocs CoView", "SciDocs CoRead", "SciDocs Cite", "SciDocs CoCite"),
 }
-"""Table 1 of the paper; RELISH and NFCorpus, which the task file has, came later and are in none of its averages."""
+"""Table 1 of the paper. RELISH and NFCorpus, which the task file has, are newer and in none of its averages."""
 
 COLUMNS = {"classification": "CLF", "regression": "RGN", "proximity": "PRX", "adhoc_search": "SRCH"}
 
@@ -35,7 +35,7 @@ OURS = "this run"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A row of a published table, of 100."""
+    """A row of a published table, from 0 to 100."""
 
     model: str
     in_train: float
@@ -67,7 +67,7 @@ PUBLISHED = (
     Published("SPECTER + Adapters", 61.1, 58.6, 89.6, 70.3, _TABLE_3),
     Published("SPECTER + Adapters + MTL CTRL", 61.8, 58.9, 89.9, 70.7, _TABLE_3),
 )
-"""Table 2 of the paper is an older state of what BENCHMARKING.md has."""
+"""BENCHMARKING.md has newer numbers than Table 2 of the paper."""
 
 SAMPLE_REPORT: Mapping[tuple[str, str], float] = {
     ("biomimicry", "f1"): 71.18,
@@ -79,7 +79,7 @@ SAMPLE_REPORT: Mapping[tuple[str, str], float] = {
     ("feeds1", "map"): 81.03,
     ("feedstitle", "map"): 78.85,
 }
-"""The sample report of BENCHMARKING.md, of a model it doesn't name, by task and measure."""
+"""The sample report of BENCHMARKING.md, for a model without name, by task and measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Averages:
 
     Attributes:
         groups: Mean of each of the paper's groups, and `Average`, that of all their numbers.
-        formats: Mean of the tasks of each format, the paper's or not.
+        formats: Mean of the tasks of each format, including tasks that the paper lacks.
         missing: The paper's tasks that aren't part of them.
     """
 
@@ -100,15 +100,15 @@ class Averages:
 def average(results: Sequence[TaskResult]) -> Averages:
     """Average tasks as the paper does.
 
-    A task is one number, the mean of its few-shot and full measures or of its four precisions; but SciDocs' rankings
-    are two each, MAP and nDCG. `Average` is the mean of all 28 numbers, 7, 11 and 10 in the groups: so weighted, the
-    published groups give the published averages.
+    A task gives one number, the mean of its few-shot and full measures or of its four precisions; but each of SciDocs'
+    rankings gives two, MAP and nDCG. `Average` is the mean of all 28 numbers, 7, 11 and 10 in the groups: with these
+    weights, the published groups give the published averages.
 
     Args:
         results: Of any tasks.
 
     Returns:
-        The means of those that are there.
+        The means of the given tasks.
     """
     by_key = {key_of(result.task.name): result for result in results}
     found: dict[str, list[float]] = {}

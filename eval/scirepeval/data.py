@@ -1,4 +1,4 @@
-"""Data of SciRepEval's tasks: papers with labels, or queries with judged candidates; what is odd is counted."""
+"""Data of SciRepEval's tasks: papers with labels, or queries with judged candidates, and counts of irregularities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SupervisedData:
     """Data of a classification or regression task.
 
     Attributes:
-        texts: The labelled papers that the table of papers has; all of them where the task saves its vectors.
+        texts: The labelled papers in the table of papers; all papers if the task saves its vectors.
         train: Labels to learn from.
         test: Labels to predict.
         counts: What was repeated.
@@ -44,9 +44,9 @@ class RankingData:
     Attributes:
         queries: Papers or query texts that candidates are ranked for.
         candidates: Papers that aren't queries; an id that is both is embedded once, as the query, as SciRepEval does.
-        judged: Judgments of the candidates of each query. What no judgment names isn't there to embed, unless the task
+        judged: Judgments of the candidates of each query. Texts without a judgment are not embedded, unless the task
             saves its vectors.
-        counts: What was repeated, or embedded as a query.
+        counts: Counts of what was repeated, or embedded as a query.
     """
 
     queries: tuple[Text, ...]
@@ -91,7 +91,7 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
         separator: As `read_supervised` takes it.
 
     Returns:
-        The data. Of repeated judgments of a pair and repeated papers the first one holds.
+        The data. The first of repeated judgments of a pair, or of repeated papers, counts.
 
     Raises:
         InputError: If a table is missing or damaged, or there are no judgments.
@@ -105,7 +105,7 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
         queries = {name: text for name, text in papers.items() if name in judged.gains}
     else:
         queries = dict(_texts((_query(row, task) for row in rows), task, separator, counts))
-        # A candidate of many queries is no repetition, unless its text differs.
+        # A candidate of many queries does not count as repeated, unless its text differs.
         papers = dict(_texts(_candidates(rows, task), task, separator, Counter()))
     ranked = {name for found in judged.gains.values() for name in found}
     counts["queries_unknown"] = len(judged.gains.keys() - queries.keys())

@@ -1,4 +1,4 @@
-"""Embedding files that a task file names: vectors to take in place of encoding, and vectors to keep for other tasks."""
+"""Embedding files that a task file names: vectors to use instead of encoding, and vectors to save for other tasks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TaskVectors:
 
     Attributes:
         embed: Makes them, or takes them from a file.
-        files: Files of the task file, by what was done with them; not all, where the command line gave vectors.
+        files: Files of the task file that were used, by how they were used.
     """
 
     embed: Embedder
@@ -38,15 +38,16 @@ def task_vectors(
 ) -> Iterator[TaskVectors]:
     """Take a task's vectors from the file it loads, or write those that are made to the file it saves.
 
-    As in the original, a path is relative to the working directory, and a task that loads saves nothing. Unlike there,
-    what is loaded isn't rounded to float16, so that a task's numbers don't depend on which task made its vectors; a
-    file is written whole or, where the task fails, not at all; and vectors that come from files aren't saved again.
+    As in the original, a path is relative to the working directory, and a task that loads saves nothing. Unlike in the
+    original, loaded vectors aren't rounded to float16, so that a task's numbers don't depend on which task made its
+    vectors; a file is written whole or, if the task fails, not at all; and vectors that come from files aren't saved
+    again.
 
     Args:
         task: The task.
         formats: What its vectors are for.
-        embed: Makes vectors where no file of the task's is loaded.
-        given: Formats whose vectors `embed` has from files; they go before a file that the task loads.
+        embed: Makes vectors if the task loads no file.
+        given: Formats whose vectors `embed` has from files, which take precedence over a file that the task loads.
 
     Yields:
         The embedder to use until the context is left, when the file is written.
@@ -64,7 +65,8 @@ def task_vectors(
     if load and len(over) < len(formats):
         files["loaded"] = load
         read = _read(task, load)
-        # Beside other vectors a file has those alone that it is asked for, or its query would stand for the given one.
+        # If vectors were given too, take from the file only the requested ones, or its query would replace the given
+        # one.
         embed = by_format(dict.fromkeys(over, embed), by_file(read)) if over else _by_whole_file(read)
     if not save:
         yield TaskVectors(embed, files)
@@ -82,14 +84,14 @@ def _read(task: Task, load: str) -> Embeddings:
     path = Path(load)
     if not path.is_file():
         raise InputError(
-            f"The task {task.name} loads its vectors from {load}, and there is no such file",
+            f"The task {task.name} loads its vectors from {load}, which does not exist",
             'run the task that saves it first, give vectors with <embeddings>, or take "embeddings" out of its line',
         )
     return read_embeddings(path)
 
 
 def _by_whole_file(embeddings: Embeddings) -> Embedder:
-    """Return an embedder that has all of a file, as in the original also papers that the task's table lacks."""
+    """Return an embedder of all vectors of a file, also of papers that the task's table lacks, as in the original."""
     rows = {name: row for row, name in enumerate(embeddings.ids)}
 
     def embed(texts: Sequence[Text], task_format: Format) -> Vectors:  # noqa: ARG001 - a file is of one format
@@ -99,7 +101,7 @@ def _by_whole_file(embeddings: Embeddings) -> Embedder:
 
 
 def _open(task: Task, save: str, stack: ExitStack) -> Writer:
-    """Open the file before anything is encoded, so that one that can't be written is told at once."""
+    """Open the file before anything is encoded, so that an error of writing is reported at once."""
     from encoders.files.writing import layout_of, open_writer
 
     path = Path(save)

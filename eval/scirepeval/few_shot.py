@@ -1,4 +1,4 @@
-"""Which few papers SciRepEval trains on: the same ones as its own code draws."""
+"""Few-shot training papers of SciRepEval: the same ones as its own code draws."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from eval.scirepeval.task_file import FewShot
 def few_shot_samples(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
     """Yield the training rows of each run.
 
-    Of one class a paper, they are the held-out parts of stratified folds, as many as make parts of about the sample
-    size, so that no two runs share a paper. Of several labels a paper, the sample size is drawn of the papers that have
-    each label, with a seed of its own for each run.
+    With one class per paper, they are the held-out parts of stratified folds of about the sample size, so that no two
+    runs share a paper. With several labels per paper, the sample size is drawn from the papers of each label, with a
+    different seed for each run.
 
     Args:
         labels: Of the training rows, (rows,) or (rows, labels).
-        few_shot: Sample size and runs; of one class a paper, there are no more runs than folds.
+        few_shot: Sample size and runs; with one class per paper, there are no more runs than folds.
 
     Yields:
         Rows.
@@ -41,11 +41,11 @@ def _held_out_parts(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]
     folds = math.ceil(len(labels) / few_shot.sample_size)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a class is rarer than there are folds is how the protocol is
+            warnings.simplefilter("ignore")  # the protocol allows a class with fewer papers than folds
             parts = list(islice(stratified(folds).split(labels, labels), few_shot.iterations))
     except ValueError as error:
         raise InputError(
-            f"{len(labels):,} training papers can't be parted into samples of {few_shot.sample_size}: take fewer."
+            f"{len(labels):,} training papers can't be divided into samples of {few_shot.sample_size}: take fewer."
         ) from error
     yield from (part.tolist() for _, part in parts)
 

@@ -1,4 +1,4 @@
-"""Labels of classification and regression tasks: checked, and of one type over both splits."""
+"""Labels of classification and regression tasks: checked, and converted to the same type in both splits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eval.scirepeval.task_file import Task
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Papers of a split and what is true of them: `labels` is (papers,) or, for several labels a paper, (papers, k)."""
+    """Papers of a split with their labels: `labels` is (papers,) or, for several labels per paper, (papers, k)."""
 
     ids: tuple[str, ...]
     labels: np.ndarray
@@ -27,7 +27,8 @@ def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[
     Args:
         train: Rows of `paper_id` and `label`.
         test: The same.
-        task: Whose they are: numbers for regression, lists of 0 and 1 for several labels a paper, else classes.
+        task: The task of the labels: numbers for regression, lists of 0 and 1 for several labels per paper, else
+            classes.
 
     Returns:
         The labels to learn from, and those to predict.

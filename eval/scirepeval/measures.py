@@ -14,18 +14,18 @@ from eval.statistics.interval import Interval, mean_interval
 RESAMPLES = 1_000
 FEWEST_RESAMPLES = 200
 ITEMS_DRAWN = 5_000_000
-"""Items drawn in all for one interval of a rank correlation, so that 30,000 test papers take a second."""
+"""Most items drawn for one interval of a rank correlation, so that 30,000 test papers take a second."""
 
 CELLS_DRAWN = 10_000_000
-"""Counts held at once."""
+"""Most counts in memory at once."""
 
 
 def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray, level: float = 0.95) -> Interval:
     """Return a measure of classes, or of several labels an item, with its interval.
 
-    Items with the same truth and prediction are alike, so that resampling items is drawing how many there are of each
-    kind. Sums follow scikit-learn: what would be divided by zero is 0, and a class that neither a resample's truth nor
-    its predictions have isn't averaged over, whereas a label is.
+    Items with the same truth and prediction are equivalent, so resampling draws only the number of items of each kind.
+    Sums follow scikit-learn: a division by zero gives 0. A class that occurs neither in a resample's truth nor in its
+    predictions is left out of the average; a label is not.
 
     Args:
         metric: `accuracy`, or `f1`, `precision` or `recall`, of class 1 or with `_macro`, `_micro` or `_weighted`.

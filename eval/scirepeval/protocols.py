@@ -1,4 +1,4 @@
-"""SciRepEval's protocols: a task's data and an embedder to an outcome."""
+"""SciRepEval's protocols: functions from a task's data and an embedder to a result."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ FORMATS: Mapping[str, tuple[Format, ...]] = {
     "proximity": (Format.PRX,),
     "adhoc_search": (Format.QRY, Format.PRX),
 }
-"""What a type's vectors are for."""
+"""The format of each task type's vectors."""
 
 WITHOUT_SEARCH = (1.0,)
-"""C of few-shot probes of one class a paper."""
+"""C of few-shot probes with one class per paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What a task gave.
+    """The result of a task.
 
     Attributes:
         task: The task.
-        outcome: Its measures, from 0 to 1 where the benchmark's own code gives them times 100.
+        outcome: Its measures, from 0 to 1, where the benchmark's own code gives 0 to 100.
         solver: What trained its probes, if it has any.
-        files: Embedding files of the task file, by what was done with them.
+        files: Embedding files of the task file, by how they were used.
     """
 
     task: Task
@@ -53,7 +53,7 @@ class TaskResult:
 
 
 def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> TaskResult:
-    """Train probes on the vectors of labelled papers, and measure what they say of the test papers.
+    """Train probes on the vectors of labelled papers, and measure their predictions for the test papers.
 
     Intervals are over test papers, with the probe as it is; those of few-shot means are over runs. Labels of papers
     without a vector are left out, as in the original, and counted.
@@ -86,7 +86,7 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
     for few_shot in task.few_shot:
         runs, stopped = _few_shot(task, few_shot, train, y_train, test, y_test, counts)
         per_unit |= runs
-        # Runs scatter far less than their measure could: its scale would say nothing about them.
+        # Runs vary far less than the measure's scale, which would make the interval much too wide.
         cells |= {metric: mean_interval(tuple(values.values()), scale=None) for metric, values in runs.items()}
         counts["probes_not_converged"] += stopped
     return TaskResult(task, Outcome(cells, per_unit, {**counts, **data.counts}), predicted.solver)
@@ -95,8 +95,8 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
 def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
     """Rank each query's judged candidates by Euclidean distance, nearest first.
 
-    A query without a vector isn't part of the mean, as in the original, and a candidate without one isn't ranked,
-    though it counts among what there is to find; both are counted.
+    As in the original, a query without a vector is left out of the mean, and a candidate without a vector isn't ranked,
+    but still counts as one to find. Both are counted.
 
     Args:
         task: A proximity or search task.
@@ -134,7 +134,7 @@ def _with_vectors(split: Labels, vectors: Vectors, task: Task) -> tuple[np.ndarr
     rows = [row for row, paper in enumerate(split.ids) if paper in vectors.rows]
     if not rows:
         raise InputError(f"No labelled paper of the task {task.name} has a vector: labels and papers don't belong.")
-    # What probes work on, so that it is made once and not for every one of them.
+    # The form that probes work on, converted once and not for each probe.
     return vectors.of([split.ids[row] for row in rows]).astype(np.float64), split.labels[rows]
 
 
@@ -157,7 +157,7 @@ def _few_shot(
     shots = f"{few_shot.sample_size}_shot"
     names = {metric: f"{metric} {few_shot.sample_size}-shot" for metric in task.metrics}
     runs: dict[str, dict[str, float]] = {name: {} for name in names.values()}
-    # A label each has a search of its own also in few shots, a class a paper has none: so is the original.
+    # As in the original, few-shot probes of several labels search C for each label; those of one class don't.
     grid = CLASSIFIER_GRID if task.multi_label else WITHOUT_SEARCH
     stopped = 0
     for number, rows in enumerate(few_shot_samples(y_train, few_shot), start=1):

@@ -1,4 +1,4 @@
-"""Tasks read and run, each with the protocol of its type and the embedding files that it names."""
+"""Reads and runs tasks, each with the protocol of its type and the embedding files that it names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run_task(
         folder: Of local data; the hub if None.
         embed: Makes the vectors.
         separator: Between the fields of a text, as the model's tokenizer has it.
-        given: Formats whose vectors `embed` has from files: they go before files that the task loads.
+        given: Formats whose vectors `embed` has from files, which take precedence over files that the task loads.
 
     Returns:
         The result.
@@ -63,7 +63,7 @@ def run_tasks(
     separator: str = "[SEP]",
     given: AbstractSet[Format] = frozenset(),
 ) -> Iterator[tuple[Task, TaskResult | SesError]]:
-    """Run tasks one after the other; what keeps one from running keeps no other.
+    """Run tasks one after the other; if one fails, the others still run.
 
     Args:
         tasks: The tasks.
@@ -73,7 +73,7 @@ def run_tasks(
         given: As `run_task` takes them.
 
     Yields:
-        Each task, with its result or why there is none.
+        Each task, with its result or the error.
     """
     for task in tasks:
         try:

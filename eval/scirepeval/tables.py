@@ -19,9 +19,9 @@ def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | No
     """Read a split of a table.
 
     Args:
-        table: What the task file says.
+        table: The table in the task file.
         split: Its name on the hub.
-        stems: Names a local file of it may have instead, without ending. Found too are the hub's shards, such as
+        stems: Other names that a local file may have, without ending. The hub's shards are found too, such as
             `test-00000-of-00001.parquet`, and `test/0000.parquet` of its branch refs/convert/parquet.
         folder: Of local data. A table on the hub is then read from `<folder>/<data set's last name>/<config>` or
             `<folder>/<config>`, and a relative path from it.
@@ -39,7 +39,7 @@ def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | No
 
 
 def find_files(table: Table, stems: Sequence[str], folder: Path | None) -> list[Path]:
-    """Return a table's files, or raise `InputError` with the places that were looked at."""
+    """Return a table's files, or raise `InputError` that lists the places searched."""
     if isinstance(table, str):
         places = [Path(table) if folder is None else folder / table]
     else:
@@ -87,12 +87,12 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches(1024):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is no Parquet file, or a damaged one: fetch it again.") from error
+        raise InputError(f"{path} is not a sound Parquet file: fetch it again.") from error
 
 
 def _hub_rows(table: HubTable, split: str) -> Iterator[Row]:
     try:
-        datasets = import_module("datasets")  # in no extra: its data are as well had as files
+        datasets = import_module("datasets")  # not in an extra, because the same data are available as files
     except ImportError as error:
         raise UnavailableError(
             f"{table.name} is on the Hugging Face hub",
@@ -102,7 +102,7 @@ def _hub_rows(table: HubTable, split: str) -> Iterator[Row]:
         rows: Any = datasets.load_dataset(table.name, table.config, split=split)
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise UnavailableError(
-            f"{table.name} ({table.config}, {split}) can't be had from the Hugging Face hub "
+            f"{table.name} ({table.config}, {split}) can't be loaded from the Hugging Face hub "
             f"({' '.join(str(error).split())[:200]})",
             f"try again online, or give a folder with <data> that holds {_folder_of(table)}",
         ) from error

@@ -1,4 +1,4 @@
-"""SciRepEval's task file: one JSON object a line, each a task with its data and measures."""
+"""SciRepEval's task file: one JSON object per line, each a task with its data and measures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASSIFICATION = ("f1", "precision", "recall", "accuracy")
 AVERAGES = ("macro", "micro", "weighted")
 REGRESSION = ("kendalltau", "pearsonr", "r2", "mse")
 RANKING = {kind.trec: kind.name for kind in KINDS if not kind.needs_cutoff}
-"""pytrec_eval's names, which the task file has, to those of `eval.measures.metrics`."""
+"""pytrec_eval's names, which the task file uses, mapped to those of `eval.measures.metrics`."""
 RANKING_CUT = {kind.trec_cut: kind.name for kind in KINDS if kind.trec_cut}
 """Those that take a cut-off, as in `P_5`."""
 
@@ -36,7 +36,7 @@ _Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 @dataclass(frozen=True, slots=True, config=_strict)
 class HubTable:
-    """A table of a data set on the Hugging Face hub, or of a folder of the configuration's name."""
+    """A table of a data set on the Hugging Face hub, or of a folder named after the configuration."""
 
     name: _Name
     config: _FolderName
@@ -70,7 +70,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True, config=_strict)
 class FewShot:
-    """How many papers (or papers a label) to train on, and how many times."""
+    """How many papers (or papers per label) to train on, and how many times."""
 
     sample_size: _Count
     iterations: _Count
@@ -81,8 +81,8 @@ class EmbeddingFile:
     """Paths from the working directory.
 
     Attributes:
-        save: An embedding file to write; its suffix tells the layout.
-        load: One that was written before; a task that has it saves nothing.
+        save: An embedding file to write; its suffix decides the layout.
+        load: One that was written before; a task with this saves nothing.
     """
 
     save: str | None = None
@@ -91,7 +91,7 @@ class EmbeddingFile:
 
 @dataclass(frozen=True, slots=True, config=_strict)
 class Task:
-    """A task as its line has it.
+    """A task as in its line of the file.
 
     Attributes:
         name: Distinct in a file.
@@ -100,8 +100,8 @@ class Task:
         metrics: Measures to report.
         few_shot: To train on a few papers, beside on all.
         multi_label: Several classes may be true of one paper.
-        fields: What of a paper is embedded.
-        embeddings: Files to take vectors from, or to keep them in for other tasks and other programs.
+        fields: The fields of a paper that are embedded.
+        embeddings: Files to load vectors from, or to save them to for other tasks and programs.
         batch_size: The original's, of no effect here.
     """
 
@@ -174,7 +174,7 @@ def ranking_measure(metric: str) -> str:
 
 
 def choose_tasks(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
-    """Return the tasks of some names, written in any case, or all; `InputError` lists the names where one is none."""
+    """Return the tasks with these names (in any case), or all; if a name is unknown, `InputError` lists the names."""
     by_key = {key_of(task.name): task for task in tasks}
     unknown = [name for name in names if key_of(name) not in by_key]
     if unknown:
@@ -192,7 +192,7 @@ def _is_known(metric: str, kind: TaskKind) -> bool:
 
 
 def _wrong(task: Task) -> str:
-    """Return what a task can't be, or nothing."""
+    """Return what is wrong with a task, or nothing."""
     for metric in task.metrics:
         if not _is_known(metric, task.type):
             return f"a {task.type} task has no measure {metric!r}, only {', '.join(known_metrics(task.type))}"
@@ -202,7 +202,7 @@ def _wrong(task: Task) -> str:
         try:
             layout_of(Path(task.embeddings.save))
         except InputError:
-            # Nor is a file of another kind overwritten because somebody's task file says so.
+            # Also, a task file must not make ses overwrite a file of another kind.
             return f"embeddings.save is {task.embeddings.save}; end it with .jsonl or .npy"
     return ""
 

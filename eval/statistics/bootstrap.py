@@ -1,4 +1,4 @@
-"""How far a statistic of a sample can be trusted, by resampling: intervals, and the coverage of intervals."""
+"""Bootstrap confidence intervals of any statistic, and the coverage of intervals."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def bootstrap_statistic(
 ) -> Interval:
     """Return the bootstrap interval of a statistic that is no mean over rows, such as F1 or a correlation.
 
-    Rows are drawn with replacement, the same ones of each array. A resample on which the statistic is undefined, such
-    as one without any positive label, says nothing about it: the interval is that of the resamples that have a value.
-    Its limits are percentiles, farther out for few rows, so that the interval is as wide as Student's would be
-    (the expanded percentile interval of Hesterberg, The American Statistician 2015).
+    Rows are drawn with replacement, the same rows of each array. A resample on which the statistic is undefined, such
+    as one without positive labels, is ignored. Its limits are percentiles, farther out for few rows, so that the
+    interval is as wide as Student's would be (the expanded percentile interval of Hesterberg, The American Statistician
+    2015).
 
     Args:
         statistic: Takes the arrays and returns a number; NaN, or a ZeroDivisionError, where it is undefined.
@@ -31,7 +31,7 @@ def bootstrap_statistic(
         seed: Seed of the draws.
 
     Returns:
-        The interval around the statistic of the arrays as they are, which stands in `mean`.
+        The interval; its `mean` is the statistic of the arrays themselves.
 
     Raises:
         InputError: If the arrays have no rows, or the statistic is undefined on the arrays or on most resamples.
@@ -56,9 +56,9 @@ def expanded_interval(value: float, resampled: np.ndarray, rows: int, level: flo
     """Return the expanded percentile interval of resampled values.
 
     Args:
-        value: Of the rows as they are.
-        resampled: Of each resample.
-        rows: How many were resampled: of few, limits lie farther out than the percentiles.
+        value: The statistic of the original rows.
+        resampled: That of each resample.
+        rows: How many were resampled. With few rows, limits are farther out than the percentiles.
         level: Of the interval.
 
     Returns:
@@ -84,22 +84,22 @@ def interval_coverage(
     resamples: int = 1_000,
     seed: int = 0,
 ) -> dict[float, float]:
-    """Tell how often intervals of the mean hold what they promise on these very values, by splitting them in half.
+    """Estimate the coverage of intervals of the mean on these values, by splitting them in half.
 
-    Each split takes the interval of one half and looks whether it holds the mean of the other. That mean scatters as
-    much as the interval's own centre, so the interval is first widened by the square root of 2: then an interval of
-    level 0.95 that deserves its name holds it in 95 % of the splits.
+    Each split takes the interval of one half and checks whether it contains the mean of the other. That mean varies as
+    much as the interval's centre, so the interval is first widened by the square root of 2: then a correct interval of
+    level 0.95 contains it in 95 % of the splits.
 
     Args:
         values: One value per query.
-        levels: Levels to look at.
+        levels: Levels to check.
         scale: As for `mean_interval`.
         splits: How many times to split the values at random.
         resamples: As for `mean_interval`.
         seed: Seed of the splits and draws.
 
     Returns:
-        For each level, the share of splits in which the interval held the mean.
+        For each level, the share of splits in which the interval contained the mean.
 
     Raises:
         InputError: If there are fewer than four values, or one is off the scale.

@@ -1,4 +1,4 @@
-"""Two runs or more side by side: which queries changed, by how much, and whether chance would do as much."""
+"""Comparison of two or more runs: which queries changed, by how much, and whether this may be chance."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Comparison:
         values: By run and measure, the value of each query.
         pairs: Every pair by every measure.
         level: Confidence level of the intervals.
-        coverage: How each run fits the judgments, where the runs were given whole.
-        texts: Text of the queries, as far as known.
-        counts: What there is to tell of the judgments: `queries`, `queries_without_relevant`, ...
+        coverage: How each run fits the judgments, if whole runs were given.
+        texts: Text of the queries, if known.
+        counts: Counts of the judgments: `queries`, `queries_without_relevant`, ...
     """
 
     values: Mapping[str, Values]
@@ -36,7 +36,7 @@ class Comparison:
     counts: Mapping[str, int]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it in full precision as JSON knows it, every query included."""
+        """Return it in full precision as JSON values, with every query."""
         pairs = [{**pair.as_dict(), "changes": [*map(self._told, pair.changes)]} for pair in self.pairs]
         coverage = {label: asdict(one) for label, one in self.coverage.items()}
         return {"level": self.level, "counts": dict(self.counts), "coverage": coverage, "pairs": pairs}
@@ -60,14 +60,14 @@ def compare_runs(
 ) -> Comparison:
     """Measure runs against the same judgments and compare each with every one given before it.
 
-    Every judged query counts in every run, as 0 where the run lacks it, so that all means are over the same queries.
+    Every judged query counts in every run (as 0 if the run lacks it), so that all means are over the same queries.
 
     Args:
         runs: By label, the baseline first.
         qrels: The judgments.
         measures: Names that `eval.measures.metrics.parse_measure` takes.
         texts: Text of the queries, to show.
-        corpus_ids: Ids of all documents there are, to find those that are of none; read once.
+        corpus_ids: Ids of all documents of the corpus, to find unknown documents in runs; read once.
         drop_same_id: As `eval.measures.metrics.evaluate` takes it.
         level: Confidence level of the intervals.
         resamples: Of the intervals and both tests.

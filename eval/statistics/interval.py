@@ -1,13 +1,13 @@
 """The confidence interval of a mean over few or many queries.
 
-The bootstrap knows only the queries it was given. Of ten queries that all succeed it says that the eleventh will, too,
-and where a measure is often exactly 0 or 1 its 95 % intervals hold the true mean far more rarely than in 95 % of cases.
-The interval here allows for one more query: the lower limit is taken as though that query had the least possible value,
-the upper limit as though it had the largest. With every query weighted at random, as in the Bayesian bootstrap (Rubin,
-Annals of Statistics 1981), these limits are those of Gaffke (Mathematical Methods of Statistics 2005); see also
-Learned-Miller & Thomas (arXiv 1905.06208), who find no distribution on a known scale for which they hold the mean too
-rarely. For values of 0 and 1 they are those of Clopper & Pearson (Biometrika 1934). `benchmarks/coverage.py` measures
-how often they hold the mean, and how wide they are.
+The bootstrap knows only the queries it was given. If ten of ten queries succeed, it concludes that the eleventh will
+succeed too. If a measure is often exactly 0 or 1, its 95 % intervals contain the true mean far less often than in 95 %
+of cases. The interval here allows for one more query: the lower limit is taken as though that query had the least
+possible value, the upper limit as though it had the largest. With every query weighted at random, as in the Bayesian
+bootstrap (Rubin, Annals of Statistics 1981), these limits are those of Gaffke (Mathematical Methods of Statistics
+2005); see also Learned-Miller & Thomas (arXiv 1905.06208), who find no distribution on a known scale for which they
+contain the mean too rarely. For values of 0 and 1 they are those of Clopper & Pearson (Biometrika 1934).
+`benchmarks/coverage.py` measures how often they contain the mean, and how wide they are.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Scale = tuple[float, float]
 UNIT: Scale = (0.0, 1.0)
 
 REACH = 1.5
-"""Where no scale is known: how much farther than the farthest value seen the next one may lie from the mean. With it
-five values of a normal distribution get an interval as wide as Student's (benchmarks/coverage.py)."""
+"""If no scale is known: the largest distance of the next value from the mean, relative to the farthest value seen. With
+it five values of a normal distribution get an interval as wide as Student's (benchmarks/coverage.py)."""
 
 SLACK = 1e-9
-"""Measures may leave their scale by rounding, so much at most."""
+"""Largest rounding error by which a measure may leave its scale."""
 
 DRAWS = 200_000_000
-"""Weights that an interval may draw: a mean over hundreds of thousands needs fewer resamples than one over fifty."""
+"""Most weights that an interval draws: a mean over 100,000 values needs fewer resamples than one over fifty."""
 
 CHUNK = 2_000_000
 """Values drawn at a time, so that memory doesn't grow with the number of resamples."""
@@ -41,7 +41,7 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean, or another statistic in its place, and its confidence interval."""
+    """A mean (or another statistic) and its confidence interval."""
 
     low: float
     mean: float
@@ -49,10 +49,10 @@ class Interval:
 
 
 Cell = Interval | float
-"""A measure's value, with an interval where it has one."""
+"""A measure's value, with an interval if it has one."""
 
 Values = Mapping[str, Mapping[str, float]]
-"""By measure, the value of each query, or of whatever else a mean is taken over."""
+"""By measure, the value of each query (or other unit of a mean)."""
 
 
 def value_of(cell: Cell) -> float:
@@ -72,11 +72,11 @@ def mean_interval(
 
     Args:
         values: One value per query.
-        scale: Least and largest possible value. None if that isn't known, as of a loss: then a value 1.5 times as far
-            from the mean as the farthest is allowed for, and equal values give an interval of no width.
+        scale: Least and largest possible value. None if unknown, as for a loss: then the next value may be 1.5 times as
+            far from the mean as the farthest, and equal values give an interval of width 0.
         level: Probability that the interval covers the mean over all such queries.
-        resamples: How many times to draw weights of the queries; if None, 10,000 times, less often where the values
-            are more than 20,000, but 1,000 times at least.
+        resamples: How many times to draw weights of the queries; if None, 10,000 times; for more than 20,000 values
+            fewer times, but at least 1,000.
         seed: Seed of the draws.
 
     Returns:
@@ -90,7 +90,7 @@ def mean_interval(
     lows, highs = drawn_means(sample[None, :], scale, times, seed)
     mean = float(sample.mean())
     low, high = np.quantile(lows, (1 - level) / 2), np.quantile(highs, (1 + level) / 2)
-    # Weights add up to 1 but for rounding, so that limits of equal values may lie beside them.
+    # Weights add up to 1 only up to rounding, so limits of equal values may differ from them slightly.
     return Interval(min(float(low), mean), mean, max(float(high), mean))
 
 
@@ -98,7 +98,7 @@ def drawn_means(samples: np.ndarray, scale: Scale | None, resamples: int, seed: 
     """Draw means under random weights, with one more value at either end of the scale.
 
     Args:
-        samples: (samples, values); all have the same weights, so that many samples cost one product of matrices.
+        samples: (samples, values); all samples use the same weights, so that one matrix product serves all.
         scale: As for `mean_interval`.
         resamples: How many weights to draw for each value.
         seed: Seed of the draws.

@@ -1,4 +1,4 @@
-"""Pairs of systems measured on the same queries: how far apart they are, and whether chance would do as much."""
+"""Pairs of systems measured on the same queries: their differences, and whether these may be chance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eval.statistics.interval import Interval, Values, mean_interval
 from eval.statistics.significance import effect_size, holm, paired_bootstrap_p, randomization_p
 
 SAME = 1e-9
-"""Values nearer than this are the same: measures of equal rankings differ by rounding at most."""
+"""Values closer than this are equal: measures of equal rankings differ only by rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class Pair:
 
     @property
     def better(self) -> int:
-        """How many queries the run does better on."""
+        """Number of queries on which the run is better."""
         return sum(change.difference > SAME for change in self.changes)
 
     @property
     def worse(self) -> int:
-        """How many it does worse on."""
+        """Number of queries on which the run is worse."""
         return sum(change.difference < -SAME for change in self.changes)
 
     @property
@@ -75,7 +75,7 @@ class Pair:
         return tuple(change for change in self.changes if abs(change.difference) > SAME)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it in full precision as JSON knows it, without the queries."""
+        """Return it in full precision as JSON values, without the queries."""
         told = asdict(self)
         del told["changes"]
         return {**told, "better": self.better, "worse": self.worse}
@@ -128,9 +128,9 @@ def compare_values(
 
 
 def reach_of(differences: np.ndarray) -> float:
-    """Return how much one more query may differ: as much as any that was seen, either way.
+    """Return how much one more query may differ: as much as the largest difference seen, in either direction.
 
-    Where no query differs, it may differ by 1, the whole scale of a measure. Such intervals are about as wide as
+    If no query differs, it may differ by 1, the whole scale of a measure. Such intervals are about as wide as
     Student's, but hold where few queries differ, too (benchmarks/coverage.py).
     """
     largest = float(np.abs(differences).max())

@@ -1,4 +1,4 @@
-"""Whether two runs differ by more than chance: two tests, Holm's correction, the size of an effect.
+"""Significance of the difference of two runs: two tests, Holm's correction, the effect size.
 
 All take the differences of two runs by query, float64 (queries,), one or more and finite.
 """
@@ -12,10 +12,10 @@ import numpy as np
 from eval.statistics.interval import CHUNK
 
 EXACT = 16
-"""Up to so many queries that differ, all their assignments are gone through: 65,536 at most."""
+"""If at most this many queries differ, all assignments (65,536 at most) are counted."""
 
 ROUNDING = 1e-12
-"""Relative spread up to which differences are equal but for rounding."""
+"""Relative spread below which differences count as equal up to rounding."""
 
 
 def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -34,11 +34,11 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
     Returns:
         The p-value, in (0, 1].
     """
-    # Where both have the same value, either assignment leaves the sum as it is.
+    # If both runs have the same value, either assignment gives the same sum.
     changed = differences[np.abs(differences) > ROUNDING * np.abs(differences).max()]
     if not changed.size:
         return 1.0
-    # Sums that are equal but for rounding are equal.
+    # Sums that differ only by rounding are equal.
     observed = abs(float(changed.sum())) - ROUNDING * float(np.abs(changed).sum())
     if changed.size <= EXACT:
         return float(np.mean(np.abs(_every_sum(changed)) >= observed))
@@ -81,7 +81,7 @@ def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return p-values corrected for how many there are, by Holm's step-down procedure (Holm 1979).
+    """Return p-values corrected for their number by Holm's step-down procedure (Holm 1979).
 
     Rejecting those at or below alpha keeps the probability of any false rejection at or below alpha, however the tests
     depend on each other.
@@ -110,7 +110,7 @@ def effect_size(differences: np.ndarray) -> float | None:
     """
     if not differences.any():
         return 0.0
-    # To 1 at most, since the squares of the smallest numbers would vanish; the ratio stays the same.
+    # Scale to at most 1, because the squares of very small numbers would underflow; the ratio stays the same.
     scaled = differences / np.abs(differences).max()
     return None if np.ptp(scaled) <= ROUNDING else float(scaled.mean() / scaled.std(ddof=1))
 
@@ -123,7 +123,7 @@ def _sizes(resamples: int, queries: int) -> Iterator[tuple[int, int]]:
 
 
 def _every_sum(differences: np.ndarray) -> np.ndarray:
-    """Sums under all assignments of signs, the first sign fixed: the others mirror these."""
+    """Sums under all assignments of signs with the first sign fixed; the other sums are their negatives."""
     sums = differences[:1]
     for difference in differences[1:]:
         sums = np.concatenate([sums + difference, sums - difference])

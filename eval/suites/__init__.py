@@ -1,1 +1,1 @@
-"""Suites: protocols run one after another on data that is at hand, with a cache of what was found before."""
+"""Suites: protocols run one after another on local data, with a cache of earlier results."""

@@ -1,4 +1,4 @@
-"""What a suite is made of, and how it is run."""
+"""The entries of a suite, and how they are run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from eval.reports.provenance import data_hash
 from eval.statistics.interval import Interval
 
 VERSION = 3
-"""Raised when an entry's meaning changes, so that what was found before is not shown for it."""
+"""Increased when the meaning of an entry changes, so that older cached results are not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What an entry is run with.
+    """The tools that an entry is run with.
 
     Attributes:
         data: The folder of the suite's data.
@@ -45,9 +45,9 @@ class Entry:
     Attributes:
         name: As the table shows it.
         measure: The one that the table shows.
-        files: What it reads, from the data folder: files, or folders read whole.
+        files: Files and folders that it reads, relative to the data folder.
         by_vectors: Runs it with the model.
-        by_words: Runs it by BM25 alone, where that can be done.
+        by_words: Runs it by BM25 alone, if possible.
         tested: Ids of the papers that it tests on, from the data folder, where its first file also serves training.
         options: What else tells its results apart from those of an entry of the same name.
     """
@@ -63,13 +63,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an entry came to.
+    """The result of an entry.
 
     Attributes:
-        entry: Which one.
+        entry: The entry.
         outcome: Its result.
-        seconds: How long it took, when it was run.
-        cached: Whether it was run before.
+        seconds: How long the run took.
+        cached: Whether the result is from the cache.
     """
 
     entry: Entry
@@ -79,25 +79,25 @@ class Found:
 
 
 WORDS = "BM25"
-"""The system of the entries that are run by words."""
+"""Name of the system for entries that are run by words."""
 
 
 def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) -> Iterator[Found]:
-    """Run entries in turn; those that were run before on the same data by the same system are taken from the cache.
+    """Run entries in turn; earlier results of the same system on the same data are taken from the cache.
 
     Args:
         entries: What to run.
-        bench: What to run it with.
-        system: `WORDS` to run what can be run by words; otherwise the model's fingerprint and what runs it.
+        bench: The tools to run them with.
+        system: `WORDS` to run the entries that words can do; otherwise the model's fingerprint and runtime.
         cache: A folder for results.
 
     Yields:
-        What each came to.
+        The result of each entry.
 
     Raises:
         InputError: If data is missing.
     """
-    # That data is missing is found before hours go into the entries that have theirs.
+    # Missing data is reported before hours are spent on other entries.
     asked = [
         (entry, run, cache / f"{_key(entry, bench.data, system)}.json")
         for entry in entries
@@ -130,7 +130,7 @@ def _read(path: Path) -> tuple[Outcome, float] | None:
             name: Interval(**cell) if isinstance(cell, dict) else float(cell) for name, cell in content["cells"].items()
         }
         return Outcome(cells, content["per_unit"], content["counts"]), float(content["seconds"])
-    except (OSError, ValueError, LookupError, TypeError):  # not there, or of an older version: it is only a cache
+    except (OSError, ValueError, LookupError, TypeError):  # missing, or of an older version: it is only a cache
         return None
 
 

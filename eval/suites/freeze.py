@@ -14,7 +14,7 @@ from eval.suites.manifest import get_suite
 
 
 def frozen_lines(data: Path, entries: Sequence[Entry]) -> Iterator[str]:
-    """Yield a line for each paper that entries test on, and one for each other identifier of it.
+    """Yield a line for each paper that entries test on, and one line for each of its other identifiers.
 
     Args:
         data: The folder of the suite's data.

@@ -25,7 +25,7 @@ _KINDS = {
     "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)\S+", re.IGNORECASE),
     "openalex": re.compile(r"(https?://openalex\.org/)?W\d+", re.IGNORECASE),
 }
-"""How identifiers look. Others are not of their kind, whatever their key says: some files have `2-n` as a DOI."""
+"""The form of identifiers. Values of another form are ignored, because some files have `2-n` as a DOI."""
 
 _KEYS = {"doi": "doi", "pmid": "pmid", "arxiv": "arxiv", "arxiv_id": "arxiv", "openalex": "openalex"} | {
     "openalex_id": "openalex",
@@ -33,7 +33,7 @@ _KEYS = {"doi": "doi", "pmid": "pmid", "arxiv": "arxiv", "arxiv_id": "arxiv", "o
 }
 
 _MISSING = {"none", "nan", "null"}
-"""What programs write where there is no identifier, as in `cvpr2016:None`."""
+"""What programs write instead of a missing identifier, as in `cvpr2016:None`."""
 
 _VERSION = re.compile(r"v\d+$")
 
@@ -52,14 +52,14 @@ class Frozen:
 
 
 def title_key(title: object) -> str:
-    """Return a hash of a title without case, accents' form, punctuation and blanks; empty where nothing is left."""
+    """Return a hash of a title that ignores case, form of accents, punctuation and blanks; empty if nothing is left."""
     plain = unicodedata.normalize("NFKC", text_of(title)).casefold()
     letters = "".join(char for char in plain if char.isalnum())
     return hashlib.sha256(letters.encode()).hexdigest()[:16] if letters else ""
 
 
 def ids_of(paper: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every identifier of a paper as `kind:value`, the same however it is written.
+    """Yield every identifier of a paper in the normal form `kind:value`.
 
     Args:
         paper: A record with an id, and perhaps a DOI, PubMed, arXiv or OpenAlex id.
@@ -76,7 +76,7 @@ def ids_of(paper: Mapping[str, Any]) -> Iterator[str]:
 
 
 def own_id(paper: Mapping[str, Any], key: str) -> str:
-    """Return what a paper has under a key for its identifier, empty where that says there is none."""
+    """Return a paper's identifier under a key; empty if the value means that there is none."""
     value = text_of(paper.get(key))
     return "" if value.rpartition(":")[2].lower() in _MISSING else value
 

@@ -24,11 +24,11 @@ from eval.suites.words import OkapiBm25
 from eval.trec.runs import Run
 
 DRAWN = 6_000
-"""Papers at most: enough that a probe's interval is about a point wide, few enough to be encoded in two minutes."""
+"""Most papers to use: a probe's interval is then about 0.01 wide, and encoding takes about two minutes."""
 
 
 def retrieval(name: str, path: str) -> Sequence[Entry]:
-    """Return the entries of a BEIR folder: by vectors, and by both; BM25's row stands beside the former."""
+    """Return the entries of a BEIR folder: by vectors and hybrid. BM25's result is in the row of the first."""
     return (
         Entry(
             f"{name}, retrieval",
@@ -134,7 +134,7 @@ def labels(name: str, path: str, label: str = "label", fewest: int = 8, most: in
         return data
 
     def tested(folder: Path) -> Labelled:
-        # Of the others, the labels may have been seen in training.
+        # Labels of the other papers may have been seen in training.
         data = read(folder)
         return data.only([row for row, test in enumerate(data.test) if test], "papers_to_learn_from")
 
@@ -148,7 +148,7 @@ def labels(name: str, path: str, label: str = "label", fewest: int = 8, most: in
     def by_clusters(bench: Bench) -> Outcome:
         data = tested(bench.data)
         found = cluster(embedded(bench, data), data.classes, (count := len(set(data.classes)),))
-        # Of files of other numbers of classes the measure has one name in the table.
+        # The measure has the same name in the table for any number of classes.
         cells = {measure.removesuffix(f" k={count}"): cell for measure, cell in found.cells.items()}
         return Outcome(cells, found.per_unit, {**found.counts, "classes": count})
 

@@ -24,7 +24,7 @@ def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
 
     Args:
         name: `smoke` or `offline`.
-        manifest: What the suite offline runs in place of its own manifest.
+        manifest: A manifest for the suite offline, in place of its own.
 
     Returns:
         The entries.
@@ -40,12 +40,12 @@ def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
         return smoke.ENTRIES
     if manifest is None:
         return read_manifest(OFFLINE)
-    # What is found is kept by the entry's name. Somebody else's may have the same name with other options.
+    # Results are cached by the entry's name. An entry of another manifest may have the same name and other options.
     return [replace(entry, options=manifest.read_text(encoding="utf-8")) for entry in read_manifest(manifest)]
 
 
 def read_manifest(path: Path) -> list[Entry]:
-    """Read a manifest: `[[entry]]` tables, each with a `kind` of `KINDS` and what that takes.
+    """Read a manifest: `[[entry]]` tables, each with a `kind` of `KINDS` and its options.
 
     Args:
         path: A TOML file.

@@ -11,7 +11,7 @@ from search_plugin.request import Mode
 
 
 def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
-    """Index a BEIR folder, bringing an index of before up to date, and measure its test queries in a search mode.
+    """Index a BEIR folder (or update its index), and measure its test queries in a search mode.
 
     Args:
         bench: The model and the folders.

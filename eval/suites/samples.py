@@ -32,7 +32,7 @@ class Numbered:
 
 
 def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:
-    """Draw papers that have a number, a third of them to test on; those that share an id with others are then left out.
+    """Draw papers that have a number, a third of them to test on; papers that share an id are then left out.
 
     Args:
         path: JSON lines, plain or compressed.
@@ -52,7 +52,7 @@ def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0
         seen[str(row.get("id"))] += 1
         if (number := _number(row.get(name))) is not None:
             rows.append((row, number))
-    # Vectors are kept by id. In some files many papers have one, such as "cvpr2016:None".
+    # Vectors are stored by id. In some files many papers share an id, such as "cvpr2016:None".
     repeated = {name for name, times in seen.items() if times > 1}
     if not rows:
         raise InputError(f"No paper of {path} has a number under {name!r}; fetch the data again.")
@@ -84,7 +84,7 @@ def read_citations(
         seed: Of the draw.
 
     Returns:
-        Papers by id, and for each that cites others, some of those among papers that it does not cite.
+        Papers by id, and for each query, cited papers among papers that it does not cite.
 
     Raises:
         InputError: If the file can't be read.
@@ -97,7 +97,7 @@ def read_citations(
     able = sorted(name for name, others in cited.items() if len(others) >= _CITED)
     gains: dict[str, dict[str, int]] = {}
     for name in sorted(draw.sample(able, min(queries, len(able)))):
-        # From the same review: papers of another would be told apart by their subject alone.
+        # From the same review, because the subject alone would separate papers of another.
         near = sorted(
             other for other, row in rows.items() if row.get("dataset") == rows[name].get("dataset") and other != name
         )

@@ -1,4 +1,4 @@
-"""The suite of made-up papers: every kind of protocol in seconds, to see that all of it works."""
+"""The suite of made-up papers: every kind of protocol in seconds, to check that all of them work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eval.trec.judgments import Qrels
 from search_plugin.request import Mode
 
 _TESTED = 3
-"""Of so many papers one is tested on."""
+"""One of this many papers is tested on."""
 
 
 def _retrieval(bench: Bench, mode: Mode) -> Outcome:

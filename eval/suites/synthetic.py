@@ -45,7 +45,7 @@ class MadeUp:
 
 
 def made_up_papers(count: int = 120, seed: int = 0) -> list[MadeUp]:
-    """Make papers, the same on every machine; each topic has as many as the next."""
+    """Make papers, the same on every machine, with the same number for each topic."""
     draw, papers = random.Random(seed), list[MadeUp]()  # noqa: S311 - not for secrets
     topics = list(_TOPICS)
     for number in range(count):

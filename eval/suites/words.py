@@ -1,4 +1,4 @@
-"""BM25 in memory over a few thousand texts, by rank-bm25: the row beside vectors where there is no engine."""
+"""BM25 in memory over a few thousand texts, by rank-bm25: the baseline of protocols that need no engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OkapiBm25:
         self._stem = Stemmer.Stemmer("english").stemWords
         index = okapi([self._words(text) or [""] for text in texts])
         self._texts = len(texts)
-        # By word, the texts that have it and how often: its own scores look each word up in every text.
+        # By word, the texts that have it and how often, because rank-bm25 itself looks each word up in every text.
         found: dict[str, tuple[array[int], array[float]]] = {}
         for row, counts in enumerate(index.doc_freqs):
             for word, count in counts.items():

@@ -1,1 +1,1 @@
-"""TREC's nouns and files: topics, judgments, runs, rounds."""
+"""TREC's concepts and files: topics, judgments, runs, rounds."""

@@ -1,4 +1,4 @@
-"""How a run and the judgments fit together: what either has and the other lacks is counted, not passed over."""
+"""How a run and the judgments fit together: counts of what one has and the other lacks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def coverage_of(run: Run, qrels: Qrels, *, same_id_dropped: int = 0, unknown: Se
     strange: set[str] = set()
     missing = []
     for query, judged in qrels.gains.items():
-        # A query at a time: a run of 10 million lines makes its rankings only when asked.
+        # One query at a time, because a run of 10 million lines makes its rankings on demand.
         found = {document for document, _ in run.rankings.get(query, ())}
         wanted = {document for document, gain in judged.items() if gain > 0}
         if not found:

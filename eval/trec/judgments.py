@@ -24,8 +24,8 @@ class Qrels:
 
     Attributes:
         gains: For each query id, the gain of each judged document id; zero and below mean not relevant.
-        iterations: In the same shape, TREC's second column: in which round of an evaluation a document was judged.
-            No measure heeds it; empty for judgments in BEIR's form.
+        iterations: In the same shape, TREC's second column: the round of an evaluation in which a document was judged.
+            No measure uses it; empty for judgments in BEIR's form.
     """
 
     gains: Mapping[str, Mapping[str, int]]
@@ -33,7 +33,7 @@ class Qrels:
 
     def __post_init__(self) -> None:
         for name in self.gains.keys() | self.documents:
-            # Most ids are seen to be sound at a glance; a closer look takes far longer.
+            # A quick check is enough for most ids; the full check takes far longer.
             if not name.isascii() or not name or "\0" in name:
                 require_id(name)
         for query, judged in self.gains.items():
@@ -138,7 +138,7 @@ def write_trec_qrels(qrels: Qrels, path: Path) -> None:
 
 def _parse(line: bytes, path: Path, number: int, *, beir: bool) -> tuple[str, str, str, int]:
     if not beir and len(fields := line.split()) == 4 and fields[3].isdigit() and len(fields[3]) < 7:
-        # Nearly every line of a large file; what follows would find the same, but slower.
+        # A fast path for nearly every line of a large file; the code below gives the same, but slower.
         with suppress(UnicodeDecodeError):
             return fields[0].decode(), fields[1].decode(), fields[2].decode(), int(fields[3])
     if beir:

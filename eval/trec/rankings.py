@@ -1,4 +1,4 @@
-"""Rankings as trec_eval orders them: of one query, and of a whole run file without an object for every line."""
+"""Rankings in trec_eval's order: of one query, and of a whole run file without an object for every line."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ScoredIds = Sequence[tuple[str, float]]
 def trec_order(query: str, ranking: ScoredIds) -> ScoredIds:
     """Rank documents as trec_eval does: by single-precision score descending, ties by document id descending.
 
-    Ids are compared as UTF-8 bytes, which orders them as Python orders strings: by code point. This is the reverse
-    of `search_plugin.legs.ranked` on ties: what a user is shown need not change for how trec_eval reads a file.
+    Ids are compared as UTF-8 bytes, which orders them as Python orders strings: by code point. This is the reverse of
+    `search_plugin.legs.ranked` on ties: the order that users see does not follow trec_eval's.
 
     Args:
         query: The query's id, to name it in an error.

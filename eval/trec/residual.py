@@ -1,7 +1,7 @@
 """Residual collections: judgments of some rounds of an evaluation, without the documents judged in rounds before.
 
 TREC-COVID judged in half and whole rounds. A run of its Round 5 is scored by the judgments 4.5 and 5, after every
-document is taken out that was judged for the topic before: the participants knew those (Voorhees et al., "TREC-COVID:
+document judged earlier for the topic is removed, because the participants knew those (Voorhees et al., "TREC-COVID:
 Constructing a pandemic information retrieval test collection", SIGIR Forum 54(1), 2020; ir.nist.gov/trec-covid).
 """
 
@@ -29,7 +29,7 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """What a run is scored by when earlier judgments are known.
+    """The judgments for scoring a run when earlier judgments are known.
 
     Attributes:
         qrels: The judgments of the rounds; queries without any are not in it.
@@ -54,7 +54,7 @@ def parse_rounds(text: str) -> Rounds:
 
 
 def residual(qrels: Qrels, rounds: Rounds) -> Residual:
-    """Keep the judgments of some rounds and tell the documents that were judged before.
+    """Keep the judgments of some rounds, and return the documents that were judged before.
 
     Args:
         qrels: In TREC's form, whose second column is the round.

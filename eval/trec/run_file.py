@@ -1,7 +1,7 @@
-"""The lines of a TREC run file as columns: by Arrow where a file is plain, with care where it isn't.
+"""The lines of a TREC run file as columns: read by Arrow if the file is plain, and line by line if it isn't.
 
-Arrow reads a million lines in a tenth of the time. It only takes files in which nothing is unusual: every other one,
-with whatever error, is read line by line, which names the line. Both give the same columns.
+Arrow reads a million lines in a tenth of the time. It reads only files without anything unusual. All others are read
+line by line, so that an error names its line. Both give the same columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from corpora.errors import InputError
 from eval.files.text import LONGEST_LINE, bad_line, decode, numbered_lines, require_id
 
 WORTH_ARROW = 1 << 18
-"""Bytes from which reading is quicker by Arrow, which takes a moment to import."""
+"""Bytes from which Arrow is faster, because its import takes time."""
 
 _COLUMNS = ("query", "iteration", "document", "rank", "score", "tag")
 
@@ -110,7 +110,7 @@ def _by_arrow(path: Path) -> RunColumns | None:
 
 
 def _plain_delimiter(path: Path) -> str:
-    """Return what stands between the fields of a large file where it's one character everywhere, or nothing."""
+    """Return the separator of a large file's fields if it is one character everywhere, or nothing."""
     try:
         if path.stat().st_size < WORTH_ARROW or not path.is_file():
             return ""
@@ -124,7 +124,7 @@ def _plain_delimiter(path: Path) -> str:
 
 def _decoded(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct values of a column of strings, in the order in which they come, and each line's code."""
-    encoded = column.dictionary_encode()  # nothing to do where it is already
+    encoded = column.dictionary_encode()  # nothing to do if it is one already
     chunks = encoded.chunks
     if any(not chunk.dictionary.equals(chunks[0].dictionary) for chunk in chunks):
         chunks = encoded.unify_dictionaries().chunks

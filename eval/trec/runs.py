@@ -1,4 +1,4 @@
-"""Runs: what a system returned for each query, in the order trec_eval sees it."""
+"""Runs: the results of a system for each query, in trec_eval's order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Run", "ScoredIds", "read_run", "write_run"]
 class Run:
     """The ranked documents of each query.
 
-    Whatever order they are given in, rankings are kept as trec_eval ranks them (`trec_order`), so a cut at rank k
+    Rankings are kept in trec_eval's order (`trec_order`), whatever order they are given in, so that a cut at rank k
     means the same here, in a file and in a measure.
 
     Attributes:

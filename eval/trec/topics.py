@@ -1,4 +1,4 @@
-"""Topics: what TREC and others ask, by query id, in TREC-COVID's XML, as JSON lines or as a table of two columns."""
+"""Topics: the queries of TREC and others by id, from TREC-COVID's XML, JSON lines or a table of two columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIELDS = ("query", "question", "narrative")
 """Of a topic of TREC-COVID: keywords, a sentence, and what counts as an answer."""
 
 DEFAULT_FIELDS = ("question",)
-"""What BEIR takes of TREC-COVID's topics as the query."""
+"""The field of TREC-COVID's topics that BEIR uses as the query."""
 
 Topic = Mapping[str, str]
 """A topic's text by field."""

@@ -125,8 +125,8 @@ def test_measures_are_taken_as_deep_as_they_look(home, tmp_path):
     ses(home, *options, "--measure", "Recall@2", "--depth", "3", "--run", home / "shallow")
     counts = Counter(line.split()[0] for line in (home / "shallow/lexical.trec").read_text().splitlines())
     assert set(counts.values()) == {3}
-    fails(ses(home, *options, "--measure", "P@5", "--depth", "4"), 2, "A measure at 5 looks deeper than the 4 hits")
-    fails(ses(home, *options, "--measure", "P@20000"), 2, "looks deeper than the 10,000 hits")
+    fails(ses(home, *options, "--measure", "P@5", "--depth", "4"), 2, "A measure at 5 needs more than the 4 hits")
+    fails(ses(home, *options, "--measure", "P@20000"), 2, "needs more than the 10,000 hits")
 
 
 def test_what_does_not_go_together(home):

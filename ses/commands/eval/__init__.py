@@ -1,4 +1,4 @@
-"""`ses eval`: one file a protocol; a new one is one file and one line here."""
+"""`ses eval`: one file per protocol; a new one is one file and one line here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ses.lazy import LazyGroup
 _HERE = "ses.commands.eval"
 
 COMMANDS = {
-    "authors": (f"{_HERE}.authors:authors", "Part papers of one author's name by who wrote them."),
+    "authors": (f"{_HERE}.authors:authors", "Group papers with one author's name by their true author."),
     "compare": (f"{_HERE}.compare:compare", "Compare TREC run files."),
     "gold-standard": (f"{_HERE}.reviewers:gold_standard", "Compare with what reviewers said of their own expertise."),
     "miread": (f"{_HERE}.miread:miread", "Measure vectors as MIReAD's paper does."),
@@ -23,9 +23,9 @@ COMMANDS = {
     "task": (f"{_HERE}.task:task", "Run tasks of SciRepEval's task FILE."),
     "tune": (f"{_HERE}.tune:tune", "Fit hybrid search on judged queries."),
 }
-"""The protocols: where each is, and what its help begins with."""
+"""The protocols: the module of each, and the first sentence of its help."""
 
 
 @click.group("eval", cls=LazyGroup, lazy=COMMANDS)
 def eval_() -> None:
-    """Measure how well search works, and how well vectors serve."""
+    """Measure the quality of search and of vectors."""

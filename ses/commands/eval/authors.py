@@ -40,10 +40,10 @@ def authors(
     blocks: int,
     **options: Any,
 ) -> None:
-    """Part papers of one author's name by who wrote them: B-cubed precision, recall and F1.
+    """Group papers with one author's name by their true author: B-cubed precision, recall and F1.
 
-    Papers' vectors alone decide. S2AND's own numbers, such as SciRepEval's, are of a system that learns from names and
-    affiliations too, and can't be compared with these.
+    Only the papers' vectors are used. S2AND's own numbers, such as SciRepEval's, come from a system that also learns
+    from names and affiliations, and can't be compared with these.
     """
     from eval.authors.protocol import METHODS, evaluate_authors
     from eval.authors.signatures import read_named_papers, read_s2and

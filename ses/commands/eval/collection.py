@@ -1,4 +1,4 @@
-"""What retrieval is measured on: options of its commands, and the papers, queries and judgments they name."""
+"""Collections for retrieval: options of commands, and the papers, queries and judgments that they name."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Collection:
     Attributes:
         name: For people and for the index.
         corpus: The reader of the papers.
-        paths: What it reads, one after the other.
+        paths: Files that it reads, in order.
         judged: Queries and judgments.
-        files: All that was read, for a report.
-        told: How it was chosen, for a report.
+        files: All files that were read, for a report.
+        told: The options that chose it, for a report.
         seen: By query, documents judged in earlier rounds.
         unjudged: Topics without judgments, which aren't run.
     """
@@ -162,7 +162,7 @@ def _topics(options: Mapping[str, Any], settings: Settings) -> Collection:
 
 
 def indexed(collection: Collection, settings: Settings) -> tuple[Index, TextEncoder, dict[str, int]]:
-    """Bring a collection's index up to date; return it, its encoder and what was counted."""
+    """Bring a collection's index up to date; return it, its encoder and the counts."""
     from corpora.reading import source_of
     from encoders.registry import DEFAULT_MODEL, find_model
     from indexer.pipeline import IndexJob, index_corpus
@@ -172,7 +172,7 @@ def indexed(collection: Collection, settings: Settings) -> tuple[Index, TextEnco
 
     engine = connect(settings.engine_url, settings.connection)
     model = find_model(settings.model or DEFAULT_MODEL)
-    # The model is part of the name, so that models can be compared without indexing anew each time.
+    # The model is part of the name, so that models can be compared without indexing again each time.
     name = f"eval-{_plain(collection.name)}-{model.card.fingerprint[:8]}"
     job = IndexJob(
         records=collection.records,
@@ -189,7 +189,7 @@ def indexed(collection: Collection, settings: Settings) -> tuple[Index, TextEnco
 
 
 def in_memory(collection: Collection) -> tuple[list[Text], dict[str, int]]:
-    """Read a collection's papers as texts to encode, of an id that comes twice the last; and what was counted."""
+    """Read a collection's papers as texts to encode (the last copy of a repeated id), and the counts."""
     from corpora.paper import Deleted, Rejected
     from eval.embedder import Text
 

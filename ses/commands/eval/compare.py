@@ -47,7 +47,7 @@ def compare(
     as_json: bool,  # noqa: FBT001 - click passes flags so
     **options: Any,
 ) -> None:
-    """Compare TREC run files: which queries changed, by how much, and whether chance would do as much.
+    """Compare TREC run files: which queries changed, by how much, and whether this may be chance.
 
     The first run is the baseline of the others. The p-values are those of the paired randomization test and the
     paired bootstrap test, each also corrected by Holm for all pairs and measures compared.
@@ -110,7 +110,7 @@ def _read(paths: Sequence[Path]) -> dict[str, Run]:
 
 
 def _ids(corpus: Path) -> Iterator[str]:
-    """Yield the ids of a BEIR corpus, also of documents that make no paper."""
+    """Yield the ids of a BEIR corpus, also of documents that can't be read as papers."""
     from corpora.json_lines import JsonObject, read_lines
     from corpora.opening import open_binary
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What stands for a factor.
+    """The vectors that represent a factor.
 
     Attributes:
         source: Of the vectors.
         told: Model with its fingerprint, and format or instruction; or the file.
-        task_format: What the source is asked for.
+        task_format: The format to request from the source.
     """
 
     source: VectorSource
@@ -39,7 +39,7 @@ class Factor:
 def find_factors(
     matching: Matching, data_set: str, embeddings: Sequence[str], named: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Factor]:
-    """Find what stands for the factors: all of them, or those that are named.
+    """Find the vectors of the factors: of all, or of those that are named.
 
     Args:
         matching: A paper's rules, with more than one factor.
@@ -111,7 +111,7 @@ def _of_format(model: Model, name: str, options: Mapping[str, Any]) -> Factor:
     if name not in list(Format):
         raise InputError(f"There is no format {name!r}; choose one of {', '.join(Format)}.")
     task_format = Format(name)
-    model.card.head(task_format)  # a format that the model lacks is told before papers are encoded
+    model.card.head(task_format)  # reports a missing format before papers are encoded
     return Factor(model_source(model, options), {"format": name, **_model_told(model)}, task_format)
 
 

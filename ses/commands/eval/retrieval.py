@@ -91,7 +91,7 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
     from ses.settings import load_settings
 
     settings = load_settings(**settings_of(options))
-    # What can be wrong with the question is found before hours may go into the answer.
+    # Check the options first, because the evaluation may take hours.
     collection = open_collection(options, settings)
     tuned = read_search_settings(settings.tuned) if options["tuned"] and settings.tuned else None
     protocol = _protocol(options, collection, tuned)
@@ -128,7 +128,7 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
         for what, count in left_out.items():
             if count:
                 click.echo(counted(count, what))
-    # Last, since a paper's id that a TREC file can't hold must not take the results away.
+    # Last, because an id that a TREC file can't hold must not discard the results.
     if runs:
         for mode, result in outcome.items():
             write_run(result.run, runs / f"{mode}.trec")
@@ -146,7 +146,7 @@ def _protocol(options: Mapping[str, Any], collection: Collection, tuned: SearchS
     depth = options["depth"] or max(DEPTH, min(deepest, MAX_WINDOW))
     if depth < deepest:
         raise InputError(
-            f"A measure at {deepest:,} looks deeper than the {depth:,} hits of a query; give a --depth of as many "
+            f"A measure at {deepest:,} needs more than the {depth:,} hits of a query; give a --depth of as many "
             f"(up to {MAX_WINDOW:,}), or a smaller cut-off."
         )
     protocol = Protocol(
@@ -167,7 +167,7 @@ def _protocol(options: Mapping[str, Any], collection: Collection, tuned: SearchS
 def _measured(
     collection: Collection, protocol: Protocol, modes: Sequence[str], settings: Settings, tuned: SearchSettings | None
 ) -> tuple[dict[str, Retrieval], dict[str, int], Index | None, TextEncoder]:
-    """Return each mode's outcome, what was counted, the index if one was needed, and the encoder."""
+    """Return each mode's outcome, the counts, the index if one was needed, and the encoder."""
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.embedder import by_encoder
     from eval.retrieval.protocol import absent_from, evaluate_exact, evaluate_queries
@@ -196,7 +196,7 @@ def _seconds(collection: Collection, index: Index, protocol: Protocol, settings:
     from eval.retrieval.timing import seconds_a_query
     from ses.loaded_model import make_encoder
 
-    # The queries' vectors are in the cache by now.
+    # The queries' vectors are already in the cache.
     uncached = settings.model_copy(update={"embedding_cache": False})
     encoder = make_encoder(uncached, find_model(settings.model or DEFAULT_MODEL))
     return seconds_a_query(collection.judged.texts, index, encoder, protocol)

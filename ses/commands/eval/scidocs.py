@@ -28,8 +28,8 @@ def scidocs(
 ) -> None:
     """Measure vectors by SciDocs: two classifications (macro F1) and four rankings (MAP, nDCG).
 
-    As in its own harness, papers without a vector are zeros in a classification and left out of a ranking; the output
-    tells how many. Its task of recommendations, which trains a model on clicks, is left out, as in SciRepEval.
+    As in its own harness, papers without a vector get zeros in a classification and are left out of a ranking; the
+    output counts them. The recommendation task, which trains a model on clicks, is left out, as in SciRepEval.
     """
     from eval.scidocs import SciDocs, evaluate_scidocs
     from ses.commands.eval.sources import show, vector_source

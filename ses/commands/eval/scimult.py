@@ -47,10 +47,10 @@ def scimult(
     sets: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Measure vectors by SciMult's evaluations, none of which trains anything.
+    """Measure vectors by SciMult's evaluations, without any training.
 
     Classification ranks labels by their descriptions (recall at 20, 50 and 100, with and without label matching; F1
-    where a paper has one label). Links ranks all papers by closeness (recall), or judged candidates (nDCG). Search
+    where a paper has one label). Links ranks all papers by similarity (recall), or judged candidates (nDCG). Search
     ranks the corpus (nDCG@10), or judged candidates in the sets Search and TRECCOVID_SciRepEval.
     """
     from eval.scimult.data import find_sets

@@ -44,7 +44,7 @@ def score(
 ) -> None:
     """Measure TREC run files by trec_eval's code, with 95 % confidence intervals over queries.
 
-    Every judged query counts, as 0 where a run found nothing for it; what was left out is counted and printed.
+    Every judged query counts, as 0 if a run has no results for it. The output counts what was left out.
     """
     import orjson
     from rich.console import Console
@@ -64,7 +64,7 @@ def score(
     left = residual(judged, parse_rounds(rounds)) if rounds else None
     scores: dict[str, Scores] = {}
     for path, label in zip(runs, _labels(runs), strict=True):
-        # One run at a time is in memory, however many there are.
+        # Only one run at a time is in memory.
         run = read_run(path)
         try:
             scores[label] = evaluate(

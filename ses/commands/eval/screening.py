@@ -30,10 +30,10 @@ def screening(
     random_seed: int,
     **options: Any,
 ) -> None:
-    """Screen for systematic reviews: rank the candidates by likeness to a few included papers.
+    """Screen for systematic reviews: rank the candidates by similarity to a few included papers.
 
     Prints average precision, the work saved over sampling at 95 % recall, and recall after 10, 20 and 50 % of the
-    papers, by likeness to the mean of the seeds and to the nearest one, with intervals over reviews.
+    papers, by similarity to the mean of the seeds and to the nearest seed, with intervals over reviews.
 
     In a file of --embeddings, a paper's id is its file's name without .csv and the row's number, such as statins:12.
     """

@@ -1,4 +1,4 @@
-"""Where the vectors of a protocol come from: options of its command, and what they make."""
+"""Sources of a protocol's vectors: options of its command, and the sources that they choose."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class VectorSource:
-    """Where vectors come from.
+    """A source of vectors.
 
     Attributes:
         embed: Makes them; a model is loaded when it is first needed.
-        files: Of embeddings, by task format or `all`.
+        files: Embedding files, by task format or `all`.
         card: Of the model, if there is one.
-        runtime: Tells what ran the model, once it has run.
+        runtime: Returns the model's runtime, after it has run.
     """
 
     embed: Embedder
@@ -53,7 +53,7 @@ class VectorSource:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What to name beside the results."""
+        """Facts to show with the results."""
         model = {"model": self.card.name, "fingerprint": self.card.fingerprint} if self.card else {}
         return {"embeddings": {name: str(path) for name, path in self.files.items()}, **model}
 
@@ -79,18 +79,17 @@ def output_options(function: F) -> F:
 
 
 def vector_source(options: Mapping[str, Any]) -> VectorSource:
-    """Return where the vectors come from.
+    """Return the source of vectors that the options choose.
 
     Args:
-        options: A command's, with those of `vector_options` among them; a report that can't be written is told now.
+        options: A command's, with those of `vector_options` among them; a report that can't be written is an error now.
 
     Returns:
         The source.
 
     Raises:
         InputError: If a file isn't one of embeddings, a format is unknown or named twice, or a model is named that
-            nothing would come from.
-        UnavailableError: If the model isn't there.
+        would not be used. UnavailableError: If the model isn't there.
     """
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.embedder import by_file, by_format
@@ -149,12 +148,12 @@ def show(
     heading: str,
     options: Mapping[str, Any],
 ) -> None:
-    """Print outcomes as a table, or as one JSON document with what is told of them; write a report if one is asked for.
+    """Print outcomes as a table, or with facts about them as one JSON document; write a report if one is requested.
 
     Args:
         outcomes: By the label of their rows.
         sources: Of the vectors.
-        about: What else to tell; values that are paths are of data, and `factors` has what stands for each of them.
+        about: More facts; paths among the values are those of data, and `factors` has the source of each factor.
         heading: What the labels are.
         options: Of the command, with those of `output_options` among them.
     """
@@ -179,13 +178,13 @@ def show(
 
 
 def told_of(sources: Sequence[VectorSource], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to tell beside results, as JSON knows it; of several sources only their names."""
+    """Return facts to show with results, as JSON values; with several sources, only their names."""
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in about.items()}
     return {**plain, **(sources[0].told if len(sources) == 1 else {"vectors": [source.name for source in sources]})}
 
 
 def write_results(results: Results, sources: Sequence[VectorSource], about: Mapping[str, Any], file: Path) -> None:
-    """Write results as a report, with what is told of them."""
+    """Write results as a report, with the facts about them."""
     from eval.reports.provenance import gather_provenance
     from eval.reports.registry import write_report
     from eval.reports.results import results_report

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """What entries are run by: a model, or BM25."""
+    """The system that runs entries: a model, or BM25."""
 
     label: str
     key: str
@@ -66,8 +66,8 @@ def suite(
 ) -> None:
     """Run a suite of protocols: offline, on a folder of real data, or smoke, on a few made-up papers.
 
-    What was run before by the same model on the same data is taken from the cache. A row is an entry with its measure,
-    a column a system; BM25 stands beside the models wherever words alone can do the task.
+    Earlier results of the same model on the same data are taken from the cache. A row is an entry with its measure, a
+    column is a system; BM25 has a result wherever words alone can do the task.
     """
     import orjson
     from rich.console import Console
@@ -167,7 +167,7 @@ def _write(
         cards=cards,
         engine=f"tantivy {installed_version('tantivy')}, embedded",
         runtime=f"{settings.runtime or 'onnx'}-{settings.precision or 'int8'}",
-        # What is run first makes the index and the vectors for all: plots of quality over time would mislead.
+        # The first entry makes the index and the vectors for all, so plots of quality over time would mislead.
         settings={f"seconds of {label}": f"{sum(one.seconds for one in part):,.0f}" for label, part in found.items()},
     )
     write_report(results_report(f"The suite {name}", results, provenance, by_system=True), file)

@@ -46,14 +46,14 @@ def task(
     data: Path | None,
     **options: Any,
 ) -> None:
-    """Run tasks of SciRepEval's task FILE: those NAMEd, or all whose data are there.
+    """Run tasks of SciRepEval's task FILE: those NAMEd, or all whose data exist.
 
     Papers are embedded in the format of each task: CLF, RGN, PRX, or QRY and PRX for search. In DIR/CONFIG, or
     DIR/scirepeval/CONFIG and DIR/scirepeval_test/CONFIG, are metadata.jsonl, and train.csv and test.csv or
     test_qrel.jsonl; the hub's own names and Parquet files do too, as `hf download` leaves them in DIR/scirepeval and
     DIR/scirepeval_test.
 
-    Files that the task file names under "embeddings" are loaded and saved; --embeddings goes before them.
+    Files that the task file names under "embeddings" are loaded and saved; --embeddings takes precedence over them.
 
     Measures are printed from 0 to 1, with 95 % confidence intervals over queries or test papers (for few-shot means,
     over runs). The averages of the paper follow, beside the published ones. The exit code is 1 if a task was not run.
@@ -84,7 +84,7 @@ def _given(source: VectorSource) -> frozenset[Format]:
 
 
 def _separator(tasks: Sequence[Task], source: VectorSource) -> str:
-    """Return what stands between a paper's fields; of two fields, or in a file of vectors, it isn't asked for."""
+    """Return the separator of a paper's fields; vectors from files don't need it."""
     return source.card.separator if source.card and any(len(one.fields) > 2 for one in tasks) else "[SEP]"
 
 

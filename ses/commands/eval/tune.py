@@ -24,7 +24,7 @@ from ses.options import engine_options, model_options
     type=click.Path(path_type=Path, dir_okay=False),
     help="File for the settings, which `ses search --tuned` takes.",
 )
-@click.option("--test-split", metavar="NAME", help="Also measure the settings on this split, which has no say in them.")
+@click.option("--test-split", metavar="NAME", help="Also measure the settings on this split, not used to choose them.")
 @click.option("--measure", default="nDCG@10", show_default=True, metavar="NAME", help="What to maximize.")
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(2, 50), help="Inner and outer.")
 @click.option("--bm25", is_flag=True, help="Also fit BM25's k1 and b, which only a cluster can set.")
@@ -43,8 +43,8 @@ def tune(
 ) -> None:
     """Fit hybrid search on judged queries (give --split train or dev): title's boost, fusion, weights, rank constant.
 
-    The estimate is by nested cross-validation: each query is measured by settings in which it had no say. With --bm25,
-    BM25's constants are fitted too; an index of a cluster is closed for moments then, that of evaluation.
+    The estimate is by nested cross-validation: each query is measured with settings chosen by other queries. With
+    --bm25, BM25's constants are fitted too; this closes the evaluation's index on the cluster for moments.
     """
     import orjson
     from rich.console import Console

@@ -169,7 +169,7 @@ def test_tables_are_found_in_every_layout(tmp_path):
         read_table(table, "train", (), tmp_path / "1")
     damaged = tmp_path / "1" / "fos" / "train.parquet"
     damaged.write_bytes(np.arange(9).tobytes())
-    with pytest.raises(InputError, match="no Parquet file"):
+    with pytest.raises(InputError, match="not a sound Parquet file"):
         list(read_table(table, "train", (), tmp_path / "1"))
 
 

@@ -38,7 +38,7 @@ def test_of_several_labels_runs_are_drawn_label_by_label_with_seeds_from_42():
 
 
 def test_too_few_papers_are_told():
-    with pytest.raises(InputError, match="10 training papers can't be parted into samples of 16"):
+    with pytest.raises(InputError, match="10 training papers can't be divided into samples of 16"):
         list(few_shot_samples(np.arange(10) % 2, FewShot(16, 2)))
     with pytest.raises(InputError, match="A label has 1 training papers, and 2 are to be drawn"):
         list(few_shot_samples(np.array([[1, 1], [0, 1]]), FewShot(2, 2)))
