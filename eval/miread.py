@@ -96,7 +96,7 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
     Each quarter of the training papers validates in turn, and the epoch that is best on it is tested.
 
     Args:
-        matrix: A vector a paper.
+        matrix: One vector per paper.
         classes: Of each paper.
         test: Whether each is tested on.
         seeds: Runs, each of its own folds and order of papers.
@@ -148,7 +148,7 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
     """Divide papers by k-means and compare with their classes.
 
     Args:
-        matrix: A vector a paper.
+        matrix: One vector per paper.
         classes: Of each paper.
         sizes: Numbers of clusters.
         seeds: Runs.
@@ -181,7 +181,7 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
     """Rank all pairs of papers by the correlation of their vectors; those that share a label should come first.
 
     Args:
-        matrix: A vector a paper.
+        matrix: One vector per paper.
         labels: Of each paper.
         most: Most papers to pair; from more papers this many are drawn, always the same ones.
 
