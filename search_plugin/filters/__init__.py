@@ -1,1 +1,1 @@
-"""Filters over papers: an engine-neutral tree, its text form, its evaluation in Python, and JSON queries of clusters."""
+"""Filters over papers: an engine-neutral tree, its text form, its evaluation in Python, and clusters' queries."""
