@@ -56,6 +56,32 @@ def test_iterators_and_mappings_are_papers_too(library):
     assert "wrong" not in library
 
 
+def test_custom_fields_are_kept_updated_and_survive_a_rebuild(library):
+    shelved = [{"id": "s", "title": "A virus", "shelf": "B 12"}, Paper("p", "A protein", extra={"shelf": "C 3"})]
+    library.index("shelved", shelved, fields={"shelf": "keyword"})
+    assert [hit.id for hit in library["shelved"].search("virus protein", filter="shelf='C 3'")] == ["p"]
+    with pytest.raises(ses.InputError, match=r"Paper 2 has a value of shelf, which is no custom field; declare it"):
+        library.index("shelved", shelved)
+    library.add_fields("shelved", {"read": "date"})
+    assert library.update("shelved", {"s": {"read": "2020-03"}, "gone": {"read": "2021"}}) == ["gone"]
+    with pytest.raises(ses.InputError, match="read"):
+        library.update("shelved", {"s": {"read": "yesterday"}})
+    report = library.rebuild("shelved", language="german")
+    assert (report.papers, library["shelved"].index.schema.language) == (2, "german")
+    assert library["shelved"].show("s").extra == {"shelf": "B 12", "read": "2020-03"}
+    assert library["shelved"].index.vectors(["s"], "prx")
+
+
+def test_other_values_of_custom_fields_are_another_build():
+    from corpora.custom import CustomField
+    from ses.papers import of_program
+
+    marks = {
+        of_program([Paper("a", "t", extra={"shelf": v})], "x", [CustomField("shelf", "keyword")]).mark for v in "ab"
+    }
+    assert len(marks) == 2
+
+
 def test_what_another_program_gives_is_another_build(library, settings):
     # An interrupted build resumes only with the same papers.
     from ses.papers import of_program

@@ -22,4 +22,5 @@ def test_every_example_of_the_page_runs(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "1 Masks and the spread of a virus" in printed
     assert "(('Nature', 1), ('The Lancet', 1))" in printed
+    assert "(('masks', 1), ('schools', 1))" in printed
     assert "not found There is no index 'other'" in printed
