@@ -15,7 +15,8 @@ from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import Protocol, evaluate_queries
-from indexer.pipeline import IndexJob, index_corpus
+from indexer.job import IndexJob
+from indexer.pipeline import index_corpus
 from search_plugin.engines.registry import connect
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from corpora.paper import Accepted
 from encoders.formats import Format
 
 if TYPE_CHECKING:
-    from indexer.pipeline import IndexJob
+    from indexer.job import IndexJob
     from search_plugin.engines.base import Index
 
 _PAGE = 1_000

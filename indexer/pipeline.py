@@ -2,77 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Paper, Record, Rejected
 from encoders.formats import Format
 from indexer.blocks import prefetch
 from indexer.dead_letter import DeadLetter
+from indexer.job import IndexJob
 from indexer.pruning import UNOWNED, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey
+from indexer.target import checked_count, generation_to_write, published_generation
 from search_plugin.engines.base import Document
-from search_plugin.languages import DEFAULT_LANGUAGE
-from search_plugin.schema import Bm25, Field, IndexSchema, Quantization, paper_vector
-from search_plugin.search import check_model
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Engine, Index
-
-
-@dataclass(frozen=True, slots=True)
-class IndexJob:
-    """What to index, and into which index.
-
-    Attributes:
-        records: Reads the corpus from its beginning; called once for the survey and once for the work.
-        source: Identifies the corpus and its content. An interrupted first or fresh build resumes only with a job of
-            the same source.
-        index: Name of the index.
-        card: Of the model.
-        encoder: Loads the model; called only if there is something to encode.
-        state_dir: For the list of rejected records and the survey's notes.
-        formats: Task formats to store a vector for.
-        fresh: Build a new version beside the existing one, and swap at the end.
-        prune: Delete papers that the corpus no longer holds; papers of other corpora stay.
-        origin: The corpus's name in the index, the index's own name if empty; the same from run to run. None if papers
-            have their origins already, as those of an index have.
-        quantization: How a new index stores vectors, in full precision if None; an existing index keeps its own
-            setting.
-        bm25: BM25's constants of a new index, the default if None; an existing index keeps its own.
-        fields: Custom fields that the corpus gives; they are added to an index that lacks them.
-        language: How a new index analyses words. If None, a fresh build keeps the language
-            of the version before, and a first one uses the default. An existing index keeps its own.
-        block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
-            resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
-        bulk_bytes: Whole blocks are written together when they reach this size: text and vectors of about 2,500 papers.
-    """
-
-    records: Callable[[], Iterator[Record]]
-    source: str
-    index: str
-    card: ModelCard
-    encoder: Callable[[], TextEncoder]
-    state_dir: Path
-    formats: tuple[Format, ...] = (Format.PRX,)
-    fresh: bool = False
-    prune: bool = False
-    origin: str | None = ""
-    quantization: Quantization | None = None
-    bm25: Bm25 | None = None
-    fields: tuple[Field, ...] = ()
-    language: str | None = None
-    block: int = 512
-    bulk_bytes: int = 8 << 20
 
 
 def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None) -> IndexReport:
@@ -104,8 +52,8 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         open_survey(job.state_dir, origin, [field.name for field in job.fields]) as survey,
         closing(DeadLetter(list_of_rejected)) as dead,
     ):
-        before = _published(job, engine)
-        index, published = _target(job, engine, before)
+        before = published_generation(job, engine)
+        index, published = generation_to_write(job, engine, before)
         progress.stage("reading", None)
         survey.read(job.records(), dead.add, progress)
         survey.compare(index.hashes, index.values)
@@ -118,7 +66,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         index.finish()
         unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
         counts = survey.counts()
-        papers = _checked(index, counts, dead, published=published)
+        papers = checked_count(index, counts, dead, published=published)
         if not published:
             engine.publish(index)
     return IndexReport(
@@ -143,81 +91,6 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         seconds=time.perf_counter() - begun,
         encoding_seconds=stopwatch.seconds,
     )
-
-
-def _published(job: IndexJob, engine: Engine) -> Index | None:
-    """Return the published generation, or None if there is none that can or must be read."""
-    if job.index not in engine.names():
-        return None
-    try:
-        return engine.open(job.index)
-    except UnavailableError as error:
-        if not job.fresh:
-            raise
-        logging.getLogger("ses").warning("Nothing of the version before can be taken over: %s", error)
-        return None
-
-
-def _target(job: IndexJob, engine: Engine, before: Index | None) -> tuple[Index, bool]:
-    """Return the generation to write to, and whether it is the published one, which is `before`."""
-    for task_format in job.formats:
-        job.card.head(task_format)
-    vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
-    if job.fresh or before is None:
-        schema = IndexSchema(
-            job.card.name, job.card.fingerprint, vectors, job.quantization or "none", job.bm25 or Bm25()
-        ).with_fields(job.fields)
-        if before:
-            given = {field.name for field in job.fields}
-            schema = schema.with_fields(field for field in before.schema.added if field.name not in given)
-        language = job.language or (before.schema.language if before else DEFAULT_LANGUAGE)
-        return engine.build(job.index, replace(schema, language=language), job.source), False
-    index = before
-    check_model(index, job.card.name, job.card.fingerprint)
-    for task_format in job.formats:
-        index.schema.vector(task_format.value)
-    if job.quantization not in (None, index.schema.quantization):
-        raise InputError(
-            f"The index {job.index} keeps its vectors in the form {index.schema.quantization}",
-            f"leave <quantization> out, or index again with <fresh> and <quantization={job.quantization}>",
-        )
-    if job.bm25 not in (None, index.schema.bm25):
-        raise InputError(
-            f"The index {job.index} scores words by BM25 with {index.schema.bm25}",
-            f"leave <bm25> out, or index again with <fresh> to have {job.bm25}",
-        )
-    if job.language not in (None, index.schema.language):
-        raise InputError(
-            f"The index {job.index} analyses words as {index.schema.language}",
-            f"leave <language> out, or index again with <fresh> and <language={job.language}>",
-        )
-    index.add_fields(job.fields)
-    return index, True
-
-
-def _checked(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, published: bool) -> int:
-    """Return how many papers an index holds; raise if some of the written papers are missing or incomplete."""
-    papers = index.count()
-    expected = counts["new"] + counts["updated"] + counts["unchanged"]
-    if not expected and (refused := counts.get("refused")):
-        raise UnavailableError(
-            f"The engine took none of the {refused:,} papers, so the index {index.name} was left as it is; "
-            f"{dead.path} says why."
-        )
-    if papers < expected or (papers != expected and not published):
-        raise UnavailableError(
-            f"The index {index.name} holds {papers:,} papers and was given {expected:,}"
-            + ("" if published else ", so it was not put in place of the one before"),
-            "index the same papers again, with <fresh> if this message comes twice",
-        )
-    for field in index.schema.vectors:
-        if (held := index.count(field.format)) != papers:
-            raise UnavailableError(
-                f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.format} vector, "
-                "so somebody else has written to it",
-                "index again with <fresh>",
-            )
-    return papers
 
 
 def _write(

@@ -137,7 +137,8 @@ class Library:
         """
         from corpora.custom import declared
         from encoders.formats import Format
-        from indexer.pipeline import IndexJob, index_corpus
+        from indexer.job import IndexJob
+        from indexer.pipeline import index_corpus
         from search_plugin.engines.index_name import check_index_name
         from search_plugin.schema import custom_fields
         from ses.arguments import parse_formats
@@ -202,8 +203,9 @@ class Library:
             UnavailableError: If the engine, the model or the disk fails.
         """
         from encoders.registry import find_model
+        from indexer.job import IndexJob
         from indexer.moving import moved
-        from indexer.pipeline import IndexJob, index_corpus
+        from indexer.pipeline import index_corpus
 
         index = self._engine.open(name)
         model = find_model(self._settings.model or index.schema.model)

@@ -91,7 +91,8 @@ class MtebSearch:
             InputError: If the task is one of reranking, or another precision is asked for.
         """
         from corpora.registry import get_corpus
-        from indexer.pipeline import IndexJob, index_corpus
+        from indexer.job import IndexJob
+        from indexer.pipeline import index_corpus
 
         refuse_precision(encode_kwargs or {})
         if str(task_metadata.type).endswith("Reranking"):

@@ -36,7 +36,8 @@ def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
 def _indexed(bench: Bench, data: BeirFolder) -> Index:
     from corpora.reading import source_of
     from corpora.registry import get_corpus
-    from indexer.pipeline import IndexJob, index_corpus
+    from indexer.job import IndexJob
+    from indexer.pipeline import index_corpus
     from search_plugin.engines.registry import connect
 
     engine, card = connect(f"embedded:{bench.work}"), bench.encoder.card

@@ -9,7 +9,8 @@ from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import find_model
-from indexer.pipeline import IndexJob, index_corpus
+from indexer.job import IndexJob
+from indexer.pipeline import index_corpus
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
 from tests.encoders.every import MAKERS, TORCH_MAKERS

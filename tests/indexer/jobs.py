@@ -12,7 +12,8 @@ from pathlib import Path
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from encoders.registry import find_model
-from indexer.pipeline import IndexJob, index_corpus
+from indexer.job import IndexJob
+from indexer.pipeline import index_corpus
 from search_plugin.engines.registry import connect
 from tests.tiny import make_model
 

@@ -165,7 +165,8 @@ def indexed(collection: Collection, settings: Settings) -> tuple[Index, TextEnco
     """Bring a collection's index up to date; return it, its encoder and the counts."""
     from corpora.reading import source_of
     from encoders.registry import DEFAULT_MODEL, find_model
-    from indexer.pipeline import IndexJob, index_corpus
+    from indexer.job import IndexJob
+    from indexer.pipeline import index_corpus
     from search_plugin.engines.registry import connect
     from ses.loaded_model import make_encoder
     from ses.progress import progress_on_stderr

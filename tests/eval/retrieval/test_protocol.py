@@ -48,7 +48,8 @@ def test_every_mode_is_run_and_scored(world):
 
 @pytest.mark.slow
 def test_cranfield_reaches_its_known_figure(data_dir, tmp_path, shared_cache):
-    from indexer.pipeline import IndexJob, index_corpus
+    from indexer.job import IndexJob
+    from indexer.pipeline import index_corpus
 
     folder = BeirFolder(data_dir / "eval" / "cranfield")
     encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=shared_cache)

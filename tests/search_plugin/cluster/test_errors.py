@@ -62,7 +62,7 @@ CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. curren
         (429, block(FLOOD), ClusterError, "disk is nearly full; free some space there, and run the same command again"),
         (429, block(FLOOD + MORE), ClusterError, "disk is nearly full"),
         (403, block("FORBIDDEN/12/index read-only / allow delete (api)"), ClusterError, "disk is nearly full"),
-        (429, told("rejected_execution_exception", QUEUE), BusyError, r"answered 429 \(rejected execution.*wait a"),
+        (429, told("rejected_execution_exception", QUEUE), BusyError, r"429 \(rejected execution.*: wait, and"),
         (429, told("circuit_breaking_exception", BREAKER), BusyError, "Data too large"),
         (502, "<html>Bad Gateway</html>", BusyError, "answered 502 .*Bad Gateway.*run the same command again"),
         (503, in_shards("no_shard_available_action_exception", "x"), BusyError, "answered 503"),

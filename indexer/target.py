@@ -1,0 +1,93 @@
+"""The generation of an index that a job writes to: chosen before the work, and checked after it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.languages import DEFAULT_LANGUAGE
+from search_plugin.schema import Bm25, IndexSchema, paper_vector
+from search_plugin.search import check_model
+
+if TYPE_CHECKING:
+    from indexer.dead_letter import DeadLetter
+    from indexer.job import IndexJob
+    from search_plugin.engines.base import Engine, Index
+
+
+def published_generation(job: IndexJob, engine: Engine) -> Index | None:
+    """Return the published generation, or None if there is none that can or must be read."""
+    if job.index not in engine.names():
+        return None
+    try:
+        return engine.open(job.index)
+    except UnavailableError as error:
+        if not job.fresh:
+            raise
+        logging.getLogger("ses").warning("Nothing of the version before can be taken over: %s", error)
+        return None
+
+
+def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> tuple[Index, bool]:
+    """Return the generation to write to, and whether it is the published one, which is `before`."""
+    for task_format in job.formats:
+        job.card.head(task_format)
+    vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
+    if job.fresh or before is None:
+        schema = IndexSchema(
+            job.card.name, job.card.fingerprint, vectors, job.quantization or "none", job.bm25 or Bm25()
+        ).with_fields(job.fields)
+        if before:
+            given = {field.name for field in job.fields}
+            schema = schema.with_fields(field for field in before.schema.added if field.name not in given)
+        language = job.language or (before.schema.language if before else DEFAULT_LANGUAGE)
+        return engine.build(job.index, replace(schema, language=language), job.source), False
+    index = before
+    check_model(index, job.card.name, job.card.fingerprint)
+    for task_format in job.formats:
+        index.schema.vector(task_format.value)
+    if job.quantization not in (None, index.schema.quantization):
+        raise InputError(
+            f"The index {job.index} keeps its vectors in the form {index.schema.quantization}",
+            f"leave <quantization> out, or index again with <fresh> and <quantization={job.quantization}>",
+        )
+    if job.bm25 not in (None, index.schema.bm25):
+        raise InputError(
+            f"The index {job.index} scores words by BM25 with {index.schema.bm25}",
+            f"leave <bm25> out, or index again with <fresh> to have {job.bm25}",
+        )
+    if job.language not in (None, index.schema.language):
+        raise InputError(
+            f"The index {job.index} analyses words as {index.schema.language}",
+            f"leave <language> out, or index again with <fresh> and <language={job.language}>",
+        )
+    index.add_fields(job.fields)
+    return index, True
+
+
+def checked_count(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, published: bool) -> int:
+    """Return how many papers an index holds; raise if some of the written papers are missing or incomplete."""
+    papers = index.count()
+    expected = counts["new"] + counts["updated"] + counts["unchanged"]
+    if not expected and (refused := counts.get("refused")):
+        raise UnavailableError(
+            f"The engine took none of the {refused:,} papers, so the index {index.name} was left as it is; "
+            f"{dead.path} says why."
+        )
+    if papers < expected or (papers != expected and not published):
+        raise UnavailableError(
+            f"The index {index.name} holds {papers:,} papers and was given {expected:,}"
+            + ("" if published else ", so it was not put in place of the one before"),
+            "index the same papers again, with <fresh> if this message comes twice",
+        )
+    for field in index.schema.vectors:
+        if (held := index.count(field.format)) != papers:
+            raise UnavailableError(
+                f"Only {held:,} of the {papers:,} papers in the index {index.name} have a {field.format} vector, "
+                "so somebody else has written to it",
+                "index again with <fresh>",
+            )
+    return papers
