@@ -21,7 +21,7 @@ COMMANDS = {
     "similar": ("ses.commands.similar:similar", "Find papers like one in the index, by its vector."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
-    "eval": ("ses.commands.eval:eval_", "Measure how well search works, and how well vectors serve."),
+    "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),
     "models": (
         "ses.commands.models:models",
         "List models, describe one, fetch one, or export one.",

@@ -130,7 +130,7 @@ def test_draws_are_a_reviews_own_and_ties_are_drawn():
 
 
 def test_too_many_seeds_are_refused():
-    with pytest.raises(InputError, match="take fewer seeds"):
+    with pytest.raises(InputError, match="use fewer seeds"):
         screen(Reviews((review("r", True, True, False),)), lambda *_: np.zeros(1), seeds=2)
 
 
@@ -214,5 +214,5 @@ def test_compressed_files_are_read(files):
 
 def test_what_cannot_be_measured_is_told_before_anything_is_embedded():
     review = Review("r", (Text("r:1", "x"), Text("r:2", "y")), (True, False))
-    with pytest.raises(InputError, match="take fewer seeds"):
+    with pytest.raises(InputError, match="use fewer seeds"):
         evaluate_screening(Reviews((review,)), lambda *_: pytest.fail("embedded"))

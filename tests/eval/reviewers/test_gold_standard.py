@@ -98,7 +98,7 @@ def test_archives_that_reach_outside_and_other_folders_are_refused(tmp_path):
     (tmp_path / "f").write_text("x")
     with tarfile.open(tmp_path / "bad.tar", "w") as archive:
         archive.add(tmp_path / "f", "../f")
-    with pytest.raises(InputError, match="no tar archive that can be unpacked"):
+    with pytest.raises(InputError, match="nor a tar archive that can be unpacked"):
         read_gold_standard(tmp_path / "bad.tar")
     with pytest.raises(InputError, match=r"no data/evaluations\.csv"):
         read_gold_standard(tmp_path)

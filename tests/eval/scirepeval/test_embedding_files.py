@@ -133,7 +133,7 @@ def test_the_command_lines_vectors_go_before_the_task_files(world):
 
 def test_files_that_cant_be_loaded_or_saved_are_told(world):
     with pytest.raises(
-        InputError, match=r"The task One loads its vectors from gone\.jsonl, and there is no such file; run"
+        InputError, match=r"The task One loads its vectors from gone\.jsonl, which does not exist; run"
     ):
         run_task(task(world, load="gone.jsonl"), world, never)
     write_vectors(world / "x.jsonl", {"q": [1, 2], "p": [1]})
@@ -168,7 +168,7 @@ def test_the_command_says_which_files_it_used(tmp_path):
     )
     command = ("eval", "task", tasks, "--data", tmp_path)
     fails(
-        ses(tmp_path, *command, "Taken", "--model", make_model(tmp_path / "model")), 2, "there is no such file; run the"
+        ses(tmp_path, *command, "Taken", "--model", make_model(tmp_path / "model")), 2, "which does not exist; run the"
     )
     report = ("--report", tmp_path / "report.json")
     done = ses(tmp_path, *command, "--model", tmp_path / "model", "--json", *report)
