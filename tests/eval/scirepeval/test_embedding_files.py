@@ -132,9 +132,7 @@ def test_the_command_lines_vectors_go_before_the_task_files(world):
 
 
 def test_files_that_cant_be_loaded_or_saved_are_told(world):
-    with pytest.raises(
-        InputError, match=r"The task One loads its vectors from gone\.jsonl, which does not exist; run"
-    ):
+    with pytest.raises(InputError, match=r"The task One loads its vectors from gone\.jsonl, which does not exist; run"):
         run_task(task(world, load="gone.jsonl"), world, never)
     write_vectors(world / "x.jsonl", {"q": [1, 2], "p": [1]})
     with pytest.raises(InputError, match=r"x\.jsonl, line 2: the vector has 1 values"):
