@@ -237,7 +237,7 @@ def test_a_matrix_cut_off_or_boasting_is_refused(tmp_path):
     whole = (tmp_path / "x.npy").read_bytes()
     for damaged in (whole[:500], whole[:60], whole.replace(b"(2, 100)", b"(9999999999, 100)")[: len(whole)]):
         (tmp_path / "x.npy").write_bytes(damaged)
-        with pytest.raises(InputError, match=r"damaged \.npy file"):
+        with pytest.raises(InputError, match=r"is damaged, or a \.npy file of Python objects"):
             read_embeddings(tmp_path / "x.npy")
 
 

@@ -118,7 +118,7 @@ def test_a_malicious_pickle_never_runs(save, tmp_path):
         read_weights(path)
     assert str(refused.value) == (
         f"{path} is damaged, or holds more than weights and plain values, which could run code; "
-        "fetch it again, as safetensors if there are, or save it anew with those alone."
+        "fetch it again, as safetensors if there are, or save it again with those alone."
     )
     assert not trace.exists()
 

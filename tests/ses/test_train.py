@@ -60,7 +60,7 @@ def test_the_time_is_for_all_variants(tmp_path):
     done = ses(tmp_path, "train", path, "--output", tmp_path / "run", "--minutes", "0.000001")
     assert [line.split() for line in done.stdout.splitlines()[-2:]] == [
         ["one", "1", "of", "3", "steps;", "add", "--resume"],
-        ["two", "not", "begun;", "add", "--resume"],
+        ["two", "not", "started;", "add", "--resume"],
     ]
     done = ses(tmp_path, "train", path, "--output", tmp_path / "run", "--minutes", "0.000001", "--json")
     fails(done, 2, "holds a run of 1 steps; add --resume")

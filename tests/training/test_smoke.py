@@ -45,4 +45,4 @@ def test_it_trains_as_a_user_has_it(tmp_path):
         assert (result["steps"], result["unusable"]) == (2, dict.fromkeys(result["unusable"], 0))
         assert find_model(result["model"]).card.formats, name
         (first, _) = map(json.loads, (tmp_path / "run" / name / "log.jsonl").read_text().splitlines())
-        assert len(first["losses"]) == 9 or name in SAMPLERS
+        assert len(first["losses"]) == 10 or name in SAMPLERS

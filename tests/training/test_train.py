@@ -16,7 +16,7 @@ import pytest
 from filelock import FileLock
 from safetensors.numpy import load_file
 
-from corpora.errors import InputError
+from corpora.errors import ConflictError, InputError
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import find_model
@@ -61,8 +61,8 @@ def test_every_objective_learns_together(tmp_path, trains):
     recipe = write_recipe(tmp_path, tuple(TASKS), trains=trains, epochs=3, batch_size=24, dropout=0.0)
     done = train(read_recipe(recipe), tmp_path / "run")
     assert done.folder == tmp_path / "run" / "model"
-    # Eight tasks of 24 examples, and one whose 24 queries give two triplets each: 240 examples in batches of 24.
-    assert done.steps == done.total == 3 * 10
+    # Tasks of 24 examples each, in batches of 24; the queries of one task give two triplets each.
+    assert done.steps == done.total == 3 * (len(TASKS) + 1)
     found = losses(tmp_path / "run")
     assert np.mean(found[-5:]) < np.mean(found[:5])
     before = vectors(tmp_path / "run" / "start", tmp_path / "cache", Format.PRX)
@@ -155,7 +155,7 @@ def test_killed_runs_resume_to_the_same_weights(tmp_path):
 def test_one_process_a_folder(tmp_path):
     recipe = read_recipe(write_recipe(tmp_path, steps=1))
     (tmp_path / "run").mkdir()
-    with FileLock(tmp_path / "run" / ".lock"), pytest.raises(InputError, match="Another process trains in"):
+    with FileLock(tmp_path / "run" / ".lock"), pytest.raises(ConflictError, match="Another process trains in"):
         train(recipe, tmp_path / "run")
 
 

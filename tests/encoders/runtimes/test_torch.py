@@ -160,7 +160,7 @@ def test_a_missing_gpu_is_told(encode, monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(UnavailableError, match="torch finds no GPU: install NVIDIA's driver"):
+    with pytest.raises(UnavailableError, match="torch finds no GPU; install NVIDIA's driver"):
         encode("torch-cuda")
 
 
