@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +33,7 @@ class Words:
     """An opened word index.
 
     Attributes:
-        folder: Where it lies.
+        folder: Where it is.
         index: tantivy's.
         schema: tantivy's.
         kinds: Of the fields.
@@ -118,15 +120,19 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
     """Open a word index.
 
     Args:
-        folder: Where it lies.
+        folder: Where it is.
         schema: Says how words are analysed.
 
     Returns:
         The index.
+
+    Raises:
+        ValueError: If a store is damaged; tantivy raises other errors for other files.
     """
     from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
 
     language = get_language(schema.language)
+    _check_stores(folder)
     index = Index.open(str(folder))
     builder = TextAnalyzerBuilder(Tokenizer.simple())
     for step in (
@@ -204,5 +210,25 @@ def _value(bucket: Mapping[str, Any]) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _check_stores(folder: Path) -> None:
+    """Raise `ValueError` if the store of a segment is damaged.
+
+    tantivy trusts the lengths in a store, and a wrong one aborts the whole process. All its files end with a footer of
+    JSON with the checksum, the footer's length, and a magic number, of 4 bytes each. Stores are small, because no field
+    is stored in them.
+    """
+    for segment in _meta(folder)["segments"]:
+        with suppress(FileNotFoundError):  # merged into another by a writer, since the list was read
+            content = (folder / f"{segment['segment_id'].replace('-', '')}.store").read_bytes()
+            body, size = content[:-8], int.from_bytes(content[-8:-4], "little")
+            if zlib.crc32(body[:-size]) != orjson.loads(body[-size:])["crc"]:
+                raise ValueError("the checksum of a store is wrong")
+
+
 def _opstamp(folder: Path) -> int:
-    return int(orjson.loads((folder / META).read_bytes())["opstamp"])
+    return int(_meta(folder)["opstamp"])
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    meta: dict[str, Any] = orjson.loads((folder / META).read_bytes())
+    return meta

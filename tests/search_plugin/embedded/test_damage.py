@@ -95,6 +95,17 @@ def test_a_record_that_changed_is_refused(whole, tmp_path):
         EmbeddedEngine(f"embedded:{folder}").open("papers").papers(["p0"])
 
 
+@pytest.mark.parametrize("at", [0, 12, -9, -8, -5])
+def test_a_store_that_changed_is_refused_before_tantivy_reads_it(whole, tmp_path, at):
+    folder = shutil.copytree(whole, tmp_path / "copy")
+    file = next(folder.rglob("*.store"))
+    content = bytearray(file.read_bytes())
+    content[at] ^= 0x40
+    file.write_bytes(content)
+    with pytest.raises(UnavailableError, match="index again with fresh"):
+        EmbeddedEngine(f"embedded:{folder}").open("papers")
+
+
 @pytest.mark.parametrize("name", ["rows", "papers", "vector_prx.vectors", "commits", "words/meta.json", "facts.json"])
 def test_a_file_that_is_gone_or_cut_is_told(whole, tmp_path, name):
     folder = shutil.copytree(whole, tmp_path / "copy")
