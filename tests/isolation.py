@@ -19,7 +19,7 @@ NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "NETRC", "MPLCONF
 FILES = ("SES_TEST_DATA", "SES_TEST_CA", "SES_TEST_CHROMIUM", "SES_TEST_ENGINE_COMMAND")
 """Variables that hold a path, which may be relative to where pytest began."""
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "LANCE_CPU_THREADS", "TOKIO_WORKER_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 """How many threads libraries start; one is enough for tiny inputs, since pytest's workers already fill the machine."""
 
 

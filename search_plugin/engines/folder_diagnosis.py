@@ -16,12 +16,22 @@ if TYPE_CHECKING:
 
 
 class Versions(NamedTuple):
-    """Versions of an index: the searched one, the one before (0 for none), all; and the folder of the first."""
+    """Versions of an index.
+
+    Attributes:
+        current: The searched one; 0 for none.
+        previous: The one before; 0 for none.
+        present: All in the folder.
+        path: Folder of the searched one.
+        damaged: Reads all files of the searched one, and returns the names of those that changed since they were
+            written.
+    """
 
     current: int
     previous: int
     present: Sequence[int]
     path: Path
+    damaged: Callable[[], Sequence[str]]
 
 
 def diagnose_folder(
@@ -63,7 +73,7 @@ def diagnose_folder(
 
 def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> IndexDiagnosis:
     try:
-        current, previous, present, path = versions(name)
+        current, previous, present, path, damaged = versions(name)
     except UnavailableError as error:
         return IndexDiagnosis(name, troubles=(error.marked,))
     leftovers = tuple(number for number in present if number not in (current, previous))
@@ -81,9 +91,14 @@ def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> In
     try:
         opened = engine.open(name)
         vectors = tuple(VectorCount(v.format, v.dimension, opened.count(v.format)) for v in opened.schema.vectors)
-        return replace(index.read(opened.schema, opened.count(), vectors), disk_bytes=_size(path))
+        index = replace(index.read(opened.schema, opened.count(), vectors), disk_bytes=_size(path))
+        changed = ", ".join(damaged())
     except UnavailableError as error:
         return replace(index, troubles=(error.marked, *index.troubles))
+    if not changed:
+        return index
+    trouble = f"Files of the index {name} changed after they were written ({changed}); index again with <fresh>."
+    return replace(index, troubles=(trouble, *index.troubles))
 
 
 def _is_written(engine: Engine, name: str) -> bool:

@@ -159,6 +159,23 @@ def test_a_damaged_index_is_told_beside_the_others(home, tmp_path):
     assert "delete it and index again" in found["troubles"][0]
 
 
+def test_a_file_that_changed_on_the_disk_is_told(home, tmp_path):
+    import shutil
+
+    folder = tmp_path / "indexes"
+    shutil.copytree(home / "data/indexes", folder)
+    assert told(home, "--engine", f"embedded:{folder}")["troubles"] == []
+    vectors = next(folder.rglob("*.vectors"))
+    content = bytearray(vectors.read_bytes())
+    content[1] ^= 1
+    vectors.write_bytes(content)
+    (trouble,) = told(home, "--engine", f"embedded:{folder}")["troubles"]
+    assert (
+        trouble
+        == f"Files of the index jsonl changed after they were written ({vectors.name}); index again with --fresh."
+    )
+
+
 def test_what_a_server_says_cannot_steer_the_terminal(home):
     answers = many_papers(SCHEMA, Product("opensearch", "2.19.0", (2, 19)))
     named = Answer({"cluster_name": "mine\x1b[31m\r\x07\u202e", "status": "red"})

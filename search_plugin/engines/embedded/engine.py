@@ -110,7 +110,9 @@ class EmbeddedEngine:
         def versions(name: str) -> Versions:
             alias = self.alias(name)
             path = self.folder(name, alias.current)
-            return Versions(alias.current, alias.previous, self.generations(name), path)
+            return Versions(
+                alias.current, alias.previous, self.generations(name), path, lambda: self.open(name).damaged()
+            )
 
         if name and not self.generations(check_index_name(name)):
             self.open(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -27,11 +27,6 @@ class Facts:
     begun: IndexSchema
     schema: IndexSchema
     source: str
-
-
-def replace_schema(facts: Facts, schema: IndexSchema) -> Facts:
-    """Return facts with another schema."""
-    return replace(facts, schema=schema)
 
 
 def read_facts(folder: Path) -> Facts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.embedded import columns, vectors
 from search_plugin.engines.embedded.errors import explained, told
-from search_plugin.engines.embedded.facts import read_facts, replace_schema, write_facts
+from search_plugin.engines.embedded.facts import read_facts, write_facts
 from search_plugin.engines.embedded.files import NOTHING, Appended, Files
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
@@ -126,7 +127,7 @@ class EmbeddedIndex:
         """Add fields to the schema; a missing value takes no space."""
         schema = self.schema.with_fields(fields)
         if schema != self.schema:
-            write_facts(self.folder, replace_schema(read_facts(self.folder), schema))
+            write_facts(self.folder, replace(read_facts(self.folder), schema=schema))
             self.schema = schema
             self._words = open_words(self.folder / _WORDS, schema)
             self._seen = None

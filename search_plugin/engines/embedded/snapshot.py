@@ -35,6 +35,7 @@ class Snapshot:
         self._papers = files.papers(self.lengths)
         self.vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
         self._approximate: dict[str, vectors.Approximate | None] = {}
+        self._owners: dict[str, np.ndarray] = {}
 
     def find(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of the ids that exist, in any order."""
@@ -63,10 +64,6 @@ class Snapshot:
         if field not in self._owners:
             self._owners[field] = self._owners_of(field)
         return self._owners[field]
-
-    @cached_property
-    def _owners(self) -> dict[str, np.ndarray]:
-        return {}
 
     def _owners_of(self, field: str) -> np.ndarray:
         import numpy as np
