@@ -32,7 +32,7 @@ def test_a_full_disk_is_told_and_loses_nothing(small_disk):
     index = engine.build("papers", SCHEMA, "source")
     written = documents(3_000)
     index.upsert(written[:100])
-    with pytest.raises(UnavailableError, match="is full; free some space and run the same command again"):
+    with pytest.raises(UnavailableError, match="is full; free some space and try again"):
         index.upsert(written[100:])
     assert engine.build("papers", SCHEMA, "source").count() == 100
     enlarge()

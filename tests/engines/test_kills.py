@@ -87,7 +87,7 @@ def test_a_disk_that_is_nearly_full_is_told_and_gone_on_after(own, between, home
     server = connect(own.url)
     job = make_job(home.folder, home.first, bulk_bytes=1)
     between.rewrite(count_to(2, lambda: fill_disk(server)), match="_bulk", times=ALWAYS)
-    told = "disk is nearly full; free some space there, and run the same command again: it resumes"
+    told = "disk is nearly full; free some space there, and try again: it resumes"
     with pytest.raises(UnavailableError, match=told):
         index_corpus(job, connect(between.url, Connection(timeout=100)))
     with pytest.raises(UnavailableError, match=r"allows no new index .* disks are nearly full; free some space there"):

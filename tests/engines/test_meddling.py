@@ -35,7 +35,7 @@ def test_a_block_is_told_at_once_and_gone_on_after(server, proxy, home, block):
     begun = time.monotonic()
     told = "disk is nearly full; free some space" if "delete" in block else f"remove index.blocks.{block}"
     try:
-        with pytest.raises(UnavailableError, match=f"{told}.* run the same command again: it resumes"):
+        with pytest.raises(UnavailableError, match=f"{told}.* try again: it resumes"):
             index_corpus(job, engine)
         assert time.monotonic() - begun < 10
     finally:

@@ -122,7 +122,7 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkReq
         if left:
             raise BusyError(
                 f"{cluster.url} is too busy for {len(left)} documents ({short(told)}); "
-                "run the same command again later: it resumes.",
+                "try again later: it resumes.",
                 429,
             )
 

@@ -175,7 +175,7 @@ class ClusterEngine:
             if not reply.get("shards_acknowledged", True):
                 raise ClusterError(
                     f"{self.url} finds no node for a new index, as when the disks of all are nearly full; "
-                    "free some space there, and run the same command again."
+                    "free some space there, and try again."
                 )
 
     def _delete(self, physical: str) -> None:

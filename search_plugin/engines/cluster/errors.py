@@ -101,7 +101,7 @@ def failure(url: str, status: int, reply: Any) -> SesError:
     busy = status in _BUSY
     told = f"{url} answered {status} ({short(reason or kind or str(reply))})"
     if busy:
-        return BusyError(f"{told}; it is too busy or incomplete: wait, and run the same command again.", status)
+        return BusyError(f"{told}; it is too busy or incomplete: wait, and try again.", status)
     return ClusterError(told, status, kind, "read its log, or index again with <fresh>")
 
 
@@ -112,7 +112,7 @@ def blockade(url: str, kind: str, reason: str) -> ClusterError | None:
     if block is None:
         return None
     name = block[1]
-    again = "and run the same command again: it resumes"
+    again = "and try again: it resumes"
     if "watermark" in name or "allow delete" in name or "allow-delete" in name:
         told = f"has made the index read-only because a node's disk is nearly full; free some space there, {again}."
     elif "create-index" in name:

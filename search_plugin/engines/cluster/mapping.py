@@ -199,7 +199,7 @@ def check_open(settings: Mapping[str, Any], physical: str, told: str) -> None:
     if settings.get("verified_before_close") == "true":
         raise UnavailableError(
             f"{told[0].upper()}{told[1:]} is closed, by somebody or by a trial of BM25 that was killed; open it with "
-            f"POST /{physical}/_open, and run the same command again."
+            f"POST /{physical}/_open, and try again."
         )
 
 

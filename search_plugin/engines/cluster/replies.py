@@ -29,7 +29,7 @@ def check_whole(reply: Mapping[str, Any], *, url: str, name: str) -> None:
             reason = "it ran out of time" if part.get("timed_out") else _reason_of(shards)
             raise ClusterError(
                 f"{url} answered for {answered} of {all_} parts of the index {name} only ({reason}); "
-                "wait until the cluster is complete and less busy, and run the same command again."
+                "wait until the cluster is complete and less busy, and try again."
             )
 
 

@@ -52,7 +52,7 @@ def failure(root: Path, error: BaseException) -> UnavailableError:
     text = str(error)
     if "No space left" in text or "StorageFull" in text:
         return UnavailableError(
-            f"The disk of {root} is full", "free some space and run the same command again: it resumes"
+            f"The disk of {root} is full", "free some space and try again: it resumes"
         )
     if "LockBusy" in text:
         return ConflictError(f"Another process is writing the same index in {root}", "wait until it is done")

@@ -19,7 +19,7 @@ from tests.conftest import chromium
 
 pytestmark = pytest.mark.browser
 
-HARM = '<script>report.title="taken"</script><img src=x onerror=alert(1)> "q" & \'a\' ' + "long" * 20
+HARM = '<script>document.title="taken"</script><img src=x onerror=alert(1)> "q" & \'a\' ' + "long" * 20
 QUERY = '"><b>q</b>'
 PROVENANCE = Provenance(
     command=f"ses eval compare {HARM}",
@@ -130,18 +130,18 @@ def test_every_plot_is_drawn_and_says_what_it_shows(open_page, files):
         assert plot.locator("path").count() > 5
         assert re.search(r"\d", plot.get_attribute("aria-label")), "the numbers, not just a name"
     assert page.locator("figure > figcaption").count() == plots.count()
-    assert page.evaluate("[...report.images].every(image => image.naturalWidth > 0)")
+    assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
 
 
 @pytest.mark.parametrize("width", [360, 1200])
 def test_the_page_never_scrolls_sideways_but_its_wide_tables_do(open_page, width):
     page, _, _ = open_page(viewport={"width": width, "height": 800})
-    page.evaluate("report.querySelectorAll('details').forEach(one => one.open = true)")
-    assert page.evaluate("report.documentElement.scrollWidth") == width
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
     page.evaluate("window.scrollTo(500, 0)")
     assert page.evaluate("window.scrollX") == 0
     cut = page.evaluate(
-        "[...report.querySelectorAll('svg, h1, h2, figcaption, li, summary, .scroll')]"
+        "[...document.querySelectorAll('svg, h1, h2, figcaption, li, summary, .scroll')]"
         ".filter(one => one.getBoundingClientRect().right > innerWidth + 1).length"
     )
     assert cut == 0
@@ -159,16 +159,16 @@ def _channels(page, expression):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_and_plots_stand_out_by_day_and_by_night(open_page, scheme):
     page, _, _ = open_page(color_scheme=scheme)
-    ground = sum(_channels(page, "getComputedStyle(report.body).backgroundColor")) / 3
+    ground = sum(_channels(page, "getComputedStyle(document.body).backgroundColor")) / 3
     assert ground > 200 if scheme == "light" else ground < 60
     for seen in (
-        "getComputedStyle(report.querySelector('td')).color",
-        "getComputedStyle(report.querySelector('svg text')).fill",
-        "getComputedStyle(report.querySelector('figcaption')).color",
+        "getComputedStyle(document.querySelector('td')).color",
+        "getComputedStyle(document.querySelector('svg text')).fill",
+        "getComputedStyle(document.querySelector('figcaption')).color",
     ):
         assert abs(sum(_channels(page, seen)) / 3 - ground) > 100, seen
     series = (
-        "getComputedStyle([...report.querySelectorAll('svg path')].find(one => /series/.test(one.style.fill))).fill"
+        "getComputedStyle([...document.querySelectorAll('svg path')].find(one => /series/.test(one.style.fill))).fill"
     )
     assert max(abs(a - ground) for a in _channels(page, series)) > 100
 
@@ -176,7 +176,7 @@ def test_text_and_plots_stand_out_by_day_and_by_night(open_page, scheme):
 def test_night_is_not_printed(open_page):
     page, _, _ = open_page(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
-    assert _channels(page, "getComputedStyle(report.body).backgroundColor") == [255, 255, 255]
+    assert _channels(page, "getComputedStyle(document.body).backgroundColor") == [255, 255, 255]
     assert page.locator("nav").is_hidden()
 
 
@@ -229,7 +229,7 @@ def test_heads_have_scopes_and_the_contents_lead_to_the_sections(open_page):
     assert links.all_inner_texts() == headings
     assert headings[-1] == "How this was made"
     links.last.click()
-    assert page.evaluate("report.querySelector('section:target, h2:target').innerText").startswith("How this was made")
+    assert page.evaluate("document.querySelector('section:target, h2:target').innerText").startswith("How this was made")
     made = page.locator("section").last.inner_text()
     for part in ("ses eval compare", "0123456789abcdef", "LanceDB 0.40.0", "SHA-256 abab", "package-3 1.0", "3.11.9"):
         assert part in made
