@@ -121,8 +121,7 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkReq
         left = again
         if left:
             raise BusyError(
-                f"{cluster.url} is too busy for {len(left)} documents ({short(told)}); "
-                "try again later: it resumes.",
+                f"{cluster.url} is too busy for {len(left)} documents ({short(told)}); try again later: it resumes.",
                 429,
             )
 

@@ -51,9 +51,7 @@ def failure(root: Path, error: BaseException) -> UnavailableError:
     """Return what to tell the user about an error in a folder of indexes."""
     text = str(error)
     if "No space left" in text or "StorageFull" in text:
-        return UnavailableError(
-            f"The disk of {root} is full", "free some space and try again: it resumes"
-        )
+        return UnavailableError(f"The disk of {root} is full", "free some space and try again: it resumes")
     if "LockBusy" in text:
         return ConflictError(f"Another process is writing the same index in {root}", "wait until it is done")
     unwritable = isinstance(error, PermissionError | FileExistsError | NotADirectoryError)

@@ -229,7 +229,8 @@ def test_heads_have_scopes_and_the_contents_lead_to_the_sections(open_page):
     assert links.all_inner_texts() == headings
     assert headings[-1] == "How this was made"
     links.last.click()
-    assert page.evaluate("document.querySelector('section:target, h2:target').innerText").startswith("How this was made")
+    target = page.evaluate("document.querySelector('section:target, h2:target').innerText")
+    assert target.startswith("How this was made")
     made = page.locator("section").last.inner_text()
     for part in ("ses eval compare", "0123456789abcdef", "LanceDB 0.40.0", "SHA-256 abab", "package-3 1.0", "3.11.9"):
         assert part in made
