@@ -16,7 +16,8 @@ def page_html(page: Any) -> str:
     """Return a page as HTML: what was searched, the hits, and the facets where there are some."""
     head = f"{len(page):,} of {page.candidates:,} candidates for “{escape(page.query)}” in {escape(page.index)}"
     facets = _facets(page.facets) if page.facets else ""
-    return f"<p>{head}</p>{hits_html(page.hits)}{facets}"
+    notes = "".join(f"<p>{escape(note)}</p>" for note in page.notes)
+    return f"<p>{head}</p>{notes}{hits_html(page.hits)}{facets}"
 
 
 def hits_html(hits: Iterable[Any]) -> str:

@@ -86,6 +86,7 @@ class Page:
         milliseconds: Time spent, by step: encoding the query, and each stage.
         requests: Requests to a cluster and their purposes, by step.
         rerank: The reranker used; empty for none.
+        notes: What the user should know about how the query was understood, one sentence each.
     """
 
     index: str
@@ -101,6 +102,7 @@ class Page:
     milliseconds: Mapping[str, float]
     requests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rerank: str = ""
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain values, ready for JSON."""

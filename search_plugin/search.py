@@ -119,6 +119,7 @@ def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Pag
         milliseconds=clock.milliseconds,
         requests=clock.requests,
         rerank=request.rerank,
+        notes=state.notes,
     )
 
 

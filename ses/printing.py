@@ -30,6 +30,8 @@ def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
         click.echo(orjson.dumps(page.to_dict(), option=orjson.OPT_INDENT_2))
         return
     console = Console(highlight=False, soft_wrap=True)
+    for note in page.notes:
+        console.print(Text(note, style="yellow"))
     for hit in page.hits:
         _show_hit(console, hit, explain=explain)
     if not page.hits:

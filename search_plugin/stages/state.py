@@ -32,6 +32,7 @@ class SearchState:
         papers: Those read so far, by id; a stage that reads some leaves them here, so that none is read twice.
         hits: The page.
         facets: Counts, where asked for.
+        notes: Sentences for the user, which the page shows; a stage adds its own.
     """
 
     index: Index
@@ -46,3 +47,4 @@ class SearchState:
     papers: Mapping[str, Paper] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     facets: Facets | None = None
+    notes: tuple[str, ...] = ()
