@@ -59,10 +59,10 @@ def test_what_fails_in_the_thread_fails_where_the_item_would_come():
 
 
 @pytest.mark.torch
-def test_the_log_tells_what_each_step_waited(tmp_path):
+def test_the_log_tells_what_each_step_waited(tmp_path, monkeypatch):
+    monkeypatch.setattr("training.steps.ahead", lambda items: ((0.25, item) for item in items))
     done = train(read_recipe(write_recipe(tmp_path, steps=3)), tmp_path / "run")
     entries = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert len(entries) == 3
-    waited, worked = (sum(entry[key] for entry in entries) for key in ("waited", "seconds"))
-    assert waited > 0
-    assert done.waiting == pytest.approx(waited / (waited + worked))
+    assert [entry["waited"] for entry in entries] == [0.25] * 3
+    assert done.waiting == pytest.approx(0.75 / (0.75 + sum(entry["seconds"] for entry in entries)))

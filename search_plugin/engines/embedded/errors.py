@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from corpora.errors import ConflictError, UnavailableError
+
+_READING = KeyError, IndexError, TypeError, ValueError, OverflowError, struct.error
+_DAMAGE = OSError, RuntimeError, MemoryError, *_READING
+"""What reading a damaged file can raise, or a file system that refuses."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,7 +43,7 @@ def explained(root: Path) -> Iterator[None]:
     """Turn what the libraries and the file system raise into a sentence for the user."""
     try:
         yield
-    except (OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, MemoryError) as error:
+    except _DAMAGE as error:
         raise failure(root, error) from error
     except BaseException as error:
         # Rust code panics on damaged files; the exception's type can't be imported.

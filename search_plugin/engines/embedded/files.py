@@ -185,4 +185,5 @@ def mapped(path: Path, kind: Any, *shape: int) -> np.ndarray:
 
     if not shape[0]:
         return np.empty(shape, kind)
-    return np.memmap(path, kind, "r", shape=shape)
+    # A plain array over the mapping: every access to a memmap makes an object of that class, which is slow.
+    return np.memmap(path, kind, "r", shape=shape).view(np.ndarray)

@@ -58,7 +58,7 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
 def _scored(snapshot: Snapshot, row: int, score: float, column: str) -> Scored:
     """Return a hit, with the value of the requested field, if any."""
     if not column:
-        return Scored(snapshot.id_of(row), score)
+        return Scored(snapshot.found(row), score)
     paper = snapshot.stored(row).paper
     return Scored(paper.id, score, paper.value(column))
 

@@ -56,9 +56,10 @@ def with_values(paper: Paper, values: Mapping[str, FieldValue | None]) -> Paper:
     return replace(paper, **own, extra={name: value for name, value in extra.items() if value is not None})
 
 
-def id_of(record: bytes) -> str:
-    """Return the id in a record."""
-    return record[_HEAD.size : _HEAD.size + _HEAD.unpack_from(record)[1]].decode()
+def id_of(records: memoryview, at: int) -> str:
+    """Return the id in the record that begins at a position."""
+    start = at + _HEAD.size
+    return str(records[start : start + _HEAD.unpack_from(records, at)[1]], "utf-8")
 
 
 def from_record(record: bytes) -> Stored:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.words import Words
     from search_plugin.filters.tree import Filter
 
+_NOTED = 10_000
+"""Number of rows that are kept by id, so that memory does not grow with the searches."""
+
 
 class Snapshot:
     """The content of one commit. Threads may share it: lazily computed values are the same in every thread.
@@ -32,18 +35,31 @@ class Snapshot:
         self.searcher, self.opstamp = words.searcher()
         self.lengths = files.committed(self.opstamp)
         self.rows = files.rows(self.lengths)
-        self._papers = files.papers(self.lengths)
+        self._offsets = self.rows["offset"]
+        self._papers = memoryview(files.papers(self.lengths))
         self.vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
         self._approximate: dict[str, vectors.Approximate | None] = {}
         self._owners: dict[str, np.ndarray] = {}
+        self._found: dict[str, int] = {}
 
     def find(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of the ids that exist, in any order."""
-        return [row for _, row in rows_of(self.searcher, self._words.among(ids), len(set(ids)))] if ids else []
+        rows = {id_: self._found.get(id_) for id_ in ids}
+        others = [id_ for id_, row in rows.items() if row is None]
+        known = [row for row in rows.values() if row is not None]
+        return known + [row for _, row in rows_of(self.searcher, self._words.among(others), len(others))]
 
     def id_of(self, row: int) -> str:
         """Return the id of the paper in a row."""
-        return id_of(self._record(row))
+        return id_of(self._papers, int(self._offsets[row]))
+
+    def found(self, row: int) -> str:
+        """Return the id of a paper that a search found; its row is noted, because the page will read it."""
+        if len(self._found) > _NOTED:
+            self._found.clear()
+        id_ = self.id_of(row)
+        self._found[id_] = row
+        return id_
 
     def stored(self, row: int) -> Stored:
         """Return the paper in a row; raises `ValueError` if it is damaged."""
@@ -105,4 +121,4 @@ class Snapshot:
     def _record(self, row: int) -> bytes:
         place = self.rows[row]
         start = int(place["offset"])
-        return self._papers[start : start + int(place["size"])].tobytes()
+        return bytes(self._papers[start : start + int(place["size"])])

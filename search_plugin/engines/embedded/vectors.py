@@ -28,7 +28,13 @@ GRAPH_FROM = 20_000
 SCANNED = 10_000
 """If a filter matches at most this many vectors, their float32 values are scanned."""
 
-_LINKS, _BUILD_EFFORT, _EFFORT = 16, 60, 200
+LARGE_FROM = 100_000
+"""Number of vectors from which a graph has more links, and is built with more effort."""
+
+_LINKS = {"small": (16, 60), "large": (24, 100)}
+"""Links of a vector, and candidates visited to find them."""
+
+_EFFORT, _MOST_EFFORT, _PER_EFFORT = 200, 800, 250
 _CANDIDATES = 2
 _BLOCK = 4_096
 _GROWTH = 10
@@ -93,8 +99,8 @@ def _candidates(
     if allowed is not None:
         selector = faiss.IDSelectorBitmap(np.packbits(allowed[: approximate.covered], bitorder="little"))
     if approximate.covered >= GRAPH_FROM:
-        # The graph search also visits vectors that are not allowed: the fewer are allowed, the more it must visit.
-        effort = int(max(_EFFORT, most) / share)
+        # A larger graph needs more visits for the same recall. Vectors that are not allowed are visited too.
+        effort = int(max(min(max(_EFFORT, approximate.covered // _PER_EFFORT), _MOST_EFFORT), most / share))
         parameters = faiss.SearchParametersHNSW(efSearch=effort, sel=selector)
     else:
         parameters = faiss.SearchParameters(sel=selector)
@@ -205,8 +211,9 @@ def _empty(matrix: np.ndarray, similarity: Similarity) -> Any:
     metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
     bits, dimension = faiss.ScalarQuantizer.QT_8bit, matrix.shape[1]
     if len(matrix) >= GRAPH_FROM:
-        index = faiss.IndexHNSWSQ(dimension, bits, _LINKS, metric)
-        index.hnsw.efConstruction = _BUILD_EFFORT
+        links, effort = _LINKS["large" if len(matrix) >= LARGE_FROM else "small"]
+        index = faiss.IndexHNSWSQ(dimension, bits, links, metric)
+        index.hnsw.efConstruction = effort
     else:
         index = faiss.IndexScalarQuantizer(dimension, bits, metric)
     sample = np.linspace(0, len(matrix) - 1, min(len(matrix), GRAPH_FROM)).astype(np.int64)

@@ -67,6 +67,8 @@ class Words:
         from tantivy import Document
 
         writer = self.index.writer(_MEMORY, 1)
+        # A commit that was killed may have left files with the very names that this one will write.
+        writer.garbage_collect_files()
         for id_ in replaced:
             writer.delete_documents_by_term("id", id_)
         for row, paper in added:
@@ -161,7 +163,7 @@ def _in_pairs(text: str) -> str:
 
 
 def rows_of(searcher: Any, query: Any, limit: int) -> list[tuple[float, int]]:
-    """Return scores and rows of the best papers that a query finds."""
+    """Return scores and rows of the best papers that a query finds; a limit of 0 finds none."""
     if not limit:
         return []
     hits = searcher.search(query, limit, count=False).hits
@@ -183,7 +185,8 @@ def counted(
     Returns:
         How many papers there are, and the most frequent values of each field with their counts; equal counts by value.
     """
-    ask = dict.fromkeys(fields, size + 1)
+    # Often several values have the count of the last one: asking for more than are shown saves the second request.
+    ask = dict.fromkeys(fields, 8 * size)
     found: dict[str, list[tuple[Any, int]]] = {}
     total = 0
     while ask:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from contextlib import suppress
 
@@ -116,3 +117,20 @@ def test_a_file_that_is_gone_or_cut_is_told(whole, tmp_path, name):
     file.unlink()
     with pytest.raises(UnavailableError, match="damaged"):
         use(folder)
+
+
+def test_what_a_killed_commit_left_is_not_in_the_way_of_the_next_one(tmp_path):
+    make(tmp_path / "killed", 6)
+    shutil.copytree(tmp_path / "killed", tmp_path / "whole")
+    changed = [document("p1", 7), document("p4", 8)]
+    EmbeddedEngine(f"embedded:{tmp_path / 'whole'}").open("papers").upsert(changed)
+    (deletions,) = (tmp_path / "whole").rglob("*.del")
+    # Killed after the deletions were written, and before `meta.json` was replaced.
+    words = tmp_path / "killed" / "papers.v1" / "words"
+    shutil.copy(deletions, words)
+    managed = words / ".managed.json"
+    managed.write_text(json.dumps([*json.loads(managed.read_text()), deletions.name]))
+    index = EmbeddedEngine(f"embedded:{tmp_path / 'killed'}").open("papers")
+    assert index.hashes(["p1"]) == {"p1": "h1"}
+    index.upsert(changed)
+    assert index.hashes(["p1", "p4", "p5"]) == {"p1": "h7", "p4": "h8", "p5": "h5"}

@@ -9,8 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from search_plugin.engines.embedded import snapshot
+from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Counting, Plan, VectorClause
-from tests.search_plugin.embedded.small import DIMENSION, document, make
+from tests.search_plugin.embedded.small import DIMENSION, SCHEMA, document, make
 
 EVERY = "virus lung cell gene"
 PAPERS, ROUNDS = 20, 12
@@ -83,3 +85,13 @@ def test_threads_share_an_index(tmp_path):
         for year in range(2, ROUNDS + 1):
             write(index, year)
         assert [one.result(timeout=120) for one in reading] == [ROUNDS] * 4
+
+
+def test_noted_rows_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(snapshot, "_NOTED", 3)
+    _, index = make(tmp_path, 12)
+    for number in range(12):
+        where = parse_filter(f"id=p{number}", SCHEMA.fields)
+        (hit,) = index.search(Plan("", (VectorClause("prx", QUERY),), where, 4))["prx"]
+        assert index.papers([hit.id, "p1"])[hit.id].id == f"p{number}"
+        assert len(index._snapshot()._found) <= 4
