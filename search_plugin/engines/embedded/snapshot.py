@@ -36,7 +36,7 @@ class Snapshot:
         self.lengths = files.committed(self.opstamp)
         self.rows = files.rows(self.lengths)
         self._offsets = self.rows["offset"]
-        self._papers = memoryview(files.papers(self.lengths))
+        self._papers = files.papers(self.lengths).data
         self.vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
         self._approximate: dict[str, vectors.Approximate | None] = {}
         self._owners: dict[str, np.ndarray] = {}
