@@ -16,14 +16,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(EXTRAS)
 
 .DELETE_ON_ERROR:
-.PHONY: help install demo test lint ruff mypy pydoclint imports fix docs bench clean
+.PHONY: help install demo test lint ruff mypy pydoclint imports fix docs site bench clean
 
 help:
 	@echo 'make demo     index 2,500 PubMed papers and search them'
 	@echo 'make test     run the tests'
 	@echo 'make lint     run every check of style, types, docstrings and layers'
 	@echo 'make fix      repair what ruff can repair'
-	@echo 'make docs     write docs/cli.md from the commands'
+	@echo 'make docs     write docs/cli.md from the commands, and their output into docs/guide'
+	@echo 'make site     build the documentation as a site, in the folder site'
 	@echo 'make bench    run the benchmarks: $(BENCHMARKS)'
 	@echo 'make clean    delete $(VENV) and what the demo left'
 
@@ -78,6 +79,10 @@ fix: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m ses.reference > docs/cli.md
+	$(BIN)/python -m tests.guide
+
+site: docs
+	$(BIN)/python -m zensical build --strict
 
 bench: $(addprefix bench-,$(BENCHMARKS))
 
@@ -85,4 +90,4 @@ bench-%: $(READY)
 	$(BIN)/python -m benchmarks.$*
 
 clean:
-	rm -rf $(VENV) .demo
+	rm -rf $(VENV) .demo site

@@ -69,7 +69,7 @@ def opts(context):
 
 
 def documents():
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in pages if page.exists() and page.name != "cli.md"]
 
 
