@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from search_plugin.languages import DEFAULT_LANGUAGE, get_language
+from search_plugin.languages import DEFAULT_LANGUAGE
+from search_plugin.terms import MARKS, TOKEN, UNSPACED, term_of, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -31,15 +31,10 @@ class Snippet:
     spans: tuple[Span, ...]
 
 
-# Scripts written without spaces between words: kana, Han, Thai, Lao, Tibetan, Burmese and Khmer.
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u109f\u1780-\u17ff"
-# Marks that Python's \w leaves out though they stand inside words: accents, Hebrew and Arabic points, Indic vowels.
-_MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963"
-_TOKEN = re.compile(f"([{_UNSPACED}]+)|[^\\W_{_UNSPACED}]+(?:[{_MARKS}][^\\W_{_UNSPACED}]*)*")
 _WORD = re.compile(r"[^\W_]+")
-_BEYOND_WORDS = re.compile(f"[{_UNSPACED}{_MARKS}]")
+_BEYOND_WORDS = re.compile(f"[{UNSPACED}{MARKS}]")
 """If a text contains this, its words are more than runs of letters and digits."""
-_INSIDE_WORD = re.compile(f"[^\\W{_UNSPACED}]|[{_MARKS}]")
+_INSIDE_WORD = re.compile(f"[^\\W{UNSPACED}]|[{MARKS}]")
 
 # The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the characters it begins with,
 # which are much faster to find.
@@ -47,15 +42,6 @@ _SENTENCE_MARK = re.compile(r"[.!?\u061f\u06d4\u3002\uff01\uff1f\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u061f\u06d4])\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])|\n+")
 
 _LINE_END = re.compile(r"\n+")
-
-_LETTERS = str.maketrans(
-    {"\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u00fe": "th"}
-    | {"\u00df": "ss", "\u0131": "i", "\u0127": "h", "\u0167": "t", "\u014b": "n", "\u0138": "q"}
-)
-"""Small letters that ASCII folding spells out although Unicode does not decompose them."""
-
-_LONGEST_WORD = 64
-"""Longer strings are not stemmed, so that no text can fill the cache of stems."""
 
 
 class _Match(NamedTuple):
@@ -112,13 +98,7 @@ def highlight(
 
 @lru_cache(maxsize=16)  # a page asks for each of its papers
 def _query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
-    terms: set[str] = set()
-    for token in _TOKEN.finditer(query):
-        if token[1]:
-            terms.update(token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1)))
-        else:
-            terms.add(_term(token[0], language))
-    return frozenset(terms - {""})
+    return frozenset(terms_of(query, language)) - {""}
 
 
 def _matches(text: str, terms: Collection[str], language: str = DEFAULT_LANGUAGE) -> list[_Match]:
@@ -129,15 +109,15 @@ def _matches(text: str, terms: Collection[str], language: str = DEFAULT_LANGUAGE
         words = {
             word: term
             for word in set(_WORD.findall(text))
-            if (word[0] in initials or not word[0].isascii()) and (term := _term(word, language)) in terms
+            if (word[0] in initials or not word[0].isascii()) and (term := term_of(word, language)) in terms
         }
         found = [_Match(term, at, at + len(word)) for word, term in words.items() for at in _places(word, text)]
         return sorted(found, key=lambda match: match.start)
     found = []
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         if token[1]:
             found += _pairs(token[1], token.start(), terms)
-        elif (term := _term(token[0], language)) in terms:
+        elif (term := term_of(token[0], language)) in terms:
             found.append(_Match(term, token.start(), token.end()))
     return found
 
@@ -158,38 +138,6 @@ def _pairs(run: str, start: int, terms: Collection[str]) -> Iterator[_Match]:
             term = run[at : at + length]
             if len(term) == length and term in terms:
                 yield _Match(term, start + at, start + at + length)
-
-
-def _fold(word: str) -> str:
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.lower().translate(_LETTERS))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-
-
-def _term(token: str, language: str) -> str:
-    """Return the terms that a word is compared by; nothing for a stop word."""
-    return _cached_term(token, language) if len(token) <= _LONGEST_WORD else _fold(token)
-
-
-@lru_cache
-def _stop_words(language: str) -> frozenset[str]:
-    return frozenset(map(_fold, get_language(language).stop_words))
-
-
-@lru_cache(maxsize=1 << 16)
-def _cached_term(token: str, language: str) -> str:
-    import Stemmer
-
-    word, algorithm = _fold(token), get_language(language).stemmer
-    if word in _stop_words(language):
-        return ""
-    if not algorithm or len(word) > _LONGEST_WORD:
-        return word
-    # Stemmers other than the English one use accents, which are removed afterwards.
-    whole = word if algorithm == "english" else token.lower()
-    # A stemmer has state, so threads can't share one; it is cheap to make.
-    return _fold(Stemmer.Stemmer(algorithm, 0).stemWord(whole))
 
 
 def _passages(text: str, matches: Sequence[_Match], width: int) -> Iterator[_Passage]:

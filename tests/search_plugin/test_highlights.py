@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from search_plugin.highlights import (
     _SENTENCE_END,
     _borders,
-    _cached_term,
     _matches,
     _query_terms,
     highlight,
 )
 from search_plugin.languages import LANGUAGES
+from search_plugin.terms import _cached_term
 
 
 def marked(snippets):
