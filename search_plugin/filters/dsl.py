@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import orjson
 
 from corpora.errors import InputError
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 from search_plugin.schema import PAPER_FIELDS
 
 if TYPE_CHECKING:
@@ -50,12 +50,15 @@ class _Clause(NamedTuple):
     cost: int
 
 
-def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> dict[str, Any]:
+def to_query(
+    where: Filter, fields: Sequence[Field] = PAPER_FIELDS, text_field: str = "title_abstract"
+) -> dict[str, Any]:
     """Render a filter as a query for non-scoring contexts, such as `bool.filter`.
 
     Args:
         where: The filter.
         fields: Of the index.
+        text_field: Holds title and abstract together.
 
     Returns:
         JSON that finds the papers the filter passes, in an index that has such fields and whose documents leave out
@@ -65,7 +68,7 @@ def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> dict[str,
         InputError: If it exceeds the servers' default limits.
     """
     known = {field.name: field for field in fields}
-    clause = _render(_gathered(where, known), known)
+    clause = _render(_gathered(where, known), known, text_field)
     if clause.cost > MAX_CLAUSES:
         raise InputError(
             f"The filter comes to {clause.cost:,} clauses, and search servers take {MAX_CLAUSES} beside the words; ask "
@@ -139,34 +142,39 @@ def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
     return [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
 
 
-def _render(where: Filter, known: Known) -> _Clause:
+def _render(where: Filter, known: Known, text_field: str) -> _Clause:
     match where:
-        case OneOf(_, ()):
-            return _Clause({"match_none": {}}, 1, 1)
-        case OneOf(field, (value,)):
-            return _Clause({"term": {field: value}}, 1, _cost(known[field]))
         case OneOf(field, values):
-            if len(values) > MAX_VALUES:
-                raise InputError(
-                    f"The filter asks for {len(values):,} values of {field}, and search servers take {MAX_VALUES:,}; "
-                    "search several times."
-                )
-            return _Clause({"terms": {field: list(values)}}, 1, _cost(known[field]))
+            return _among(known[field], values)
         case Compare(field, op, value):
             return _Clause({"range": {field: {_RANGES[op]: value}}}, 1, _cost(known[field]))
         case Exists(field):
             return _Clause({"exists": {"field": field}}, 1, 1)
+        case Says(field, words):
+            return _Clause({"match_phrase": {text_field if field == "text" else field: {"query": words}}}, 1, 1)
         case Or(parts):
-            any_of = _bool(should=[_render(part, known) for part in parts])
+            any_of = _bool(should=[_render(part, known, text_field) for part in parts])
             any_of.query["bool"]["minimum_should_match"] = 1
             return any_of
         case And(parts):
             return _bool(
-                filter=[_render(part, known) for part in parts if not isinstance(part, Not)],
-                must_not=[_render(part.part, known) for part in parts if isinstance(part, Not)],
+                filter=[_render(part, known, text_field) for part in parts if not isinstance(part, Not)],
+                must_not=[_render(part.part, known, text_field) for part in parts if isinstance(part, Not)],
             )
         case Not(part):
-            return _bool(must_not=[_render(part, known)])
+            return _bool(must_not=[_render(part, known, text_field)])
+
+
+def _among(field: Field, values: Sequence[Value]) -> _Clause:
+    if not values:
+        return _Clause({"match_none": {}}, 1, 1)
+    if len(values) > MAX_VALUES:
+        raise InputError(
+            f"The filter asks for {len(values):,} values of {field.name}, and search servers take {MAX_VALUES:,}; "
+            "search several times."
+        )
+    query = {"term": {field.name: values[0]}} if len(values) == 1 else {"terms": {field.name: list(values)}}
+    return _Clause(query, 1, _cost(field))
 
 
 def _cost(field: Field) -> int:

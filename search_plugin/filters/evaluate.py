@@ -6,8 +6,10 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import first_day
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.schema import PAPER_FIELDS, find_field
+from search_plugin.terms import stand_together, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,13 +27,16 @@ _RELATIONS: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-def matches(where: Filter, paper: Paper, fields: Sequence[Field] = PAPER_FIELDS) -> bool:
+def matches(
+    where: Filter, paper: Paper, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE
+) -> bool:
     """Return whether a paper matches a filter.
 
     Args:
         where: The filter.
         paper: The paper.
         fields: Of the index.
+        language: Of the index.
 
     Returns:
         True if it does.
@@ -43,12 +48,16 @@ def matches(where: Filter, paper: Paper, fields: Sequence[Field] = PAPER_FIELDS)
             return any(held in values for held in _held(paper, field, fields))
         case Exists(field):
             return bool(_held(paper, field, fields))
+        case Says(field, words):
+            asked = terms_of(words, language)
+            texts = (paper.title,) if field == "title" else (paper.title, paper.abstract)
+            return any(stand_together(asked, terms_of(text, language)) for text in texts)
         case Not(part):
-            return not matches(part, paper, fields)
+            return not matches(part, paper, fields, language)
         case And(parts):
-            return all(matches(part, paper, fields) for part in parts)
+            return all(matches(part, paper, fields, language) for part in parts)
         case Or(parts):
-            return any(matches(part, paper, fields) for part in parts)
+            return any(matches(part, paper, fields, language) for part in parts)
 
 
 def _held(paper: Paper, field: str, fields: Sequence[Field]) -> tuple[Value, ...]:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from corpora.custom import FieldKind, first_day, last_day, normal_date
 from corpora.errors import InputError
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Operator, Or, Value
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Operator, Or, Says, Value
 from search_plugin.schema import PAPER_FIELDS, Field, find_field
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", wi
 
 _EXPECTATIONS = {
     "NAME": "a field name, not or an opening bracket",
-    "OPERATOR": "=, !=, <, <=, >, >=, in or exists after a field name",
+    "OPERATOR": "=, !=, <, <=, >, >=, in, exists or says after a field name",
     "QUOTED": "a value",
     "_OPEN": "an opening bracket after in",
     "_COMMA": "a comma or a closing bracket",
@@ -45,9 +45,9 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     """Read one filter expression.
 
     Comparisons are `FIELD OP VALUE` (`=`, `!=`, and for numbers and dates `<`, `<=`, `>`, `>=`), `FIELD in (VALUE,
-    ...)` and `FIELD exists`; `not` binds tighter than `and`, `and` tighter than `or`. A value is quoted, with a
-    backslash before a quote or backslash inside it, or bare: words up to the next `and`, `or`, `,` or `)`, joined by
-    single spaces.
+    ...)`, `FIELD exists`, and `title says VALUE` or `text says VALUE` (title or abstract); `not` binds tighter than
+    `and`, `and` tighter than `or`. A value is quoted, with a backslash before a quote or backslash inside it, or bare:
+    words up to the next `and`, `or`, `,` or `)`, joined by single spaces.
 
     A year or a month as a date means all its days: `published > 2020-03` starts in April.
 
@@ -166,6 +166,15 @@ class _Builder(Transformer[Token, _Parsed]):
 
     def exists(self, children: tuple[Token]) -> _Parsed:
         return _Parsed(Exists(self._field(children[0]).name), 0)
+
+    def says(self, children: tuple[Token, _Given]) -> _Parsed:
+        name, given = children
+        field = name.lower()
+        if field not in ("title", "text"):
+            raise _error(_position(name), f"expected title or text before says but found {_short(name)}")
+        if not given.text:
+            raise _error(given.position, "expected words but found empty quotes")
+        return _Parsed(Says(cast("Literal['title', 'text']", field), given.text), 0)
 
     def _field(self, name: Token) -> Field:
         return find_field(str(name)[:60], self._fields)

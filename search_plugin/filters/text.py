@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 
 
 def to_text(where: Filter) -> str:
@@ -23,6 +23,8 @@ def to_text(where: Filter) -> str:
             return f"{field} in ({', '.join(map(_value, values))})"
         case Exists(field):
             return f"{field} exists"
+        case Says(field, words):
+            return f"{field} says {quoted(words)}"
         case Not(part):
             return f"not {_operand(part)}"
         case And(parts):
@@ -39,5 +41,10 @@ def _operand(where: Filter) -> str:
 def _value(value: Value) -> str:
     if isinstance(value, int | float):
         return str(value).lower()
-    escaped = re.sub(r'(["\\])', r"\\\1", value)
+    return quoted(value)
+
+
+def quoted(text: str) -> str:
+    """Return a text as a quoted value of a filter."""
+    escaped = re.sub(r'(["\\])', r"\\\1", text)
     return f'"{escaped}"'

@@ -64,7 +64,19 @@ class Not:
     part: Filter
 
 
-Test = Compare | OneOf | Exists
-"""The leaves of the tree: each asks one thing of one field."""
+@dataclass(frozen=True, slots=True)
+class Says:
+    """The terms of these words stand side by side in the title, or in the title or the abstract (`text`).
 
-Filter = Test | And | Or | Not
+    Where the words have a stop word between others, any word may stand in its place. Words without a term are said by
+    no paper.
+    """
+
+    field: Literal["title", "text"]
+    words: str
+
+
+Test = Compare | OneOf | Exists
+"""The leaves of the tree that ask one thing of the values of one field."""
+
+Filter = Test | Says | And | Or | Not

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from corpora.paper import Paper, is_empty
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_DEPTH
 from search_plugin.filters.tree import Compare, Exists, OneOf
-from tests.search_plugin.test_filters import DAYS, FIELDS, SHARES, WORDS, YEARS
+from tests.search_plugin.test_filters import DAYS, FIELDS, SHARES, SPOKEN, WORDS, YEARS
 
 
 def _papers():
@@ -48,8 +49,21 @@ def _extra(chance, labels):
 PAPERS = _papers()
 
 
-def expected(where):
-    return {paper.id for paper in PAPERS if matches(where, paper, FIELDS)}
+def _speaking():
+    chance = random.Random(8)
+
+    def text(least, most):
+        return " ".join(chance.choice(SPOKEN) for _ in range(chance.randint(least, most)))
+
+    return [replace(paper, title=f"virus {text(1, 5)}", abstract=text(0, 9)) for paper in PAPERS]
+
+
+SPEAKING = _speaking()
+"""The same papers with titles and abstracts of a few words, for filters that ask for words; all titles say virus."""
+
+
+def expected(where, papers=PAPERS):
+    return {paper.id for paper in papers if matches(where, paper, FIELDS)}
 
 
 def rows_of(paper):

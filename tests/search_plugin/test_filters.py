@@ -11,7 +11,7 @@ from corpora.paper import Paper
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_LENGTH, parse_filter, parse_filters
 from search_plugin.filters.text import to_text
-from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
+from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or, Says
 from search_plugin.schema import PAPER_FIELDS, Field
 
 EXAMPLE = ' Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
@@ -72,6 +72,14 @@ def branches(inner):
 
 
 filters = st.recursive(tests, branches, max_leaves=8)
+SPOKEN = ("stem", "cells", "cell", "embryonic", "of", "the", "lung", "TNF-alpha", "5-HT2A", "Mice")
+says = st.builds(
+    Says,
+    st.sampled_from(["title", "text"]),
+    st.lists(st.sampled_from(SPOKEN), min_size=1, max_size=4).map(" ".join),
+)
+saying = st.recursive(tests | says | says, branches, max_leaves=8)
+"""Filters that also ask for words."""
 
 
 @pytest.mark.parametrize(
@@ -98,6 +106,9 @@ filters = st.recursive(tests, branches, max_leaves=8)
         ("retracted in (true)", OneOf("retracted", (True,))),
         ("retracted in (false, False)", Not(RETRACTED)),
         ("retracted in (true, false)", Or((RETRACTED, Not(RETRACTED)))),
+        ("TITLE says stem cells", Says("title", "stem cells")),
+        ('not text SAYS "x and \\"y\\""', Not(Says("text", 'x and "y"'))),
+        ("venue=Who says exists or title says x", Or((Compare("venue", "=", "Who says exists"), Says("title", "x")))),
         ("corpus=jsonl:library/papers.jsonl", Compare("origins", "=", "jsonl:library/papers.jsonl")),
     ],
 )
@@ -109,11 +120,11 @@ def test_reads_the_grammar(text, expected):
     ("text", "position", "problem"),
     [
         ("", 1, "expected a field name, not or an opening bracket but found the end"),
-        ("year", 5, "expected =, !=, <, <=, >, >=, in or exists after a field name but found the end"),
+        ("year", 5, "expected =, !=, <, <=, >, >=, in, exists or says after a field name but found the end"),
         (
             "journal=Science and Technology",
             31,
-            "expected =, !=, <, <=, >, >=, in or exists after a field name but found the end",
+            "expected =, !=, <, <=, >, >=, in, exists or says after a field name but found the end",
         ),
         ("year = and venue=x", 8, "expected a value but found 'and'"),
         ("year in 2000", 9, "expected an opening bracket after in but found '2000'"),
@@ -121,6 +132,9 @@ def test_reads_the_grammar(text, expected):
         ("(year=1", 8, "expected and, or or a closing bracket but found the end"),
         ("venue=a (b)", 9, "expected and, or or the end but found '('"),
         ('venue="abc', 7, "expected a second quote to close the one here"),
+        ("venue says x", 1, "expected title or text before says but found 'venue'"),
+        ("title says", 11, "expected a value but found the end"),
+        ('title says ""', 12, "expected words but found empty quotes"),
         ("year > 20x", 8, "expected a whole number of at most 9 digits for year but found '20x'"),
         ("year=2000000000", 6, "expected a whole number of at most 9 digits for year but found '2000000000'"),
         ("retracted=maybe", 11, "expected true or false for retracted but found 'maybe'"),
@@ -158,7 +172,7 @@ def test_any_text_is_read_or_refused(text):
     assert parse_filter(to_text(where), FIELDS) == where
 
 
-@given(filters)
+@given(saying)
 def test_text_form_reads_back(where):
     assert parse_filter(to_text(where), FIELDS) == where
 
@@ -167,6 +181,37 @@ def test_text_form_reads_back(where):
 def test_any_value_reads_back(value):
     where = OneOf("venue", (value, value))
     assert parse_filter(to_text(where), FIELDS) == where
+
+
+@pytest.mark.parametrize(
+    ("words", "title", "abstract", "said"),
+    [
+        ("embryonic", "Embryonic stem cells", "", True),
+        ("stem cell", "Embryonic stem cells", "", True),
+        ("embryonic cells", "Embryonic stem cells", "", False),
+        ("cells stem", "Embryonic stem cells", "", False),
+        ("stem of cells", "stem the cells", "", True),
+        ("stem of cells", "stem cells", "", False),
+        ("the stem cells of", "stem cells", "", True),
+        ("stem cells", "a stem", "cells", False),
+        ("stem cells", "x", "A line of STEM-cells.", True),
+        ("TNF-alpha", "TNF alpha", "", True),
+        ("of the", "of the", "", False),
+        ("糖尿病", "2型糖尿病患者", "", True),
+    ],
+)
+def test_words_stand_side_by_side_in_title_or_abstract(words, title, abstract, said):
+    paper = Paper(id="1", title=title, abstract=abstract)
+    assert matches(Says("text", words), paper) == said
+    assert matches(Says("title", words), paper) == (said and not abstract)
+    assert matches(Not(Says("text", words)), paper) != said
+
+
+def test_words_are_compared_in_the_language_of_the_index():
+    paper = Paper(id="1", title="Die Entzündung der Lungen")
+    for where in (Says("title", "Entzündungen"), Not(Not(Says("text", "Lunge"))), And((Says("text", "Lunge"),) * 2)):
+        assert matches(where, paper, language="german")
+    assert not matches(Says("title", "Entzündungen"), paper)
 
 
 def test_filters_are_joined_by_and():

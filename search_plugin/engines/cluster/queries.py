@@ -47,7 +47,7 @@ def words_query(plan: Plan, schema: IndexSchema, where: QueryBody | None) -> Que
 
 def condition(where: Filter | None, schema: IndexSchema) -> QueryBody | None:
     """Return a plan's filter as a query, if it has one."""
-    return to_query(where, schema.fields) if where else None
+    return to_query(where, schema.fields, text_field(schema)) if where else None
 
 
 def columns(plan: Plan) -> dict[str, Any]:

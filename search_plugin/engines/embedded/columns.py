@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from search_plugin.engines.embedded.derived import complete, newest
 from search_plugin.engines.embedded.fields import COMPARED, held_values, number_of
 from search_plugin.engines.embedded.files import mapped
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Test
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,13 +83,14 @@ class Columns:
     postings: Mapping[str, Postings]
 
 
-def passing(where: Filter, parts: Sequence[Columns], count: int) -> np.ndarray:
+def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callable[[Filter], np.ndarray]) -> np.ndarray:
     """Return which rows match a filter.
 
     Args:
         where: The filter.
         parts: Columns of all rows; a field without a column has no values.
         count: Of rows.
+        saying: Does the same for filters of words alone, which have no columns.
 
     Returns:
         bool (count,); undefined for rows without a paper.
@@ -97,12 +98,16 @@ def passing(where: Filter, parts: Sequence[Columns], count: int) -> np.ndarray:
     import numpy as np
 
     match where:
+        case Says():
+            return saying(where)
+        case Not() | And() | Or() if _of_words(where):
+            return saying(where)
         case Not(part):
-            return ~passing(part, parts, count)
+            return ~passing(part, parts, count, saying)
         case And(inner):
-            return reduce(np.logical_and, (passing(part, parts, count) for part in inner))
+            return reduce(np.logical_and, (passing(part, parts, count, saying) for part in _together(And, inner)))
         case Or(inner):
-            return reduce(np.logical_or, (passing(part, parts, count) for part in inner))
+            return reduce(np.logical_or, (passing(part, parts, count, saying) for part in _together(Or, inner)))
     mask = np.zeros(count, bool)
     for columns in parts:
         if (numbers := columns.numbers.get(where.field)) is not None:
@@ -111,6 +116,26 @@ def passing(where: Filter, parts: Sequence[Columns], count: int) -> np.ndarray:
             for rows in _listed(where, postings):
                 mask[rows] = True
     return mask
+
+
+def _of_words(where: Filter) -> bool:
+    """Return whether a filter asks for words alone."""
+    match where:
+        case Says():
+            return True
+        case Not(part):
+            return _of_words(part)
+        case And(parts) | Or(parts):
+            return all(map(_of_words, parts))
+    return False
+
+
+def _together(kind: type[And | Or], parts: Sequence[Filter]) -> list[Filter]:
+    """Return the parts with those of words as one: together they find fewer rows than each by itself."""
+    words = tuple(part for part in parts if _of_words(part))
+    if len(words) < 2:
+        return list(parts)
+    return [kind(words), *(part for part in parts if not _of_words(part))]
 
 
 def _compared(test: Test, numbers: np.ndarray) -> np.ndarray:

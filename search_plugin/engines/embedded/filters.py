@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.fields import COMPARED, compared_path, number_of
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Value
+from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 
 if TYPE_CHECKING:
     from search_plugin.engines.embedded.words import Words
@@ -33,6 +33,8 @@ def to_tantivy(where: Filter, words: Words) -> Any:
             return Query.boolean_query([(Occur.Must, to_tantivy(part, words)) for part in parts])
         case Or(parts):
             return Query.boolean_query([(Occur.Should, to_tantivy(part, words)) for part in parts])
+        case Says(field, said):
+            return words.saying(field, said)
         case Exists("id"):
             return Query.all_query()
         case Exists(field):

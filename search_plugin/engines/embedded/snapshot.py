@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded import columns, vectors
 from search_plugin.engines.embedded.files import NOTHING
+from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.records import Stored, from_record, id_of
 from search_plugin.engines.embedded.words import rows_of
+from search_plugin.filters.tree import Not
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,8 +105,26 @@ class Snapshot:
         """Return which rows are current and match a filter, bool (rows,)."""
         if where is None:
             return self.live
-        passed: np.ndarray = columns.passing(where, self._columns, len(self.rows)) & self.live
+        passed: np.ndarray = columns.passing(where, self._columns, len(self.rows), self._saying) & self.live
         return passed
+
+    def _saying(self, where: Filter) -> np.ndarray:
+        """Return which rows match a filter of words, bool (rows,).
+
+        Each row that the word index finds passes through Python: it is asked for what matches or what does not,
+        whichever is less.
+        """
+        import numpy as np
+
+        matches, papers = self.searcher.search(to_tantivy(where, self._words), 1).count, self.searcher.num_docs
+        few = 2 * matches <= papers
+        mask = np.full(len(self.rows), not few)
+        if size := matches if few else papers - matches:
+            query = to_tantivy(where if few else Not(where), self._words)
+            # Ordered by a column, hits carry its values.
+            hits = self.searcher.search(query, size, count=False, order_by_field="row").hits
+            mask[[row for row, _ in hits]] = few
+        return mask
 
     @cached_property
     def _columns(self) -> tuple[columns.Columns, columns.Columns]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 META = "meta.json"
 _MEMORY = 64 << 20
 _LONGEST_WORD = 255
+_APART = 8
+"""Empty values between title and abstract. Each moves the abstract one position away, so that a phrase with up to as
+many stop words does not stand partly in both. Scores don't depend on positions."""
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
 """Runs of kana, Han and Hangul."""
 
@@ -38,6 +41,7 @@ class Words:
         schema: tantivy's.
         kinds: Of the fields.
         prepare: Separates the words of a text.
+        split: Returns the words of a prepared text, one for each position.
         analyze: Returns the indexed terms of a prepared text.
     """
 
@@ -46,6 +50,7 @@ class Words:
     schema: Any
     kinds: Kinds
     prepare: Callable[[str], str]
+    split: Callable[[str], list[str]]
     analyze: Callable[[str], list[str]]
 
     def searcher(self) -> tuple[Any, int]:
@@ -76,7 +81,8 @@ class Words:
             document.add_text("id", paper.id)
             document.add_unsigned("row", row)
             document.add_text("title", self.prepare(paper.title))
-            document.add_text("text", self.prepare(f"{paper.title}\n{paper.abstract}"))
+            for part in (paper.title, *[""] * _APART, paper.abstract):
+                document.add_text("text", self.prepare(part))
             document.add_json("fields", to_json(held_values(paper, self.kinds), self.kinds))
             writer.add_document(document)
         writer.commit()
@@ -94,6 +100,18 @@ class Words:
 
         words = Counter(self.analyze(self.prepare(text)))
         return Query.boolean_query([*of("text", 1.0), *(of("title", boost) if boost else [])])
+
+    def saying(self, field: str, text: str) -> Any:
+        """Return the query for papers in which the terms of a text stand side by side."""
+        from tantivy import Query
+
+        split = self.split(self.prepare(text))
+        terms: list[Any] = [(at, term) for at, word in enumerate(split) for term in self.analyze(word)]
+        if not terms:
+            return Query.empty_query()
+        if len(terms) == 1:
+            return Query.term_query(self.schema, field, terms[0][1], "basic")
+        return Query.phrase_query(self.schema, field, terms)
 
     def among(self, ids: Sequence[str]) -> Any:
         """Return the query for some ids."""
@@ -148,9 +166,9 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
     analyzer = builder.build()
     index.register_tokenizer("words", analyzer)
     index.config_reader("manual")
-    return Words(
-        folder, index, index.schema, kinds_of(schema), _in_pairs if language.bigrams else str, analyzer.analyze
-    )
+    prepare = _in_pairs if language.bigrams else str
+    split = TextAnalyzerBuilder(Tokenizer.simple()).build().analyze
+    return Words(folder, index, index.schema, kinds_of(schema), prepare, split, analyzer.analyze)
 
 
 def _in_pairs(text: str) -> str:

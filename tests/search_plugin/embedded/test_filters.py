@@ -12,19 +12,28 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan
 from search_plugin.schema import IndexSchema, paper_vector
 from tests.search_plugin.embedded.small import lower
-from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected
-from tests.search_plugin.test_filters import FIELDS, filters
+from tests.search_plugin.filtered import EXTREME, PAPERS, SPEAKING, WITHOUT_VALUE, expected
+from tests.search_plugin.test_filters import FIELDS, filters, saying
 
 SCHEMA = IndexSchema("tiny", "0123", (paper_vector("prx", 2, "dot"),), fields=FIELDS)
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
+    return filled(tmp_path_factory.mktemp("filters"), PAPERS)
+
+
+@pytest.fixture(scope="module")
+def speaking(tmp_path_factory):
+    return filled(tmp_path_factory.mktemp("speaking"), SPEAKING)
+
+
+def filled(folder, papers):
     """An index whose papers are half in the columns of a file, half behind them."""
     with pytest.MonkeyPatch.context() as patch:
         lower(patch)
-        index = EmbeddedEngine(f"embedded:{tmp_path_factory.mktemp('filters')}").build("papers", SCHEMA, "source")
-        written = [Document(paper, "h", {"prx": np.ones(2, np.float32)}) for paper in PAPERS]
+        index = EmbeddedEngine(f"embedded:{folder}").build("papers", SCHEMA, "source")
+        written = [Document(paper, "h", {"prx": np.ones(2, np.float32)}) for paper in papers]
         index.upsert(written[:100])
         index.finish()
         index.upsert(written[100:160])
@@ -33,8 +42,8 @@ def index(tmp_path_factory):
     return index
 
 
-def found(index, where):
-    hits = index.search(Plan("t", (), where, len(PAPERS)))["lexical"]
+def found(index, where, word="t"):
+    hits = index.search(Plan(word, (), where, len(PAPERS)))["lexical"]
     return {hit.id for hit in hits}, set(index.ids(where))
 
 
@@ -42,6 +51,13 @@ def found(index, where):
 @given(where=filters)
 def test_both_sides_find_what_the_filter_means(index, where):
     assert found(index, where) == (expected(where), expected(where))
+
+
+@settings(suppress_health_check=list(HealthCheck), deadline=None)
+@given(where=saying)
+def test_both_sides_find_what_is_said(speaking, where):
+    passing = expected(where, SPEAKING)
+    assert found(speaking, where, "virus") == (passing, passing)
 
 
 @pytest.mark.parametrize("where", WITHOUT_VALUE, ids=str)

@@ -41,6 +41,10 @@ FILTERS = st.sampled_from(
         "not shelf=y",
         "score<0.7",
         "score in (0.5, 2)",
+        "title says virus",
+        "not text says star",
+        "text says virus star or text says cell gene",
+        "not (title says lung and text says star) and year>=2001",
     ]
 )
 COUNTED = ["authors", "year", "origins", "tags", "seen", "score", "open", "id"]
