@@ -9,7 +9,9 @@ from dataclasses import fields as attributes_of
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError
+from search_plugin.filters.tree import And
 from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.plan import TITLE_BOOST, check_boost
 from search_plugin.schema import PAPER_FIELDS
 from search_plugin.search_settings import SearchSettings
@@ -32,7 +34,7 @@ class SearchRequest:
     """A search as the user requested it.
 
     Attributes:
-        query: Plain words; control characters are taken out.
+        query: As the user typed it; control characters are taken out.
         mode: By words (BM25), by meaning (vectors) or both.
         fusion: How the legs of a hybrid search are joined; a name in `search_plugin.fusion.registry`.
         weights: Of the legs in the fusion, by name (`lexical`, `prx`); 1 where absent.
@@ -46,6 +48,8 @@ class SearchRequest:
         rerank: The reranker; a name in `search_plugin.rerankers.registry`, or empty.
         join: Who joins the legs of a hybrid search.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
+        words: That are searched, encoded and highlighted; empty for the query itself.
+        notes: How the query was understood, one sentence each.
 
     Raises:
         InputError: If the query is empty or too long, or a number is out of bounds.
@@ -65,6 +69,13 @@ class SearchRequest:
     rerank: str = ""
     join: Join = "ses"
     title_boost: float = TITLE_BOOST
+    words: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def searched(self) -> str:
+        """The words that are searched, encoded and highlighted."""
+        return self.words or self.query
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", clean_query(self.query))
@@ -84,16 +95,27 @@ class SearchRequest:
 DEFAULTS: Mapping[str, Any] = {option.name: option.default for option in attributes_of(SearchRequest)}
 """Defaults of a search, for help texts and APIs."""
 
+OPTIONS = DEFAULTS.keys() - {"query", "words", "notes"}
+"""What the user may give beside the query."""
+
 
 def make_request(
-    query: str, *, tuned: SearchSettings | None = None, fields: Sequence[Field] = PAPER_FIELDS, **given: Any
+    query: str,
+    *,
+    tuned: SearchSettings | None = None,
+    fields: Sequence[Field] = PAPER_FIELDS,
+    language: str = DEFAULT_LANGUAGE,
+    literal: bool = False,
+    **given: Any,
 ) -> SearchRequest:
     """Make a request from the user's input: the same in Python, on the command line and over HTTP.
 
     Args:
-        query: Plain words.
+        query: As the user typed it (docs/queries.md).
         tuned: Fitted settings; values given by the user override them.
         fields: Of the index (`IndexSchema.fields`), which a filter may name.
+        language: Of the index.
+        literal: Whether to take the query as plain words, without operators.
         **given: Attributes of `SearchRequest`; None, an empty text and an empty list count as not given. `filter` may
             also be an expression, or several that must all hold; `weights` may be texts `LEG=NUMBER`; `facets` may be
             a single field.
@@ -107,8 +129,8 @@ def make_request(
     from search_plugin.filters.parse import parse_filters
 
     said = {name: value for name, value in given.items() if value is not None and value not in ("", (), [])}
-    if unknown := said.keys() - DEFAULTS.keys():
-        raise InputError(f"A search takes no {min(unknown)!r}; it takes {', '.join(sorted(DEFAULTS.keys()))}.")
+    if unknown := said.keys() - OPTIONS:
+        raise InputError(f"A search takes no {min(unknown)!r}; it takes {', '.join(sorted(OPTIONS | {'literal'}))}.")
     tuned = tuned or SearchSettings()
     # Fitted weights are those of the legs of a hybrid search, and other searches have but one.
     fitted = tuned.weights if said.get("mode", DEFAULTS["mode"]) == "hybrid" else {}
@@ -117,7 +139,24 @@ def make_request(
         said["weights"] = parse_weights(said["weights"])
     if isinstance(said.get("filter"), str | list | tuple):
         said["filter"] = parse_filters(_listed(said["filter"]), fields)
-    return SearchRequest(query, **{**said, "facets": tuple(_listed(said.get("facets", ())))})
+    said["facets"] = tuple(_listed(said.get("facets", ())))
+    return SearchRequest(query, **said) if literal else _typed(clean_query(query), said, fields, language)
+
+
+def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], language: str) -> SearchRequest:
+    """Return the request of a typed query."""
+    from search_plugin.queries.read import read_query
+
+    read = read_query(query, fields, language)
+    words = read.words or read.values
+    if not words:
+        raise InputError(
+            "The query says which papers to show or to leave out, and has no words to search for; add some words."
+        )
+    if read.filter:
+        given = said.get("filter")
+        said = {**said, "filter": And((read.filter, given)) if given else read.filter, "words": words}
+    return SearchRequest(query, **{**said, "notes": read.notes})
 
 
 def _listed(value: str | Iterable[str]) -> list[str]:

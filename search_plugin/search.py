@@ -55,12 +55,12 @@ def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None)
     """Return the legs of a search; parameters and errors as of `search`."""
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical":
-        vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.query)),)
+        vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.searched)),)
     return _plan(index, request, vectors, request.filter)
 
 
 def _plan(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
-    words = request.query if request.mode != "vector" else ""
+    words = request.searched if request.mode != "vector" else ""
     column = index.schema.single(request.collapse).name if request.collapse else ""
     return Plan(words, vectors, where, request.window, request.exact, request.title_boost, column)
 
@@ -86,7 +86,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     if document is None:
         raise NotFoundError(f"The index {index.name} holds no paper {paper_id!r}", "search for it to see its id")
     title = document.paper.title
-    request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY])
+    request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY], words="", notes=())
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
     others: Filter = Not(Compare("id", "=", paper_id))
     everything = And((request.filter, others)) if request.filter else others
@@ -100,7 +100,7 @@ def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Pag
         get_reranker(request.rerank)
     for name in request.facets:
         index.schema.facet(name)
-    state = SearchState(index, request, plan)
+    state = SearchState(index, request, plan, notes=request.notes)
     for name, stage in STAGES.items():
         with clock.step(name):
             state = stage(state)

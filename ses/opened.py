@@ -40,7 +40,7 @@ class OpenIndex:
         """Search by words and by meaning at once.
 
         Args:
-            query: Plain words.
+            query: Words, phrases, fields and operators, as docs/queries.md describes.
             **options: See `ses.requests.PageOptions`.
 
         Returns:
@@ -53,7 +53,8 @@ class OpenIndex:
         from search_plugin.request import make_request
         from search_plugin.search import search
 
-        request = make_request(query, tuned=self.tuned, fields=self.index.schema.fields, **options)
+        schema = self.index.schema
+        request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **options)
         return search(self.index, request, None if request.mode == "lexical" else self.load(self.index))
 
     def similar(self, paper_id: str, **options: Unpack[PageOptions]) -> Page:
@@ -72,7 +73,7 @@ class OpenIndex:
         from search_plugin.request import make_request
         from search_plugin.search import similar
 
-        asked = {"mode": "vector", **options}
+        asked: PageOptions = {"mode": "vector", **options, "literal": True}
         fields = self.index.schema.fields
         return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, fields=fields, **asked))
 

@@ -27,6 +27,7 @@ class PageOptions(TypedDict, total=False):
         rerank: Name of the reranker.
         join: Who joins the legs.
         title_boost: Weight of the title's own BM25.
+        literal: Take the query as plain words; of a search only.
     """
 
     mode: Mode
@@ -42,6 +43,7 @@ class PageOptions(TypedDict, total=False):
     rerank: str
     join: Join
     title_boost: float
+    literal: bool
 
 
 def given_options(options: Mapping[str, Any]) -> PageOptions:

@@ -35,7 +35,7 @@ def render(state: SearchState) -> SearchState:
             score=hit.score,
             legs=hit.contributions,
             snippets=highlight(
-                request.query, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language
+                request.searched, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language
             ),
             collapsed=state.hidden.get(hit.id, 0),
         )

@@ -11,11 +11,16 @@ from ses.options import engine_options, model_options, page_options
 
 @click.command()
 @click.argument("query")
+@click.option("--literal", is_flag=True, help="Take the query as plain words, without phrases, fields and operators.")
 @page_options
 @model_options
 @engine_options
 def search(query: str, index: str | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
-    """Search an index by words and by meaning at once."""
+    """Search an index by words and by meaning at once.
+
+    A query may hold "phrases", -exclusions, AND, OR, NOT, brackets and fields such as title:word, author:name and
+    year:2019..2021.
+    """
     import ses
     from ses.arguments import settings_of
     from ses.printing import show_page

@@ -57,6 +57,23 @@ def test_a_model_given_by_a_relative_path_is_found_from_anywhere(home, tmp_path,
     assert done.returncode == 0, done.stderr
 
 
+def test_typed_queries_say_what_they_rule_out(home):
+    def texts(*arguments):
+        done = ses(home, "search", *arguments, "--json", "--size", "60", "--index", "jsonl")
+        document = json.loads(done.stdout)
+        return [f"{hit['paper']['title']} {hit['paper']['abstract']}".split() for hit in document["hits"]]
+
+    found = texts("virus -lung", "--window", "60")
+    assert found
+    assert not any("lung" in text for text in found)
+    assert any("lung" in text for text in texts("virus -lung", "--literal"))
+    assert all("virus" in text and "lung" in text for text in texts("virus AND lung"))
+    assert texts("virus year:2000..2004") == texts("virus", "--filter", "year>=2000 and year<=2004") != []
+    assert texts("virus author:'x", "--window", "60") == texts("virus author:'x", "--literal", "--filter", "year<0")
+    done = ses(home, "search", "virus year:soon")
+    assert done.stdout.startswith("The value in year:soon can't be read, so it was taken as words; write year:2019 or ")
+
+
 def test_finding_nothing_is_no_error_and_says_so(home):
     done = ses(home, "search", "virus", "--filter", "year>3000", "--facet", "journal")
     assert done.returncode == 0, done.stderr
@@ -137,6 +154,7 @@ def test_rolls_back(home):
         (["index", "--corpus", "csv", "--path", "x", "--engine", "solr://x"], 2, ["no engine for 'solr://x'"]),
         (["index", "--rollback"], 2, ["Say which index"]),
         (["search", ""], 2, ["The query is empty"]),
+        (["search", "year:2020", "--mode", "lexical"], 2, ["has no words to search for; add some words"]),
         (["search", "x", "--index", "none"], 2, ["There is no index 'none'", "jsonl"]),
         (["search", "x", "--filter", "colour=red"], 2, ["no field 'colour'", "venue", "year"]),
         (["search", "x", "--filter", "year>="], 2, ["at character 7: expected a value"]),

@@ -42,6 +42,23 @@ def test_a_page_is_what_the_command_would_show(library, tmp_path):
     assert all(hit.paper.year >= 2000 for hit in narrowed)
 
 
+def test_a_query_is_read_with_the_fields_and_the_language_of_the_index(library):
+    given = [
+        {"id": "-a", "title": "Viren und Zellen", "shelf": "B"},
+        {"id": "author:b", "title": "Viren nicht in Zellen", "shelf": "C"},
+    ]
+    library.index("typed", given, fields={"shelf": "keyword"}, language="german")
+    index = library["typed"]
+    assert [hit.id for hit in index.search("zellen shelf:C")] == ["author:b"]
+    assert {hit.id for hit in index.search("zellen shelf:C", literal=True)} == {"-a", "author:b"}
+    noted = index.search("zellen -nicht")
+    assert (len(noted), len(noted.notes)) == (2, 1)
+    assert [hit.id for hit in index.search("viren -zelle -shelf:B", literal=False)] == []
+    # An id is no query, whatever signs it has.
+    assert [hit.id for hit in index.similar("-a")] == ["author:b"]
+    assert [hit.id for hit in index.similar("author:b", mode="hybrid")] == ["-a"]
+
+
 def test_iterators_and_mappings_are_papers_too(library):
     some = papers(5)
     report = library.index("again", iter(some))
