@@ -39,6 +39,7 @@ class Hit:
         legs: Each leg's rank, raw score and contribution; legs that did not find it are absent.
         snippets: Where the query's words stand.
         collapsed: Candidates not shown because they share this one's value of the field collapsed by.
+        known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
     """
 
     rank: int
@@ -47,6 +48,7 @@ class Hit:
     legs: Mapping[str, Contribution]
     snippets: tuple[Snippet, ...]
     collapsed: int = 0
+    known_by: str = ""
 
     @property
     def id(self) -> str:

@@ -82,6 +82,9 @@ ALIASES = {
 }
 """Other names of these fields for users."""
 
+IDENTIFIER_FIELDS = {"doi": "doi", "pmid": "pmid", "pmcid": "pmc", "pmc": "pmc", "arxiv": "arxiv"}
+"""What users may filter by as if they were fields: the kinds of `Paper.identifiers`."""
+
 LATER_FIELDS = ("retracted", "origins")
 """Fields of every paper that indexes of earlier versions may lack; no paper there has a value until a write."""
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError
 from encoders.formats import Format
+from search_plugin.author_queries import recognise_author
+from search_plugin.filters.resolve import resolve
 from search_plugin.filters.tree import And, Compare, Filter, Not
 from search_plugin.fusion.registry import fusion_of
+from search_plugin.known import find, look_up
 from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
@@ -45,14 +48,26 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         InputError: If the encoder's model is not the index's, or a field or fusion is unknown.
         UnavailableError: If the engine does not answer.
     """
+    _check(index, request)
     clock = Clock()
+    with clock.step("read"):
+        resolved = resolve(request.filter, index)
+        request = replace(request, filter=resolved.filter)
+        known = look_up(index, request.searched, request.filter)
+        if known.topic:
+            known = recognise_author(index, known, request.filter)
     with clock.step("encode"):
-        plan = make_plan(index, request, encoder)
-    return _page(index, request, plan, clock)
+        if known.topic:
+            plan = make_plan(index, replace(request, query=known.topic, words=""), encoder)
+        else:
+            plan = replace(_plan(index, request, (), request.filter), words="")
+    notes = (*request.notes, *resolved.notes, *known.notes)
+    return _page(SearchState(index, request, plan, notes=notes, known=known), clock)
 
 
 def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None) -> Plan:
     """Return the legs of a search; parameters and errors as of `search`."""
+    request = replace(request, filter=resolve(request.filter, index).filter)
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical":
         vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.searched)),)
@@ -70,7 +85,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
 
     Args:
         index: Of any engine.
-        paper_id: The paper; it is not among the hits.
+        paper_id: The paper, by its id or another identifier; it is not among the hits.
         request: Gives mode, filter, facets and page; its query is not used.
 
     Returns:
@@ -83,24 +98,34 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     fields = () if request and request.mode == "lexical" else (SEARCHED,)
     with clock.step("read"):
         document = index.documents([paper_id], fields).get(paper_id)
-    if document is None:
+        if document is None:
+            paper_id = find(index, paper_id)[0].id
+            document = index.documents([paper_id], fields).get(paper_id)
+    if document is None:  # deleted a moment ago
         raise NotFoundError(f"The index {index.name} holds no paper {paper_id!r}", "search for it to see its id")
     title = document.paper.title
     request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY], words="", notes=())
+    _check(index, request)
+    with clock.step("read"):
+        resolved = resolve(request.filter, index)
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
     others: Filter = Not(Compare("id", "=", paper_id))
-    everything = And((request.filter, others)) if request.filter else others
-    return _page(index, request, _plan(index, request, vectors, everything), clock)
+    everything = And((resolved.filter, others)) if resolved.filter else others
+    plan = _plan(index, request, vectors, everything)
+    return _page(SearchState(index, request, plan, notes=resolved.notes), clock)
 
 
-def _page(index: Index, request: SearchRequest, plan: Plan, clock: Clock) -> Page:
-    # Errors that must be found before the first stage runs.
+def _check(index: Index, request: SearchRequest) -> None:
+    """Find errors before the index is asked anything."""
     fusion_of(request.fusion)
     if request.rerank:
         get_reranker(request.rerank)
     for name in request.facets:
         index.schema.facet(name)
-    state = SearchState(index, request, plan, notes=request.notes)
+
+
+def _page(state: SearchState, clock: Clock) -> Page:
+    index, request = state.index, state.request
     for name, stage in STAGES.items():
         with clock.step(name):
             state = stage(state)

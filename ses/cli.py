@@ -19,6 +19,7 @@ COMMANDS = {
     "index": ("ses.commands.index:index", "Index a corpus, or update its index."),
     "search": ("ses.commands.search:search", "Search an index by words and by meaning at once."),
     "similar": ("ses.commands.similar:similar", "Find papers like one in the index, by its vector."),
+    "show": ("ses.commands.show:show", "Show whole records of papers, by any identifier."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
-from corpora.errors import NotFoundError
 from ses.requests import PageOptions
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class OpenIndex:
         """Find papers like one in the index, by its vector; no model is needed.
 
         Args:
-            paper_id: The paper; it is not among the hits.
+            paper_id: The paper, by its id or another identifier; it is not among the hits.
             **options: As of `search`; the mode is `vector` if none is given.
 
         Returns:
@@ -77,12 +76,25 @@ class OpenIndex:
         fields = self.index.schema.fields
         return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, fields=fields, **asked))
 
-    def show(self, paper_id: str) -> Paper:
-        """Return a paper by its id, or raise `NotFoundError`."""
-        paper = self.index.papers([paper_id]).get(paper_id)
-        if paper is None:
-            raise NotFoundError(f"The index {self.name} holds no paper {paper_id!r}", "search for it to see its id")
-        return paper
+    def show(self, name: str) -> Paper:
+        """Return a paper by its id or another identifier (`find`), or raise `NotFoundError`."""
+        return self.find(name)[0]
+
+    def find(self, name: str) -> list[Paper]:
+        """Return the papers that an identifier names: an id, DOI, PMID, PMCID, arXiv id, in any form people type.
+
+        Args:
+            name: The identifier.
+
+        Returns:
+            One paper; several if they share the identifier.
+
+        Raises:
+            NotFoundError: If there is none.
+        """
+        from search_plugin.known import find
+
+        return find(self.index, name)
 
     def __contains__(self, paper_id: str) -> bool:
         return paper_id in self.index.papers([paper_id])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import orjson
@@ -9,8 +10,13 @@ import rich_click as click
 from rich.console import Console
 from rich.text import Text
 
+from corpora.paper import is_empty
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from corpora.custom import FieldValue
+    from corpora.paper import Paper
     from search_plugin.highlights import Snippet
     from search_plugin.page import Facets, Hit, Page
 
@@ -51,9 +57,11 @@ def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
     title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), Text(paper.title))
     mark = Text("[retracted] ", style="bold red") if paper.retracted else Text()
     console.print(Text(f"{hit.rank:3}. ", style="bold"), mark, title, sep="")
-    authors = ", ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
+    authors = "; ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
     facts = [str(paper.year) if paper.year else "", paper.venue, authors, paper.id]
     console.print(Text("     " + " · ".join(fact for fact in facts if fact), style="dim"))
+    if hit.known_by:
+        console.print(Text(f"     found by its {hit.known_by}", style="green"))
     if paper.extra:
         console.print(
             Text("     " + " · ".join(f"{name}: {_value(value)}" for name, value in paper.extra.items()), "dim")
@@ -93,7 +101,29 @@ def _show_facets(console: Console, facets: Facets) -> None:
 
 
 def _footer(page: Page) -> str:
-    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or f"joined by {page.joined_by}"
+    told = "joined by engine" if page.joined_by == "engine" else "looked up"
+    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or told
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
     return f"{shown}{page.candidates:,} candidates ({legs}) in index {page.index}, {spent:.0f} ms"
+
+
+def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
+    """Print whole papers on standard output, every attribute that has a value.
+
+    Args:
+        papers: The papers.
+        as_json: As one JSON list.
+    """
+    if as_json:
+        click.echo(orjson.dumps([asdict(paper) for paper in papers], option=orjson.OPT_INDENT_2))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for place, paper in enumerate(papers):
+        if place:
+            console.print()
+        held = {**{name: value for name, value in asdict(paper).items() if name != "extra"}, **paper.extra}
+        for name, value in held.items():
+            if not is_empty(value):
+                told = "; ".join(value) if isinstance(value, tuple) else "yes" if value is True else str(value)
+                console.print(Text(f"{name}: ", style="bold") + Text(told))

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.legs import Ranking, Scored
 from search_plugin.page import Facets
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
     from search_plugin.plan import Counting, Plan
     from search_plugin.schema import Bm25, Field
+
+
+MOST_VALUES = 60_000
+"""Values of one field that an engine lists at once: a little less than the default limits of all engines."""
+
+
+def too_many(field: str) -> InputError:
+    """Return the error for more values than an engine lists."""
+    return InputError(f"More than {MOST_VALUES:,} values of {field} begin alike; give more of the one you mean.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,22 @@ class Index(Protocol):
 
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return the papers that exist, with their values of added fields in `extra`."""
+
+    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that have one of some ids or one of some identifiers, in one request."""
+
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the values of keyword fields that regular expressions match as a whole, in any order.
+
+        Args:
+            patterns: Expressions of `search_plugin.filters.alike` by field.
+
+        Returns:
+            Values by field, each once.
+
+        Raises:
+            InputError: If there are more than `MOST_VALUES` of a field.
+        """
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return the papers that exist, with their vectors in some fields."""

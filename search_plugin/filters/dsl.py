@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import orjson
 
 from corpora.errors import InputError
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 from search_plugin.schema import PAPER_FIELDS
 
 if TYPE_CHECKING:
@@ -145,13 +145,15 @@ def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
 def _render(where: Filter, known: Known, text_field: str) -> _Clause:
     match where:
         case OneOf(field, values):
-            return _among(known[field], values)
+            return _terms(field, values, _cost(known[field]))
         case Compare(field, op, value):
             return _Clause({"range": {field: {_RANGES[op]: value}}}, 1, _cost(known[field]))
         case Exists(field):
             return _Clause({"exists": {"field": field}}, 1, 1)
         case Says(field, words):
             return _Clause({"match_phrase": {text_field if field == "text" else field: {"query": words}}}, 1, 1)
+        case Alike():
+            raise unresolved(where)
         case Or(parts):
             any_of = _bool(should=[_render(part, known, text_field) for part in parts])
             any_of.query["bool"]["minimum_should_match"] = 1
@@ -165,16 +167,17 @@ def _render(where: Filter, known: Known, text_field: str) -> _Clause:
             return _bool(must_not=[_render(part, known, text_field)])
 
 
-def _among(field: Field, values: Sequence[Value]) -> _Clause:
+def _terms(field: str, values: Sequence[Value], cost: int) -> _Clause:
     if not values:
         return _Clause({"match_none": {}}, 1, 1)
+    if len(values) == 1:
+        return _Clause({"term": {field: values[0]}}, 1, cost)
     if len(values) > MAX_VALUES:
         raise InputError(
-            f"The filter asks for {len(values):,} values of {field.name}, and search servers take {MAX_VALUES:,}; "
+            f"The filter asks for {len(values):,} values of {field}, and search servers take {MAX_VALUES:,}; "
             "search several times."
         )
-    query = {"term": {field.name: values[0]}} if len(values) == 1 else {"terms": {field.name: list(values)}}
-    return _Clause(query, 1, _cost(field))
+    return _Clause({"terms": {field: list(values)}}, 1, cost)
 
 
 def _cost(field: Field) -> int:

@@ -6,7 +6,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import first_day
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.filters.alike import accepts
+from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.schema import PAPER_FIELDS, find_field
 from search_plugin.terms import stand_together, terms_of
@@ -46,6 +47,8 @@ def matches(
             return any(_RELATIONS[op](held, value) for held in _held(paper, field, fields))
         case OneOf(field, values):
             return any(held in values for held in _held(paper, field, fields))
+        case Alike(field):
+            return any(accepts(where, str(held)) for held in _held(paper, field, fields))
         case Exists(field):
             return bool(_held(paper, field, fields))
         case Says(field, words):

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from corpora.custom import FieldKind, first_day, last_day, normal_date
 from corpora.errors import InputError
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Operator, Or, Says, Value
-from search_plugin.schema import PAPER_FIELDS, Field, find_field
+from search_plugin.filters.comparisons import (
+    Given,
+    alike,
+    alike_one_of,
+    compared,
+    exact,
+    exactly_one_of,
+    identified,
+    short,
+    unreadable,
+)
+from search_plugin.filters.tree import And, Exists, Filter, Not, Operator, Or, Says
+from search_plugin.schema import IDENTIFIER_FIELDS, PAPER_FIELDS, Field, find_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +33,6 @@ MAX_LENGTH = 10_000
 
 MAX_DEPTH = 30
 """Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
-
-EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 
 _EXPECTATIONS = {
     "NAME": "a field name, not or an opening bracket",
@@ -36,10 +44,6 @@ _EXPECTATIONS = {
 }
 """What was expected, by the first of these terminals that could have come next."""
 
-# 9 digits fit the 32-bit columns of every engine.
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,17})?(e[+-]?[0-9]{1,2})?", re.ASCII | re.IGNORECASE)
-
 
 def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     """Read one filter expression.
@@ -47,7 +51,8 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     Comparisons are `FIELD OP VALUE` (`=`, `!=`, and for numbers and dates `<`, `<=`, `>`, `>=`), `FIELD in (VALUE,
     ...)`, `FIELD exists`, and `title says VALUE` or `text says VALUE` (title or abstract); `not` binds tighter than
     `and`, `and` tighter than `or`. A value is quoted, with a backslash before a quote or backslash inside it, or bare:
-    words up to the next `and`, `or`, `,` or `)`, joined by single spaces.
+    words up to the next `and`, `or`, `,` or `)`, joined by single spaces. Case does not count, and authors are found
+    by any form of their names; `==` compares exactly. A star after a value stands for any end.
 
     A year or a month as a date means all its days: `published > 2020-03` starts in April.
 
@@ -114,13 +119,6 @@ class _Parsed(NamedTuple):
     depth: int
 
 
-class _Given(NamedTuple):
-    """A value as written, and where."""
-
-    text: str
-    position: int
-
-
 class _Builder(Transformer[Token, _Parsed]):
     """Called by the parser while it reads, so that deep nesting causes no recursion."""
 
@@ -142,48 +140,64 @@ class _Builder(Transformer[Token, _Parsed]):
         _, inner = children
         return _Parsed(Not(inner.filter), _deeper(inner.depth))
 
-    def compare(self, children: tuple[Token, Token, _Given]) -> _Parsed:
+    def compare(self, children: tuple[Token, Token, Given]) -> _Parsed:
         name, sign, given = children
+        if sign in ("=", "!="):
+            found = self._among(name, [given], alike)
+            return _Parsed(Not(found) if sign == "!=" else found, 0)
         field = self._field(name)
-        if sign not in ("=", "!=") and field.kind not in ("number", "date"):
+        if field.kind not in ("number", "date"):
             kind = "true or false" if field.kind == "boolean" else "text"
-            raise _error(_position(sign), f"expected = or != for {field.name}, which is {kind}, but found {sign}")
-        value = _value(field, given)
-        if sign == "!=":
-            return _Parsed(Not(_equals(field, value)), 0)
-        return _Parsed(
-            _equals(field, value) if sign == "=" else _compared(field, cast("Operator", str(sign)), value), 0
-        )
+            raise unreadable(_position(sign), f"expected = or != for {field.name}, which is {kind}, but found {sign}")
+        return _Parsed(compared(field, cast("Operator", str(sign)), given), 0)
 
-    def one_of(self, children: Sequence[Token | _Given]) -> _Parsed:
+    def one_of(self, children: Sequence[Token | Given]) -> _Parsed:
         name, *values = children
-        field = self._field(cast("Token", name))
-        given = tuple(_value(field, cast("_Given", value)) for value in values)
-        parts = tuple(_equals(field, value) for value in dict.fromkeys(given))
-        if all(isinstance(part, Compare) for part in parts):
-            return _Parsed(OneOf(field.name, given), 0)
-        return _Parsed(Or(parts) if len(parts) > 1 else parts[0], 0)
+        return _Parsed(self._among(cast("Token", name), cast("Sequence[Given]", values), alike_one_of), 0)
+
+    def exactly(self, children: tuple[Token, Given]) -> _Parsed:
+        name, given = children
+        return _Parsed(self._among(name, [given], exact), 0)
+
+    def exactly_one_of(self, children: Sequence[Token | Given]) -> _Parsed:
+        name, *values = children
+        return _Parsed(self._among(cast("Token", name), cast("Sequence[Given]", values), exactly_one_of), 0)
 
     def exists(self, children: tuple[Token]) -> _Parsed:
-        return _Parsed(Exists(self._field(children[0]).name), 0)
+        name = children[0]
+        if self._kind(name):
+            raise unreadable(_position(name), f"{name} is a kind of identifier, for which there is only =, != and in")
+        return _Parsed(Exists(self._field(name).name), 0)
 
-    def says(self, children: tuple[Token, _Given]) -> _Parsed:
+    def _among(self, name: Token, values: Sequence[Given], read: Callable[[Field, Sequence[Given]], Filter]) -> Filter:
+        kind = self._kind(name)
+        return identified(kind, values) if kind else read(self._field(name), values)
+
+    def _kind(self, name: Token) -> str:
+        """Return the kind of identifier that a name stands for; none if the index has a field of that name."""
+        lowered = str(name).lower()
+        return "" if any(field.name == lowered for field in self._fields) else IDENTIFIER_FIELDS.get(lowered, "")
+
+    def says(self, children: tuple[Token, Given]) -> _Parsed:
         name, given = children
         field = name.lower()
         if field not in ("title", "text"):
-            raise _error(_position(name), f"expected title or text before says but found {_short(name)}")
+            raise unreadable(_position(name), f"expected title or text before says but found {short(name)}")
         if not given.text:
-            raise _error(given.position, "expected words but found empty quotes")
+            raise unreadable(given.position, "expected words but found empty quotes")
         return _Parsed(Says(cast("Literal['title', 'text']", field), given.text), 0)
 
     def _field(self, name: Token) -> Field:
-        return find_field(str(name)[:60], self._fields)
+        return find_field("identifiers" if self._kind(name) else str(name)[:60], self._fields)
 
-    def value(self, tokens: Sequence[Token]) -> _Given:
+    def value(self, tokens: Sequence[Token]) -> Given:
         first = tokens[0]
         if first.type == "QUOTED":
-            return _Given(re.sub(r"\\(.)", r"\1", first[1:-1], flags=re.DOTALL), _position(first))
-        return _Given(" ".join(tokens), _position(first))
+            text = re.sub(r"\\(.)", r"\1", first[1:-1], flags=re.DOTALL)
+            return Given(text, _position(first), open=len(tokens) > 1)
+        text = " ".join(tokens)
+        ended = text.removesuffix("*")
+        return Given(ended, _position(first), open=ended != text) if ended.strip() else Given(text, _position(first))
 
 
 def _deeper(depth: int) -> int:
@@ -192,51 +206,22 @@ def _deeper(depth: int) -> int:
     return depth + 1
 
 
-def _equals(field: Field, value: Value) -> Filter:
-    if value is False:
-        return Not(Compare(field.name, "=", value=True))
-    if field.kind == "date" and (first := first_day(str(value))) != (last := last_day(str(value))):
-        return And((Compare(field.name, ">=", first), Compare(field.name, "<=", last)))
-    return Compare(field.name, "=", value)
+def equals(name: str, value: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
+    """Return the filter `NAME = VALUE`, as the user's query asks for it by `author:` and the like.
 
+    Args:
+        name: Of a field, an alias, or a kind of identifier.
+        value: As typed; a star at its end stands for any end.
+        fields: Those the index has.
 
-def _compared(field: Field, op: Operator, value: Value) -> Filter:
-    if field.kind == "date":
-        value = first_day(str(value)) if op in ("<", ">=") else last_day(str(value))
-    return Compare(field.name, op, value)
+    Returns:
+        The filter.
 
-
-def _value(field: Field, given: _Given) -> Value:
-    if not given.text:
-        raise _error(
-            given.position, f"expected a value but found empty quotes (papers without one: not {field.name} exists)"
-        )
-    read, expected = _WHOLE if field.whole else _READERS.get(field.kind, (str, "text"))
-    value = read(given.text)
-    if value is None:
-        raise _error(given.position, f"expected {expected} for {field.name} but found {_short(given.text)}")
-    return value
-
-
-def _number(text: str) -> Value | None:
-    if not _NUMBER.fullmatch(text):
-        return None
-    number = float(text)
-    return int(number) if number.is_integer() else number
-
-
-_Reader = tuple[Callable[[str], Value | None], str]
-"""Reads a value, or returns None if it is invalid, and says what was expected."""
-
-_WHOLE: _Reader = (
-    lambda text: int(text) if _WHOLE_NUMBER.fullmatch(text) else None,
-    "a whole number of at most 9 digits",
-)
-_READERS: Mapping[FieldKind, _Reader] = {
-    "boolean": (lambda text: {"true": True, "false": False}.get(text.lower()), "true or false"),
-    "number": (_number, "a number"),
-    "date": (normal_date, "a date such as 2020-03-16, 2020-03 or 2020"),
-}
+    Raises:
+        InputError: If there is no such field, or it can't have such a value.
+    """
+    escaped = re.sub(r'(["\\])', r"\\\1", value.removesuffix("*"))
+    return parse_filter(f'{name} = "{escaped}"{"*" * value.endswith("*")}', fields)
 
 
 def _syntax_error(text: str, error: UnexpectedInput) -> InputError:
@@ -245,15 +230,15 @@ def _syntax_error(text: str, error: UnexpectedInput) -> InputError:
     else:
         start = cast("int", error.pos_in_stream)
         word = re.match(r"""[(),"'=<>!]|[^\s(),"'=<>!]+""", text[start:])
-        found = _short(word[0] if word else text[start])
+        found = short(word[0] if word else text[start])
     expected: set[str] = set()
     if isinstance(error, UnexpectedToken):
         expected = set(error.accepts or error.expected)
     elif isinstance(error, UnexpectedCharacters):
         expected = set(error.allowed)
     if "QUOTED" in expected and text[start : start + 1] in ("'", '"'):
-        return _error(start + 1, "expected a second quote to close the one here")
-    return _error(start + 1, f"expected {_expectation(expected)} but found {found}")
+        return unreadable(start + 1, "expected a second quote to close the one here")
+    return unreadable(start + 1, f"expected {_expectation(expected)} but found {found}")
 
 
 def _expectation(expected: set[str]) -> str:
@@ -263,13 +248,5 @@ def _expectation(expected: set[str]) -> str:
     return "and, or or the end"
 
 
-def _error(position: int, problem: str) -> InputError:
-    return InputError(f"The filter can't be read at character {position}: {problem}. {EXAMPLE}")
-
-
 def _position(token: Token) -> int:
     return cast("int", token.start_pos) + 1
-
-
-def _short(text: str) -> str:
-    return repr(text[:30])

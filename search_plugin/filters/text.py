@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 
 
 def to_text(where: Filter) -> str:
@@ -17,10 +17,15 @@ def to_text(where: Filter) -> str:
         The expression, with every string quoted.
     """
     match where:
+        case Compare(field, "=", str(value)):
+            return f"{field} == {_value(value)}"
         case Compare(field, op, value):
             return f"{field} {op} {_value(value)}"
         case OneOf(field, values):
-            return f"{field} in ({', '.join(map(_value, values))})"
+            return f"{field} == ({', '.join(map(_value, values))})"
+        case Alike(field, manner, values):
+            star = "*" if manner == "prefix" else ""
+            return f"{field} in ({', '.join(_value(value) + star for value in values)})"
         case Exists(field):
             return f"{field} exists"
         case Says(field, words):

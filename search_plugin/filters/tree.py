@@ -1,8 +1,9 @@
 """A filter is a small tree, which every engine renders in its own terms.
 
 Logic is two-valued. A comparison with a missing value (None, an empty string, an empty list) is false, so its negation
-is true; a comparison on a list is true when any element matches. A boolean that is not true is a missing value, so its
-only value is True, and "= false" is the negation of that. A date of a paper stands for its first day.
+is true; a comparison on a list is true when any element matches. Comparisons are exact, except `Alike`. A boolean that
+is not true is a missing value, so its only value is True, and "= false" is the negation of that. A date of a paper
+stands for its first day.
 `evaluate.matches` is the reference.
 """
 
@@ -34,6 +35,20 @@ class OneOf:
 
     field: str
     values: tuple[Value, ...]
+
+
+Manner = Literal["same", "prefix", "name"]
+"""How a typed text may differ from a stored value: in case; in case and all that follows; as two forms of the name of
+one author do (`search_plugin.names`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The field has a value like one of these; engines get the values that the index holds instead (`resolve`)."""
+
+    field: str
+    manner: Manner
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,12 @@ class Says:
     words: str
 
 
+def unresolved(like: Alike) -> TypeError:
+    """Return the error for an engine that is given what only `resolve` can read."""
+    return TypeError(f"{like} must be resolved before an engine compares")
+
+
 Test = Compare | OneOf | Exists
 """The leaves of the tree that ask one thing of the values of one field."""
 
-Filter = Test | Says | And | Or | Not
+Filter = Test | Says | Alike | And | Or | Not

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def fuse(state: SearchState) -> SearchState:
-    """Join the legs by the request's fusion, unless the engine has joined them."""
-    if state.joined_by == "engine":
+    """Join the legs by the request's fusion, unless the engine has joined them, or there are none."""
+    if state.joined_by == "engine" or not state.plan.legs:
         return state
     ranking = fusion_of(state.request.fusion)(state.legs, state.request.weights)
     return replace(state, ranking=ranking, shown=ranking)

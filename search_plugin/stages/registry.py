@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from search_plugin.stages.collapse import collapse
 from search_plugin.stages.fuse import fuse
+from search_plugin.stages.known import known
 from search_plugin.stages.render import render
 from search_plugin.stages.rerank import rerank
 from search_plugin.stages.retrieve import retrieve
@@ -18,6 +19,7 @@ STAGES: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "fuse": fuse,
     "rerank": rerank,
+    "known": known,
     "collapse": collapse,
     "render": render,
 }

@@ -26,7 +26,8 @@ def render(state: SearchState) -> SearchState:
         counting = Counting(state.plan, found, list(dict.fromkeys(fields.values())), FACET_SIZE)
     read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
     if facets:
-        facets = replace(facets, counts={name: facets.counts[field] for name, field in fields.items()})
+        counted = facets.counted if state.plan.legs else "the papers found"
+        facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
     papers = {**state.papers, **read}
     hits = tuple(
         Hit(
@@ -38,6 +39,7 @@ def render(state: SearchState) -> SearchState:
                 request.searched, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language
             ),
             collapsed=state.hidden.get(hit.id, 0),
+            known_by=state.known.by.get(hit.id, ""),
         )
         for position, hit in enumerate(page, start=1)
         if hit.id in papers  # deleted since the legs ran

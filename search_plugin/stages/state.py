@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from search_plugin.known import Known
+
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.engines.base import Index
@@ -33,6 +35,7 @@ class SearchState:
         hits: The page.
         facets: Counts, where asked for.
         notes: Sentences for the user, which the page shows; a stage adds its own.
+        known: What is known of the query before it is ranked.
     """
 
     index: Index
@@ -48,3 +51,4 @@ class SearchState:
     hits: tuple[Hit, ...] = ()
     facets: Facets | None = None
     notes: tuple[str, ...] = ()
+    known: Known = field(default_factory=lambda: Known(""))

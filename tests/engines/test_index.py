@@ -11,9 +11,9 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.engines.base import Document
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
 from tests.engines.conftest import DIMENSION, EVERYWHERE, SCHEMA, documents, emptied, facets_of
+from tests.search_plugin.filtered import exact_filter
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -113,7 +113,7 @@ def test_l2_scores_are_minus_the_distance(filled):
     ],
 )
 def test_filters_hold_in_every_leg_and_in_the_counts(filled, text):
-    condition = parse_filter(text)
+    condition = exact_filter(text)
     passing = {document.paper.id for document in documents(200) if matches(condition, document.paper)}
     assert 0 < len(passing) < 200
     query = np.ones(DIMENSION, dtype=np.float32)
@@ -190,7 +190,7 @@ def test_words_are_never_query_syntax(filled):
         "فيروس",
     ):
         assert filled.search(Plan(text, (), None, 200))["lexical"] == []
-    quoted = parse_filter('venue="O\'Brien\\\\ \\"x\\" or 1=1"')
+    quoted = exact_filter('venue="O\'Brien\\\\ \\"x\\" or 1=1"')
     assert filled.search(Plan("virus", (), quoted, 200))["lexical"] == []
 
 
@@ -212,7 +212,7 @@ def test_large_indexes_find_the_nearest_too_with_and_without_a_filter(engine):
     index.finish()
     matrix = np.stack([document.vectors["prx"] for document in written])
     draw = np.random.default_rng(3)
-    for condition in (None, parse_filter("year=1999 and journal=Nature")):
+    for condition in (None, exact_filter("year=1999 and journal=Nature")):
         passing = [i for i, d in enumerate(written) if condition is None or matches(condition, d.paper)]
         for _ in range(5):
             query = draw.standard_normal(DIMENSION).astype(np.float32)

@@ -15,7 +15,6 @@ from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.registry import connect
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import parse_filter
 from search_plugin.fusion import minmax, rrf
 from search_plugin.legs import ranked
 from search_plugin.plan import LEXICAL, Plan, VectorClause
@@ -24,6 +23,7 @@ from search_plugin.search import similar
 from tests.conftest import server_url
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, empty
 from tests.faults import FaultProxy
+from tests.search_plugin.filtered import exact_filter
 
 WORDS = (
     "virus lung protein",
@@ -181,7 +181,7 @@ def test_equal_scores_of_a_leg_have_their_ranks_in_the_engines_order(opensearch)
     "text", ["year>=2010", "not venue=Nature and (author='Ada Byron' or field=Physics)", "year=1800"]
 )
 def test_a_filter_holds_in_every_leg(index, text):
-    where = parse_filter(text)
+    where = exact_filter(text)
     passing = {document.paper.id for document in documents(200) if matches(where, document.paper)}
     for plan in plans(200):
         plan = replace(plan, filter=where)
@@ -268,7 +268,7 @@ def test_the_legs_of_a_retriever_are_our_legs(elasticsearch, quantization):
     index = publish(elasticsearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))
     for exact in (False, True):
         for plan in plans(20, exact=exact):
-            plan = replace(plan, filter=parse_filter("year>=2000"))
+            plan = replace(plan, filter=exact_filter("year>=2000"))
             ours = index.search(plan)
             for leg, retriever in zip(plan.legs, _retrievers(index, plan), strict=True):
                 reply = index.ask_search({"retriever": retriever, "size": 20, **ID_COLUMN})

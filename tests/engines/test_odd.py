@@ -11,11 +11,11 @@ from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.tree import Compare
 from search_plugin.plan import Plan, VectorClause
 from tests.conftest import SERVERS
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
+from tests.search_plugin.filtered import exact_filter
 
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 ODD = [
@@ -93,7 +93,7 @@ def test_a_query_may_be_as_long_as_one_is_allowed_to_be(filled):
 
 def test_many_conditions_hold_at_once(filled):
     text = "year>=1995 and year<=2020 and not journal=Nature and author exists and field in (Medicine, Biology)"
-    where = parse_filter(text)
+    where = exact_filter(text)
     passing = {given.paper.id for given in documents(200) if matches(where, given.paper)}
     plan = Plan("virus protein cell", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), where, 200)
     assert 3 < len(passing) < 100

@@ -11,7 +11,6 @@ from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted, Rejected
 from indexer.pipeline import index_corpus
 from search_plugin.engines.base import Document
-from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.schema import IndexSchema, paper_vector
@@ -19,6 +18,7 @@ from search_plugin.search import search
 from tests.engines.conftest import CLUSTERS, EVERYWHERE, emptied
 from tests.engines.earlier import make_earlier
 from tests.indexer.jobs import make_job
+from tests.search_plugin.filtered import exact_filter
 from tests.tiny import papers
 
 SIX = papers(6)
@@ -49,7 +49,7 @@ def origins(engine):
 
 def found(engine, text):
     """The ids that pass a filter, by each of the ways to ask."""
-    index, where = engine.open("papers"), parse_filter(text)
+    index, where = engine.open("papers"), exact_filter(text)
     listed = set(index.ids(where))
     query = " ".join({word for paper in SIX for word in paper.title.split()})
     page = search(index, SearchRequest(query, mode="lexical", filter=where, facets=("corpus", "retracted")))
@@ -179,7 +179,7 @@ def test_an_index_of_the_version_before_opens_searches_and_is_adopted(engine, ho
     # It is read as it is, and nothing is known of origins and retractions.
     index = engine.open("papers")
     assert index.papers(IDS) == {paper.id: paper for paper in SIX}
-    assert index.search(Plan("virus", (), parse_filter("not retracted=true and not corpus=a"), 10))["lexical"]
+    assert index.search(Plan("virus", (), exact_filter("not retracted=true and not corpus=a"), 10))["lexical"]
     listed, page = found(engine, "retracted=false")
     assert listed == set(IDS)
     assert page.facets.counts == {"corpus": (), "retracted": ()}

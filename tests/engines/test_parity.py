@@ -19,12 +19,11 @@ from eval.retrieval.beir import BeirFolder
 from eval.trec.runs import Run
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
-from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS, server_url
 from tests.engines.conftest import facets_of
-from tests.search_plugin.filtered import PAPERS, expected
+from tests.search_plugin.filtered import PAPERS, exact_filter, expected
 from tests.search_plugin.test_filters import FIELDS, filters
 
 WIDTH = 32
@@ -87,7 +86,7 @@ def agree(ours, theirs):
 @pytest.mark.usefixtures("data_dir")
 @pytest.mark.parametrize("name", ["scifact", "pubmed"])
 def test_vector_legs_are_equal(embedded, cluster, name):
-    where = parse_filter("year>=1979 and not type=Review and author exists") if name == "pubmed" else None
+    where = exact_filter("year>=1979 and not type=Review and author exists") if name == "pubmed" else None
     for query in vectors(25, 2):
         for condition in {None, where}:
             plan = Plan("", (VectorClause("prx", query), VectorClause("clf", query)), condition, 100, exact=True)
@@ -114,7 +113,7 @@ def test_words_rank_equally_well(embedded, cluster, data_dir):
 @pytest.mark.parametrize("words", ["", "carcinoma", "insulin secretion", "serum antibodies", "cell membrane protein"])
 def test_counts_are_equal(embedded, cluster, words):
     for query in vectors(5, 3):
-        plan = Plan(words, (VectorClause("prx", query),), parse_filter("year>=1970"), 150, exact=True)
+        plan = Plan(words, (VectorClause("prx", query),), exact_filter("year>=1970"), 150, exact=True)
         counts = []
         for side in (embedded, cluster):
             legs = side["pubmed"].search(plan)

@@ -13,7 +13,6 @@ from corpora.errors import InputError
 from corpora.paper import Accepted, is_empty
 from indexer.moving import moved
 from indexer.pipeline import index_corpus
-from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.schema import Field
@@ -21,6 +20,7 @@ from search_plugin.search import search
 from tests.engines.conftest import CLUSTERS, EVERYWHERE, SCHEMA, another, documents, emptied
 from tests.engines.earlier import SOURCE, make_earlier
 from tests.indexer.jobs import make_job
+from tests.search_plugin.filtered import exact_filter
 from tests.tiny import papers
 
 SIX = papers(6)
@@ -69,7 +69,7 @@ def no_encoder():
 
 
 def passing(index, text):
-    return set(index.ids(parse_filter(text, index.schema.fields)))
+    return set(index.ids(exact_filter(text, index.schema.fields)))
 
 
 def test_values_are_written_updated_and_taken_away_and_nothing_else_changes(engine):

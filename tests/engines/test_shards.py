@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from search_plugin.engines.registry import connect
-from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
 from tests.conftest import SERVERS
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
+from tests.search_plugin.filtered import exact_filter
 
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 
@@ -38,7 +38,7 @@ def test_three_parts_are_as_one(parts):
     one, three = parts
     query = np.random.default_rng(5).standard_normal(DIMENSION).astype(np.float32)
     vectors = (VectorClause("prx", query), VectorClause("clf", query[:8]))
-    for where in (None, parse_filter("year>=2000 and not journal=Nature")):
+    for where in (None, exact_filter("year>=2000 and not journal=Nature")):
         for exact in (False, True):
             plan = Plan("neutrino virus protein", vectors, where, 60, exact)
             legs = [index.search(plan) for index in parts]

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from corpora.paper import Paper, is_empty
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import MAX_DEPTH
-from search_plugin.filters.tree import Compare, Exists, OneOf
+from search_plugin.filters.parse import MAX_DEPTH, parse_filter
+from search_plugin.filters.tree import Alike, And, Compare, Exists, Not, OneOf, Or
+from search_plugin.schema import PAPER_FIELDS
 from tests.search_plugin.test_filters import DAYS, FIELDS, SHARES, SPOKEN, WORDS, YEARS
 
 
@@ -64,6 +65,23 @@ SPEAKING = _speaking()
 
 def expected(where, papers=PAPERS):
     return {paper.id for paper in papers if matches(where, paper, FIELDS)}
+
+
+def exact_filter(text, fields=PAPER_FIELDS):
+    """A filter as engines are given it: every value is taken as it is written."""
+    return _exact(parse_filter(text, fields))
+
+
+def _exact(where):
+    match where:
+        case Alike(field, _, values):
+            return OneOf(field, values) if len(values) > 1 else Compare(field, "=", values[0])
+        case Not(part):
+            return Not(_exact(part))
+        case And(parts) | Or(parts):
+            return type(where)(tuple(map(_exact, parts)))
+        case _:
+            return where
 
 
 def rows_of(paper):

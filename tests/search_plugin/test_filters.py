@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import MAX_LENGTH, parse_filter, parse_filters
+from search_plugin.filters.parse import MAX_LENGTH, equals, parse_filter, parse_filters
 from search_plugin.filters.text import to_text
-from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or, Says
+from search_plugin.filters.tree import Alike, And, Compare, Exists, Not, OneOf, Or, Says
 from search_plugin.schema import PAPER_FIELDS, Field
 
 EXAMPLE = ' Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
@@ -40,6 +40,7 @@ FIELDS = (
 )
 """Every kind and origin there is."""
 
+PMC = ("pmc:PMC7", "pmc:pmc7", "PMC:PMC7", "PMC:pmc7")
 RETRACTED = Compare("retracted", "=", value=True)
 YEARS = [-1, 0, 1999, 2000, 2001]
 SHARES = [-0.5, 0, 0.25, 1e-7, 3, 123456789012.5]
@@ -72,6 +73,12 @@ def branches(inner):
 
 
 filters = st.recursive(tests, branches, max_leaves=8)
+values = st.lists(words, min_size=1, max_size=3, unique=True).map(tuple)
+loose = st.one_of(
+    st.builds(Alike, st.sampled_from(["venue", "types", "shelf"]), st.sampled_from(["same", "prefix"]), values),
+    st.builds(Alike, st.just("authors"), st.sampled_from(["name", "prefix"]), values),
+)
+"""Conditions that are resolved before an engine is asked."""
 SPOKEN = ("stem", "cells", "cell", "embryonic", "of", "the", "lung", "TNF-alpha", "5-HT2A", "Mice")
 says = st.builds(
     Says,
@@ -80,26 +87,45 @@ says = st.builds(
 )
 saying = st.recursive(tests | says | says, branches, max_leaves=8)
 """Filters that also ask for words."""
+any_filters = st.recursive(tests | loose | says, branches, max_leaves=8)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("journal=The   Lancet", Compare("venue", "=", "The Lancet")),
-        ("authors = O'Brien J", Compare("authors", "=", "O'Brien J")),
-        (r"venue = 'it\'s \\ \"so\"'", Compare("venue", "=", 'it\'s \\ "so"')),
-        ("venue=Trials not found in print exists", Compare("venue", "=", "Trials not found in print exists")),
-        ("venue=orange", Compare("venue", "=", "orange")),
-        ("venue = not", Compare("venue", "=", "not")),
+        ("journal=The   Lancet", Alike("venue", "same", ("The Lancet",))),
+        ("authors = O'Brien J", Alike("authors", "name", ("O'Brien J",))),
+        (r"venue = 'it\'s \\ \"so\"'", Alike("venue", "same", ('it\'s \\ "so"',))),
+        ("venue=Trials not found in print exists", Alike("venue", "same", ("Trials not found in print exists",))),
+        ("venue=orange", Alike("venue", "same", ("orange",))),
+        ("venue = not", Alike("venue", "same", ("not",))),
+        ("venue == The  Lancet", Compare("venue", "=", "The Lancet")),
+        ('author == "Toth EA"', Compare("authors", "=", "Toth EA")),
+        ("year == 2000", Compare("year", "=", 2000)),
+        ("type == (Review, review)", OneOf("types", ("Review", "review"))),
+        ("journal=lancet*", Alike("venue", "prefix", ("lancet",))),
+        ('journal = "New Engl"*', Alike("venue", "prefix", ("New Engl",))),
+        ('journal="lancet*"', Alike("venue", "same", ("lancet*",))),
+        ("journal==lancet*", Compare("venue", "=", "lancet*")),
+        ("venue=*", Alike("venue", "same", ("*",))),
+        (
+            "author in (smith*, Toth EA, fauci)",
+            Or((Alike("authors", "prefix", ("smith",)), Alike("authors", "name", ("Toth EA", "fauci")))),
+        ),
+        ("id=A", Compare("id", "=", "A")),
+        ("pmid=https://pubmed.ncbi.nlm.nih.gov/12/", OneOf("identifiers", ("pmid:12", "PMID:12"))),
+        ("PMID != 012", Not(OneOf("identifiers", ("pmid:12", "PMID:12")))),
+        ("pmcid==7", Or((OneOf("identifiers", PMC), OneOf("id", ("PMC7",))))),
+        ("doi=10.1000/AB*", Alike("identifiers", "prefix", ("doi:10.1000/AB",))),
         ("YEAR!=-3", Not(Compare("year", "=", -3))),
         ('year in (2000,"2001")', OneOf("year", (2000, 2001))),
-        ("Type IN (Review, Case Reports) ", OneOf("types", ("Review", "Case Reports"))),
+        ("Type IN (Review, Case Reports) ", Alike("types", "same", ("Review", "Case Reports"))),
         (
             "not year=1 AND year=2 Or year=3",
             Or((And((Not(Compare("year", "=", 1)), Compare("year", "=", 2))), Compare("year", "=", 3))),
         ),
         ("not(year<1 or author exists)", Not(Or((Compare("year", "<", 1), Exists("authors"))))),
-        ("venue\u3000=\u3000医学", Compare("venue", "=", "医学")),
+        ("venue\u3000=\u3000医学", Alike("venue", "same", ("医学",))),
         ("retracted = TRUE", RETRACTED),
         ("retracted=false", Not(RETRACTED)),
         ("retracted != 'false'", Not(Not(RETRACTED))),
@@ -108,8 +134,11 @@ saying = st.recursive(tests | says | says, branches, max_leaves=8)
         ("retracted in (true, false)", Or((RETRACTED, Not(RETRACTED)))),
         ("TITLE says stem cells", Says("title", "stem cells")),
         ('not text SAYS "x and \\"y\\""', Not(Says("text", 'x and "y"'))),
-        ("venue=Who says exists or title says x", Or((Compare("venue", "=", "Who says exists"), Says("title", "x")))),
-        ("corpus=jsonl:library/papers.jsonl", Compare("origins", "=", "jsonl:library/papers.jsonl")),
+        (
+            "venue=Who says exists or title says x",
+            Or((Alike("venue", "same", ("Who says exists",)), Says("title", "x"))),
+        ),
+        ("corpus=jsonl:library/papers.jsonl", Alike("origins", "same", ("jsonl:library/papers.jsonl",))),
     ],
 )
 def test_reads_the_grammar(text, expected):
@@ -172,7 +201,7 @@ def test_any_text_is_read_or_refused(text):
     assert parse_filter(to_text(where), FIELDS) == where
 
 
-@given(saying)
+@given(any_filters)
 def test_text_form_reads_back(where):
     assert parse_filter(to_text(where), FIELDS) == where
 
@@ -214,6 +243,22 @@ def test_words_are_compared_in_the_language_of_the_index():
     assert not matches(Says("title", "Entzündungen"), paper)
 
 
+def test_a_name_of_identifiers_is_no_field():
+    with pytest.raises(InputError, match="doi is a kind of identifier, for which there is only =, != and in"):
+        parse_filter("doi exists")
+    with pytest.raises(InputError, match="expected = or != for identifiers, which is text, but found <"):
+        parse_filter("pmid<3")
+    own = (*FIELDS, Field("doi", "keyword"))
+    assert parse_filter("doi=x", own) == Alike("doi", "same", ("x",))
+
+
+def test_a_query_makes_the_same_filter_as_the_option():
+    for name, value in [("author", 'O"Brien \\ J'), ("journal", "lancet*"), ("doi", "10.1000/a"), ("year", "2000")]:
+        quoted = value.removesuffix("*").replace("\\", "\\\\").replace('"', '\\"')
+        assert equals(name, value) == parse_filter(f'{name} = "{quoted}"{"*" * value.endswith("*")}')
+    assert equals("author", "Toth, Eric") == Alike("authors", "name", ("Toth, Eric",))
+
+
 def test_filters_are_joined_by_and():
     one, other = Compare("year", "=", 1), Exists("venue")
     assert parse_filters([]) is None
@@ -230,6 +275,8 @@ def test_missing_values_fail_comparisons_and_pass_their_negation():
         assert matches(parse_filter(f"not {where}"), bare), where
         assert matches(parse_filter(where), full), where
     assert not matches(parse_filter("author != B"), full)
+    assert matches(parse_filter("venue=v and author=b and venue=v* and not venue==v"), full)
+    assert not matches(parse_filter("venue=v*"), bare)
     assert not matches(Compare("venue", "=", ""), bare)
     assert matches(parse_filter("retracted=false"), bare)
     assert not matches(parse_filter("retracted=false"), full)

@@ -14,9 +14,8 @@ from corpora.errors import InputError
 from corpora.paper import is_empty
 from search_plugin.engines.cluster.mapping import property_of
 from search_plugin.filters.dsl import MAX_CLAUSES, MAX_VALUES, to_query
-from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
-from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, expected, nested, rows_of
+from tests.search_plugin.filtered import EXTREME, PAPERS, WITHOUT_VALUE, exact_filter, expected, nested, rows_of
 from tests.search_plugin.test_filters import FIELDS, filters
 
 FAR = 99_999_999_999
@@ -78,7 +77,7 @@ def term(field, value):
     ],
 )
 def test_renders_flat_queries(text, query):
-    assert to_query(parse_filter(text)) == query
+    assert to_query(exact_filter(text)) == query
 
 
 @pytest.mark.parametrize(
@@ -102,9 +101,9 @@ def test_decides_tests_of_what_no_index_holds(where, query):
 
 def test_refuses_what_no_server_takes():
     for text in FULL:
-        to_query(parse_filter(text))
+        to_query(exact_filter(text))
     with pytest.raises(InputError, match=r"comes to 1,110 clauses.* take 512 .*in \("):
-        to_query(parse_filter(" and ".join(f"id={chr(20000 + number)}" for number in range(1110))))
+        to_query(exact_filter(" and ".join(f"id={chr(20000 + number)}" for number in range(1110))))
     half = range(MAX_CLAUSES // 2 + 1)
     for costly in (
         And(tuple(Compare("year", ">", number) for number in half)),
@@ -129,8 +128,8 @@ def levels(query):
 
 def test_keeps_within_the_levels_a_server_takes():
     text = nested("type=x", 30, "id!=0 and (type=y or ", ")")
-    assert levels(to_query(parse_filter(text))) == [14, 24, 24]
-    assert levels(to_query(parse_filter(nested("type=x", 8, "id!=0 and (type=y or ", ")")))) == [16]
+    assert levels(to_query(exact_filter(text))) == [14, 24, 24]
+    assert levels(to_query(exact_filter(nested("type=x", 8, "id!=0 and (type=y or ", ")")))) == [16]
 
 
 class Server:
@@ -211,13 +210,13 @@ def test_numbers_beyond_32_bits_compare_as_numbers(server, far):
 
 @pytest.mark.parametrize("text", [*EXTREME, f"id!='{LONG}'"], ids=start)
 def test_servers_read_whatever_the_grammar_allows(server, text):
-    where = parse_filter(text)
+    where = exact_filter(text)
     assert server.found(inside(to_query(where, FIELDS), 6)) == expected(where)
 
 
 @pytest.mark.parametrize("text", FULL, ids=start)
 def test_servers_take_a_full_filter_and_half_of_their_clauses_beside_it(server, text):
-    where = parse_filter(text)
+    where = exact_filter(text)
     words = [{"term": {"id": f"word{number}"}} for number in range(512 - 1)] + [{"exists": {"field": "id"}}]
     query = {"bool": {"must": [{"bool": {"should": words}}], "filter": [to_query(where)]}}
     assert server.found(query) == expected(where)

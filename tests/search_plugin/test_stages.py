@@ -66,8 +66,9 @@ def test_every_stage_is_timed_in_order(index):
     page = search(index, SearchRequest("virus lung"), Encoder)
     assert (
         list(page.milliseconds)
-        == ["encode", "retrieve", "fuse", "rerank", "collapse", "render"]
+        == ["read", "encode", "retrieve", "fuse", "rerank", "known", "collapse", "render"]
         == [
+            "read",
             "encode",
             *STAGES,
         ]

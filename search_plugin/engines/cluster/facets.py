@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from search_plugin.engines.base import MOST_VALUES, too_many
 from search_plugin.engines.cluster.mapping import text_field
 from search_plugin.engines.cluster.queries import condition
 from search_plugin.page import Facets
@@ -68,3 +69,19 @@ def _value(field: Field, bucket: Mapping[str, Any]) -> str | int | float:
     if field.kind == "date":
         return int(bucket["key_as_string"])
     return int(key) if isinstance(key, float) and key.is_integer() else key
+
+
+def spelled_body(asked: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the search that lists the values of fields that regular expressions match, a pair at a time."""
+    terms = ({"terms": {"field": field, "include": expression, "size": MOST_VALUES + 1}} for field, expression in asked)
+    return {"size": 0, "track_total_hits": False, "aggs": {str(place): one for place, one in enumerate(terms)}}
+
+
+def read_spelled(reply: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the values by field that a cluster listed; raises `InputError` if there are too many."""
+    found: dict[str, dict[str, None]] = {field: {} for field, _ in asked}
+    for place, (field, _) in enumerate(asked):
+        found[field] |= dict.fromkeys(bucket["key"] for bucket in reply["aggregations"][str(place)]["buckets"])
+    if field := next((field for field, values in found.items() if len(values) > MOST_VALUES), ""):
+        raise too_many(field)
+    return {field: list(values) for field, values in found.items()}

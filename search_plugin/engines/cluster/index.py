@@ -23,13 +23,14 @@ from search_plugin.engines.cluster.documents import (
     values_of,
 )
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.facets import facets_body, read_facets
+from search_plugin.engines.cluster.facets import facets_body, read_facets, read_spelled, spelled_body
 from search_plugin.engines.cluster.joins import rank
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mapping, similarity_of
 from search_plugin.engines.cluster.queries import ID_COLUMN, condition, leg_bodies, multi_search, scored
 from search_plugin.engines.cluster.reading import (
     among,
     document_bodies,
+    having,
     papers_of,
     read_documents,
     read_papers,
@@ -37,6 +38,7 @@ from search_plugin.engines.cluster.reading import (
 )
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
+from search_plugin.filters.alike import joined
 from search_plugin.page import Facets
 from search_plugin.schema import Bm25, Field, IndexSchema
 from search_plugin.trace import note
@@ -159,6 +161,17 @@ class ClusterIndex:
         """Return the papers that exist, with their values of added fields in `extra`."""
         found = (paper_of(hit["_source"], self.schema) for hit in self._among(ids, papers_of(self.schema)))
         return {paper.id: paper for paper in found}
+
+    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that have one of some ids or one of some identifiers, in one request."""
+        body = {**having(ids, identifiers), **papers_of(self.schema)}
+        return read_papers(self.ask_search(body, why="papers by identifier"), self.schema)
+
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the values of keyword fields that regular expressions match; see `Index`."""
+        asked = [(field, one) for field, expressions in patterns.items() for one in joined(expressions)]
+        reply = self.ask_search(spelled_body(asked), why=f"values of {', '.join(patterns)}")
+        return read_spelled(reply, asked)
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
         """Return the values of some fields of the ids that exist; a field without a value is left out."""

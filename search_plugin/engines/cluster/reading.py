@@ -25,6 +25,16 @@ def among(ids: Sequence[str]) -> dict[str, Any]:
     return {"query": {"terms": {"id": list(ids)}}, "size": len(ids), "sort": ["_doc"]}
 
 
+MOST_NAMED = 1_000
+"""Papers that some identifiers may name; a corpus in which more share one is in disorder."""
+
+
+def having(ids: Sequence[str], identifiers: Sequence[str]) -> dict[str, Any]:
+    """Return a search for papers with one of some ids or identifiers; the caller adds what to return of them."""
+    either = [{"terms": {"id": list(ids)}}, {"terms": {"identifiers": list(identifiers)}}]
+    return {"query": {"bool": {"should": either, "minimum_should_match": 1}}, "size": MOST_NAMED, "sort": ["_doc"]}
+
+
 def read_papers(reply: Mapping[str, Any], schema: IndexSchema) -> dict[str, Paper]:
     """Return the papers of a reply by id."""
     return {paper.id: paper for paper in (paper_of(hit["_source"], schema) for hit in reply["hits"]["hits"])}

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from search_plugin.engines.embedded.derived import complete, newest
 from search_plugin.engines.embedded.fields import COMPARED, held_values, number_of
 from search_plugin.engines.embedded.files import mapped
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Test
+from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Test, unresolved
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +83,7 @@ class Columns:
     postings: Mapping[str, Postings]
 
 
-def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callable[[Filter], np.ndarray]) -> np.ndarray:
+def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callable[[Filter], np.ndarray]) -> np.ndarray:  # noqa: C901 - one case for each kind of node
     """Return which rows match a filter.
 
     Args:
@@ -108,6 +108,8 @@ def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callabl
             return reduce(np.logical_and, (passing(part, parts, count, saying) for part in _together(And, inner)))
         case Or(inner):
             return reduce(np.logical_or, (passing(part, parts, count, saying) for part in _together(Or, inner)))
+        case Alike():
+            raise unresolved(where)
     mask = np.zeros(count, bool)
     for columns in parts:
         if (numbers := columns.numbers.get(where.field)) is not None:

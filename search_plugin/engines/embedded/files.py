@@ -11,6 +11,7 @@ write truncates it.
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from collections.abc import Mapping
@@ -185,5 +186,7 @@ def mapped(path: Path, kind: Any, *shape: int) -> np.ndarray:
 
     if not shape[0]:
         return np.empty(shape, kind)
+    if path.stat().st_size < math.prod(shape) * np.dtype(kind).itemsize:
+        raise ValueError(f"{path.name} has lost its end")
     # A plain array over the mapping: every access to a memmap makes an object of that class, which is slow.
     return np.memmap(path, kind, "r", shape=shape).view(np.ndarray)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.fields import COMPARED, compared_path, number_of
-from search_plugin.filters.tree import And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 
 if TYPE_CHECKING:
     from search_plugin.engines.embedded.words import Words
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _RANGES = {"=": "[{0} TO {0}]", "<": "[* TO {0}}}", "<=": "[* TO {0}]", ">": "{{{0} TO *]", ">=": "[{0} TO *]"}
 
 
-def to_tantivy(where: Filter, words: Words) -> Any:
+def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for each kind of node
     """Return a query that finds the papers that match a filter.
 
     Args:
@@ -35,6 +35,8 @@ def to_tantivy(where: Filter, words: Words) -> Any:
             return Query.boolean_query([(Occur.Should, to_tantivy(part, words)) for part in parts])
         case Says(field, said):
             return words.saying(field, said)
+        case Alike():
+            raise unresolved(where)
         case Exists("id"):
             return Query.all_query()
         case Exists(field):

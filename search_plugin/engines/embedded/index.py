@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
 from search_plugin.engines.embedded.records import Stored, to_record, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
-from search_plugin.engines.embedded.words import META, counted, create_words, open_words
+from search_plugin.engines.embedded.words import META, counted, create_words, open_words, rows_of, spelled
 from search_plugin.page import Facets
 from search_plugin.plan import LEXICAL
 from search_plugin.schema import Bm25
@@ -155,6 +155,24 @@ class EmbeddedIndex:
         return {stored.paper.id: stored.paper for stored in map(snapshot.stored, snapshot.find(ids))}
 
     @told
+    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that have one of some ids or one of some identifiers."""
+        snapshot = self._snapshot()
+        rows = rows_of(snapshot.searcher, self._words.named(ids, identifiers), len(snapshot.rows))
+        papers = [snapshot.stored(row).paper for _, row in rows]
+        return {paper.id: paper for paper in papers}
+
+    @told
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the values of keyword fields that regular expressions match; see `Index`."""
+        return spelled(self._snapshot().searcher, self._paths(patterns), patterns)
+
+    @staticmethod
+    def _paths(fields: Iterable[str]) -> dict[str, str]:
+        """Return tantivy's names of fields."""
+        return {field: field if field == "id" else f"fields.{field}" for field in fields}
+
+    @told
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
         """Return the values of some fields of the ids that exist; a field without a value is left out."""
         papers = [stored.paper for stored in self._stored(ids)]
@@ -233,7 +251,7 @@ class EmbeddedIndex:
                 matching.append((Occur.Must, to_tantivy(plan.filter, self._words)))
             query = Query.boolean_query([(Occur.Should, Query.boolean_query(matching)), (Occur.Should, query)])
             told = "papers that hold a word of the query" + (f", and {told}" if plan.vectors else "")
-        names = {field: field if field == "id" else f"fields.{field}" for field in counting.fields}
+        names = self._paths(counting.fields)
         matches, counts = counted(self._seen_last().searcher, query, names, counting.size)
         return Facets(matches, told, {field: tuple(counts[field]) for field in counting.fields})
 

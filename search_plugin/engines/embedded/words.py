@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from search_plugin.engines.base import MOST_VALUES, too_many
 from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.files import sync_folder
+from search_plugin.filters.alike import joined
 from search_plugin.languages import get_language
 
 if TYPE_CHECKING:
@@ -113,6 +115,13 @@ class Words:
             return Query.term_query(self.schema, field, terms[0][1], "basic")
         return Query.phrase_query(self.schema, field, terms)
 
+    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Any:
+        """Return the query for papers with one of some ids or identifiers."""
+        from tantivy import Occur, Query
+
+        terms = [Query.term_query(self.schema, "fields.identifiers", name, "basic") for name in identifiers]
+        return Query.boolean_query([(Occur.Should, query) for query in [self.among(ids), *terms]])
+
     def among(self, ids: Sequence[str]) -> Any:
         """Return the query for some ids."""
         from tantivy import Query
@@ -206,8 +215,7 @@ def counted(
     # Often several values have the count of the last one: asking for more than are shown saves the second request.
     ask = dict.fromkeys(fields, 8 * size)
     found: dict[str, list[tuple[Any, int]]] = {}
-    total = 0
-    while ask:
+    while True:
         wanted = {
             name: {"terms": {"field": fields[name], "size": most, "segment_size": 1 << 30}}
             for name, most in ask.items()
@@ -223,7 +231,25 @@ def counted(
             del ask[name]
             pairs = [(_value(bucket), bucket["doc_count"]) for bucket in buckets if bucket["key"] != ""]
             found[name] = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:size]
-    return total, found
+        if not ask:
+            return total, found
+
+
+def spelled(searcher: Any, fields: Mapping[str, str], patterns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the values that expressions match, as of `Index.spelled`; `fields` gives tantivy's names of the fields."""
+    from tantivy import Query
+
+    found: dict[str, list[str]] = {}
+    for name, expressions in patterns.items():
+        values: dict[str, None] = {}
+        for expression in joined(expressions):
+            terms = {"field": fields[name], "size": MOST_VALUES + 1, "segment_size": 1 << 30, "include": expression}
+            buckets = searcher.aggregate(Query.all_query(), {"values": {"terms": terms}})["values"]["buckets"]
+            values |= dict.fromkeys(bucket["key"] for bucket in buckets)
+        if len(values) > MOST_VALUES:
+            raise too_many(name)
+        found[name] = list(values)
+    return found
 
 
 def _value(bucket: Mapping[str, Any]) -> Any:

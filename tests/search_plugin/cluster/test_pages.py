@@ -9,6 +9,7 @@ import pytest
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.search import Clock, _page, similar
+from search_plugin.stages.state import SearchState
 from tests.search_plugin.cluster.test_joining import LEGS, PLAN, SHARDS, hits, index_in
 
 
@@ -33,7 +34,7 @@ BOTH = pytest.mark.parametrize(("kind", "version"), [("opensearch", (3, 6)), ("e
 def test_a_page_asks_twice_for_the_legs_and_for_what_it_shows(kind, version):
     index = index_in(kind, version, LEGS, replies(read("c", "a", "b"), counted(7, venue=[("Cell", 4)])))
     request = SearchRequest("virus lung", facets=("journal",), collapse="year")
-    page = _page(index, request, replace(PLAN, column="year"), Clock())
+    page = _page(SearchState(index, request, replace(PLAN, column="year")), Clock())
     assert [hit.paper.id for hit in page.hits] == ["a", "b", "c"]
     assert (page.facets.matches, page.facets.counts) == (7, {"journal": (("Cell", 4),)})
     legs, shown = index.cluster.asked
@@ -54,10 +55,10 @@ def test_what_is_not_shown_is_not_asked_for(kind, version):
     none = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}, "status": 200}
     index = index_in(kind, version, replies(none))
     plan = Plan("virus", (), None, 7)
-    page = _page(index, SearchRequest("virus", mode="lexical"), plan, Clock())
+    page = _page(SearchState(index, SearchRequest("virus", mode="lexical"), plan), Clock())
     assert (page.hits, page.facets, list(page.requests)) == ((), None, ["retrieve"])
     index = index_in(kind, version, replies(none), replies(counted(0, venue=[])))
-    page = _page(index, SearchRequest("virus", mode="lexical", facets=("venue",)), plan, Clock())
+    page = _page(SearchState(index, SearchRequest("virus", mode="lexical", facets=("venue",)), plan), Clock())
     assert page.facets.matches == 0
     assert page.requests["render"] == ("POST /ses.papers.v1/_msearch for facets",)
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.embedded.engine import EmbeddedEngine
-from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Counting, Plan, VectorClause
 from tests.search_plugin.embedded.small import DIMENSION, document, lower, make
+from tests.search_plugin.filtered import exact_filter
 
 COUNT = 40
 
@@ -42,7 +42,7 @@ def use(folder):
         query = np.ones(DIMENSION, np.float32)
         plan = Plan("virus lung cell", (VectorClause("prx", query), VectorClause("clf", query[:3])), None, 9)
         index.search(plan)
-        where = parse_filter(text)
+        where = exact_filter(text)
         index.fetch(ids, Counting(Plan("virus", (), where, 9), ids, ["year", "authors"], 3))
         index.search(Plan("virus", (VectorClause("prx", query),), where, 9))
     index.upsert([document("again", 5), document("p3", 8)])

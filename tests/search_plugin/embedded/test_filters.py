@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from search_plugin.engines.base import Document
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from search_plugin.filters.parse import parse_filter
+from search_plugin.filters.resolve import resolve
 from search_plugin.plan import Plan
 from search_plugin.schema import IndexSchema, paper_vector
 from tests.search_plugin.embedded.small import lower
@@ -68,4 +69,4 @@ def test_empty_strings_stand_for_no_value_but_in_lists(index, where):
 @pytest.mark.parametrize("text", EXTREME, ids=range(len(EXTREME)))
 def test_whatever_the_grammar_allows_can_be_searched(index, text):
     where = parse_filter(text)
-    assert found(index, where) == (expected(where), expected(where))
+    assert found(index, resolve(where, index).filter) == (expected(where), expected(where))

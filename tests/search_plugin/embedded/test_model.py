@@ -18,9 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from search_plugin.engines.embedded import files, words
 from search_plugin.engines.embedded.vectors import closeness
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Counting, Plan, VectorClause
 from tests.search_plugin.embedded.small import DIMENSION, SCHEMA, WORDS, document, lower, make
+from tests.search_plugin.filtered import exact_filter
 
 IDS = st.sampled_from([f"p{number}" for number in range(12)] + ["a b", "nul\0", "病毒"])
 SEEDS = st.integers(0, 9)
@@ -145,7 +145,7 @@ class Store(RuleBasedStateMachine):
     @precondition(lambda self: len(self.held) > 1)
     @rule(text=FILTERS, seed=SEEDS)
     def search_with_filter(self, text, seed):
-        where = parse_filter(text, SCHEMA.fields)
+        where = exact_filter(text, SCHEMA.fields)
         passing = {id_ for id_, held in self.held.items() if matches(where, held.paper, SCHEMA.fields)}
         query = np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
         legs = self.index.search(Plan(" ".join((*WORDS, "star")), (VectorClause("prx", query),), where, 50))

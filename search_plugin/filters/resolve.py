@@ -1,0 +1,129 @@
+"""From what a user typed to the values that an index holds: afterwards every engine compares exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from corpora.errors import InputError
+from search_plugin.filters.alike import accepts, beginnings, closeness, patterns
+from search_plugin.filters.tree import Alike, And, Compare, Filter, Not, OneOf, Or
+
+if TYPE_CHECKING:
+    from search_plugin.schema import IndexSchema
+
+MOST_VALUES = 10_000
+"""Values of one field that a condition may stand for."""
+
+_SUGGESTED = 3
+_CLOSE = 0.6
+
+
+class Vocabulary(Protocol):
+    """What resolving needs of an index."""
+
+    name: str
+    schema: IndexSchema
+
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return values by field that a pattern matches as a whole; see `Index.spelled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A filter of exact comparisons, and what the user should know about it.
+
+    Attributes:
+        filter: The filter.
+        notes: A sentence for each value that no paper has.
+    """
+
+    filter: Filter | None
+    notes: tuple[str, ...] = ()
+
+
+def resolve(where: Filter | None, index: Vocabulary, *, suggest: bool = True) -> Resolved:
+    """Replace texts that may differ from stored values by the values that an index holds.
+
+    Args:
+        where: The filter as parsed.
+        index: That is searched.
+        suggest: Whether to look for the values that are nearest to one that no paper has.
+
+    Returns:
+        An equal filter of exact comparisons.
+
+    Raises:
+        InputError: If a condition stands for more than `MOST_VALUES` values.
+    """
+    asked = list(dict.fromkeys(_alike(where))) if where else []
+    if not where or not asked:
+        return Resolved(where)
+    wanted: dict[str, list[str]] = {}
+    for like in asked:
+        wanted.setdefault(like.field, []).extend(patterns(like))
+    held = index.spelled(wanted)
+    found = {like: [value for value in held[like.field] if accepts(like, value)] for like in asked}
+    for like, values in found.items():
+        if len(values) > MOST_VALUES:
+            raise InputError(
+                f"More than {MOST_VALUES:,} values of {like.field} are like {like.values[0]!r}; give more of it."
+            )
+    lacking = [like for like, values in found.items() if suggest and not values]
+    return Resolved(_replaced(where, found), tuple(_notes(lacking, index)))
+
+
+def _alike(where: Filter) -> Iterator[Alike]:
+    match where:
+        case Alike():
+            yield where
+        case Not(part):
+            yield from _alike(part)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _alike(part)
+
+
+def _replaced(where: Filter, found: Mapping[Alike, Sequence[str]]) -> Filter:
+    match where:
+        case Alike(field):
+            values = found[where]
+            return Compare(field, "=", values[0]) if len(values) == 1 else OneOf(field, tuple(values))
+        case Not(part):
+            return Not(_replaced(part, found))
+        case And(parts):
+            return And(tuple(_replaced(part, found) for part in parts))
+        case Or(parts):
+            return Or(tuple(_replaced(part, found) for part in parts))
+        case _:
+            return where
+
+
+def _notes(lacking: Sequence[Alike], index: Vocabulary) -> Iterator[str]:
+    """Yield a sentence for each value that no paper has, with the values that are nearest to it."""
+    if not lacking:
+        return
+    wanted: dict[str, list[str]] = {}
+    for like in lacking:
+        wanted.setdefault(like.field, []).extend(beginnings(like.values))
+    try:
+        held = index.spelled(wanted)
+    except InputError:  # too many to choose from
+        held = {}
+    for like in lacking:
+        shown = " or ".join(f"{value}{'*' * (like.manner == 'prefix')}" for value in like.values[:_SUGGESTED])
+        near = nearest(like, held.get(like.field, ()))
+        hint = f"; the nearest {'is' if len(near) == 1 else 'are'} {_listed(near)}" if near else ""
+        yield f"No paper of the index {index.name} has {like.field} = {shown}{hint}."
+
+
+def nearest(like: Alike, held: Sequence[str]) -> list[str]:
+    """Return up to three of some values that are closest to those of a condition."""
+    scored = ((max(closeness(like.manner, value, one) for value in like.values), one) for one in held)
+    near = sorted((pair for pair in scored if pair[0] >= _CLOSE), key=lambda pair: (-pair[0], pair[1]))
+    return [one for _, one in near[:_SUGGESTED]]
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(f'"{value}"' for value in values)

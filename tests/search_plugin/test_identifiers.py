@@ -1,0 +1,111 @@
+"""Identifiers as people type them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.cleaning import identifiers_of
+from corpora.paper import Paper
+from search_plugin.identifiers import MOST, identifier_of, read_identifiers
+
+
+def read(text):
+    found, rest = read_identifiers(text)
+    return [f"{one.kind}:{one.value}{'' if one.certain else '?'}" for one in found], rest
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("10.3390/v13010047", ["doi:10.3390/v13010047"]),
+        ("doi:10.3390/V13010047.", ["doi:10.3390/v13010047"]),
+        ("DOI: 10.3390/v13010047", ["doi:10.3390/v13010047"]),
+        ("https://doi.org/10.3390/v13010047", ["doi:10.3390/v13010047"]),
+        ("http://dx.doi.org/10.3390/v13%28a%29?x=1#y", ["doi:10.3390/v13(a)"]),
+        ("(10.1016/0022-2836(70)90057-4).", ["doi:10.1016/0022-2836(70)90057-4"]),
+        ("10.1000/a,10.1000/b; 10.1000/c", ["doi:10.1000/a", "doi:10.1000/b", "doi:10.1000/c"]),
+        ("PMID: 34567890", ["pmid:34567890"]),
+        ("pmid 0123", ["pmid:123"]),
+        ("https://pubmed.ncbi.nlm.nih.gov/34567890/", ["pmid:34567890"]),
+        ("ncbi.nlm.nih.gov/pubmed/345", ["pmid:345"]),
+        ("pmc8212345", ["pmc:PMC8212345"]),
+        ("PMCID: PMC8212345", ["pmc:PMC8212345"]),
+        ("https://www.ncbi.nlm.nih.gov/pmc/articles/PMC7654321/", ["pmc:PMC7654321"]),
+        ("arXiv:2004.10706v2", ["arxiv:2004.10706"]),
+        ("https://arxiv.org/pdf/2004.10706.pdf", ["arxiv:2004.10706"]),
+        ("hep-th/9901001v1", ["arxiv:hep-th/9901001"]),
+        ("math.GT/0309136", ["arxiv:math.GT/0309136"]),
+        ("openalex:W123", ["openalex:W123"]),
+        ("cord_uid:ug7v899j", ["cord_uid:ug7v899j"]),
+        ("10.1000/a PMID: 7", ["doi:10.1000/a", "pmid:7"]),
+    ],
+)
+def test_an_identifier_is_the_whole_query(text, found):
+    assert read(text) == (found, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("34567890", ["id:34567890?", "pmid:34567890?"]),
+        ("4983", ["id:4983?"]),
+        ("2004.10706", ["id:2004.10706?", "arxiv:2004.10706?"]),
+        ("ug7v899j", ["id:ug7v899j?"]),
+        ("masks", ["id:masks?"]),
+        ("4983, 963", ["id:4983?", "id:963?"]),
+        ("10.1000/a 4983", ["doi:10.1000/a", "id:4983?"]),
+        ("vitamin B12", []),
+        ("long covid", []),
+        ("mortality of 12345678 patients", []),
+        ("phase 1/2 trial of 3.5/10 mg", []),
+    ],
+)
+def test_what_may_be_an_id_is_one_only_if_the_query_is_nothing_else(text, found):
+    assert read(text)[0] == found
+
+
+def test_the_rest_of_a_query_is_its_topic():
+    text = "Toth EA et al. J Virol. 2020. doi:10.1128/JVI.01 PMID: 3456"
+    assert read(text) == (["doi:10.1128/jvi.01", "pmid:3456"], "Toth EA et al. J Virol. 2020")
+
+
+def test_each_identifier_names_the_paper_in_whatever_form_its_corpus_writes():
+    paper = Paper("x", "t", identifiers=("doi:10.1000/abc", "PMID:12", "arxiv:2004.10706v3", "pmc:PMC777"))
+    for text in ("10.1000/ABC", "pmid:12", "arXiv:2004.10706", "PMC777", "x"):
+        assert read_identifiers(text)[0][0].names(paper), text
+    for text in ("10.1000/abcd", "pmid:123", "arXiv:2004.1070", "PMC7777", "y"):
+        assert not any(one.names(paper) for one in read_identifiers(text)[0]), text
+    assert identifier_of("pmid", "https://pubmed.ncbi.nlm.nih.gov/12").names(paper)
+    assert identifier_of("pmid", "012").names(paper)
+
+
+def test_a_long_list_is_read_up_to_a_limit():
+    assert len(read_identifiers(" ".join(f"10.1000/{number}" for number in range(MOST + 9)))[0]) == MOST
+
+
+@given(st.text(max_size=80))
+def test_any_text_can_be_read(text):
+    found, rest = read_identifiers(text)
+    assert all(one.value or one.kind for one in found)
+    assert isinstance(rest, str)
+
+
+suffixes = st.text(st.sampled_from("abcxyz0189-._()/"), min_size=1, max_size=20).filter(
+    lambda text: text[-1].isalnum() and text.count("(") == text.count(")")
+)
+
+
+@given(number=st.integers(1000, 99999), suffix=suffixes, form=st.sampled_from(["{}", "doi:{}", "https://doi.org/{}"]))
+def test_a_doi_is_read_as_the_readers_of_corpora_write_it(number, suffix, form):
+    doi = f"10.{number}/{suffix}"
+    [stored] = identifiers_of("doi", doi)
+    [one] = [one for one in read_identifiers(form.format(doi))[0] if one.certain]
+    assert stored in one.identifiers
+
+
+@given(st.integers(1, 99_999_999), st.sampled_from(["PMID: {}", "pmid{}", "https://pubmed.ncbi.nlm.nih.gov/{}/"]))
+def test_a_pmid_is_read_as_the_readers_of_corpora_write_it(number, form):
+    [stored] = identifiers_of("pmid", str(number))
+    assert stored in read_identifiers(form.format(number))[0][0].identifiers
