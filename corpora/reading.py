@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 LONGEST_ORIGIN = 200
 """In characters."""
+
+MOST_FILES = 20_000
+"""Of a corpus; all of PubMed are about 2,000."""
 
 
 def first_accepted(records: Iterator[Record], limit: int | None) -> Iterator[Record]:
@@ -30,11 +34,21 @@ def first_accepted(records: Iterator[Record], limit: int | None) -> Iterator[Rec
 
 def source_of(corpus: str, path: Path, limit: int | None) -> str:
     """Return a text that changes when another corpus, path or limit is read, or the files of the path change."""
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    files = _files(path) if path.is_dir() else [path]
     marks = [f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files if file.exists()]
     # A digest, since it is stored with the index, and others should not see the paths of this machine.
     told = "\n".join([str(path), str(limit or "all"), *marks])
     return f"{corpus} {hashlib.blake2b(told.encode(errors='replace'), digest_size=16).hexdigest()}"
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return all files below a folder, or raise `InputError` if it is far too large for a corpus."""
+    files = sorted(islice((file for file in folder.rglob("*") if file.is_file()), MOST_FILES + 1))
+    if len(files) > MOST_FILES:
+        raise InputError(
+            f"The folder {folder} holds more than {MOST_FILES:,} files", "give the folder of the corpus with <path>"
+        )
+    return files
 
 
 def origin_of(corpus: Corpus, path: Path) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from encoders.formats import Format
+from encoders.text_encoder import Done, ignore, shared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,13 +36,16 @@ class Ensemble:
         """Encode texts for one task format: float32 (texts, dimension), as `Encoder.encode`."""
         return self.encode_formats(texts, [task_format])[task_format]
 
-    def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+    def encode_formats(
+        self, texts: Sequence[str], formats: Sequence[Format], done: Done = ignore
+    ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats: float32 (texts, dimension) by format, as `Encoder.encode_formats`."""
         import numpy as np
 
         for task_format in formats:
             self.card.head(task_format)
-        parts = [member.encode_formats(texts, formats) for member in self.members]
+        share = shared(done, len(self.members))
+        parts = [member.encode_formats(texts, formats, share) for member in self.members]
         if self.card.network.options["combine"] == "concat":
             return {
                 task_format: np.concatenate([part[task_format] for part in parts], axis=1) for task_format in formats
@@ -66,15 +70,18 @@ class Routes:
         self.card.head(task_format)
         return self.members[task_format].encode(texts, task_format)
 
-    def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+    def encode_formats(
+        self, texts: Sequence[str], formats: Sequence[Format], done: Done = ignore
+    ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats: float32 (texts, dimension) by format, as `Encoder.encode_formats`."""
         vectors: dict[Format, np.ndarray] = {}
         for task_format in formats:
             self.card.head(task_format)
         # A model that serves several formats may make them in one pass.
-        for member in {id(member): member for member in self.members.values()}.values():
+        wanted = {id(self.members[task_format]): self.members[task_format] for task_format in formats}
+        for member in wanted.values():
             own = [task_format for task_format in formats if self.members[task_format] is member]
-            vectors |= member.encode_formats(texts, own) if own else {}
+            vectors |= member.encode_formats(texts, own, shared(done, len(wanted)))
         return {task_format: vectors[task_format] for task_format in formats}
 
 

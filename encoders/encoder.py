@@ -18,6 +18,7 @@ from encoders.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.base import Precision
 from encoders.sessions import Sessions, make_sessions
+from encoders.text_encoder import Done, ignore, shared
 from encoders.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
@@ -63,12 +64,15 @@ class Encoder:
         """
         return self.encode_formats(texts, [task_format])[task_format]
 
-    def encode_formats(self, texts: Sequence[str], formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+    def encode_formats(
+        self, texts: Sequence[str], formats: Sequence[Format], done: Done = ignore
+    ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats, in as few passes over the text as possible.
 
         Args:
             texts: As for `encode`.
             formats: The formats wanted.
+            done: Receives the progress; what it raises ends the work after a batch.
 
         Returns:
             float32 (texts, dimension) by format.
@@ -78,14 +82,17 @@ class Encoder:
         """
         clean = [well_formed(text) for text in texts]
         vectors: dict[Format, np.ndarray] = {}
-        for group in self.card.passes(formats):
+        groups = self.card.passes(formats)
+        for group in groups:
             heads = {task_format: self.card.head(task_format) for task_format in group}
             prompts = [self.card.prompt(text, group[0]) for text in clean]
-            found = self._looked_up(prompts, tuple(dict.fromkeys(heads.values())), group[0])
+            found = self._looked_up(prompts, tuple(dict.fromkeys(heads.values())), group[0], shared(done, len(groups)))
             vectors |= {task_format: found[head] for task_format, head in heads.items()}
         return {task_format: vectors[task_format] for task_format in formats}
 
-    def _looked_up(self, prompts: Sequence[str], heads: tuple[str, ...], like: Format) -> dict[str, np.ndarray]:
+    def _looked_up(
+        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: Done
+    ) -> dict[str, np.ndarray]:
         import numpy as np
 
         keys = {head: self._keys(prompts, head) for head in heads}
@@ -95,7 +102,8 @@ class Encoder:
             prompt: row for row, prompt in enumerate(prompts) if any(keys[head][row] not in known for head in heads)
         }
         places = list(missing.values())
-        for part, made in self._run(list(missing), heads, like):
+        done(len(prompts) - len(missing))
+        for part, made in self._run(list(missing), heads, like, done):
             fresh = {
                 keys[head][places[number]]: vector
                 for head, vectors in made.items()
@@ -116,7 +124,7 @@ class Encoder:
         return [cache_key(prompt, fingerprint, made_by) for prompt in prompts]
 
     def _run(
-        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format
+        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: Done
     ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
         """Encode texts, and yield them part by part, so that a killed process loses at most one part.
 
@@ -124,6 +132,7 @@ class Encoder:
             prompts: The texts.
             heads: Those to run.
             like: A format whose prompt comes before each text.
+            done: Receives the progress.
 
         Yields:
             The numbers of the texts that are done, and their vectors, float32 (part, dimension) by head.
@@ -146,8 +155,10 @@ class Encoder:
             for batch in part:
                 for number, vectors in enumerate(session(batch.ids, batch.mask)):
                     made[number, np.searchsorted(rows, batch.rows)] = vectors
-            done, means = np.unique(owner_of[rows]), self._means(made, owner_of[rows])
-            yield done.tolist(), dict(zip(heads, means, strict=True))
+                # A long text has several rows.
+                done(len(batch.rows) / len(owners) * len(prompts))
+            complete, means = np.unique(owner_of[rows]), self._means(made, owner_of[rows])
+            yield complete.tolist(), dict(zip(heads, means, strict=True))
 
     def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` tells whose each is."""

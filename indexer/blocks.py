@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TypeVar, cast
 
 T = TypeVar("T")
@@ -12,18 +12,23 @@ T = TypeVar("T")
 _END = object()
 
 
-def prefetch(items: Iterator[T], depth: int = 2) -> Iterator[T]:
+_LEAVE = 1.5
+"""How long a consumer that stops early waits for the thread (seconds)."""
+
+
+def prefetch(items: Iterator[T], depth: int = 2, stopped: threading.Event | None = None) -> Generator[T, None, None]:
     """Run an iterator in its own thread, at most `depth` items ahead of the consumer.
 
     Args:
         items: Runs in the new thread.
         depth: Bounds the memory held between the two threads.
+        stopped: Set when the consumer stops early: the iterator may look at it within an item that takes long.
 
     Yields:
         The items, in order. Errors of the iterator are raised here. If the consumer stops early, the thread stops too.
     """
     handed: queue.Queue[object] = queue.Queue(maxsize=depth)
-    stopped = threading.Event()
+    stopped = stopped or threading.Event()
 
     def put(item: object) -> None:
         while not stopped.is_set():
@@ -52,4 +57,5 @@ def prefetch(items: Iterator[T], depth: int = 2) -> Iterator[T]:
             yield cast("T", item)
     finally:
         stopped.set()
-        thread.join()
+        # The thread may be loading a model. It ends with the process, and what it still makes is not used.
+        thread.join(_LEAVE)

@@ -39,6 +39,8 @@ class IndexJob:
         fields: Custom fields that the corpus gives; they are added to an index that lacks them.
         language: How a new index analyses words. If None, a fresh build keeps the language
             of the version before, and a first one uses the default. An existing index keeps its own.
+        whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
+        cached: Whether the encoder keeps vectors in a cache, which a stopped run tells the user.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
             resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
         bulk_bytes: Whole blocks are written together when they reach this size: text and vectors of about 2,500 papers.
@@ -58,5 +60,7 @@ class IndexJob:
     bm25: Bm25 | None = None
     fields: tuple[Field, ...] = ()
     language: str | None = None
+    whole: bool = True
+    cached: bool = True
     block: int = 512
     bulk_bytes: int = 8 << 20

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from corpora.errors import UnavailableError
 from corpora.paper import Accepted
 from encoders.formats import Format
 
@@ -23,14 +25,30 @@ _PAGE = 1_000
 def own_papers(index: Index) -> Iterator[Accepted]:
     """Yield the papers of an index in the order of their ids; the line of each is its number in that order."""
     number = 0
-    every = sorted(index.ids())
+    with readable(index.name):
+        every = sorted(index.ids())
     for start in range(0, len(every), _PAGE):
         ids = every[start : start + _PAGE]
-        papers = index.papers(ids)
+        with readable(index.name):
+            papers = index.papers(ids)
         for id_ in ids:
             if id_ in papers:
                 number += 1
                 yield Accepted(number, papers[id_])
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Say that an index whose own papers are damaged needs its corpus: the usual advice is to build it again."""
+    try:
+        yield
+    except UnavailableError as error:
+        if "<fresh>" not in error.hint:
+            raise
+        raise UnavailableError(
+            f"The papers of the index {name} can't be read ({error.sentence})",
+            "index its corpus again, with <corpus> and <fresh>",
+        ) from error
 
 
 def moved(job: IndexJob, index: Index) -> IndexJob:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,10 +13,11 @@ from encoders.formats import Format
 from indexer.blocks import prefetch
 from indexer.dead_letter import DeadLetter
 from indexer.job import IndexJob
-from indexer.pruning import UNOWNED, gone_ids, release, withdrawn_ids
+from indexer.pruning import UNOWNED, count_gone, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey
-from indexer.target import checked_count, generation_to_write, published_generation
+from indexer.target import check_papers, checked_count, generation_to_write, published_generation
+from indexer.work import Work, guarded
 from search_plugin.engines.base import Document
 
 if TYPE_CHECKING:
@@ -38,12 +39,13 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         What was done.
 
     Raises:
-        InputError: If the corpus can't be read, or the index was made by another model.
+        InputError: If the corpus can't be read or holds no papers, or the index was made by another model.
         UnavailableError: If the engine, the model or the disk fails, or another run is writing the index.
+        StoppedError: If the user stopped it; the message says what is kept.
     """
     begun = time.perf_counter()
     progress = progress or Silent()
-    stopwatch = _Stopwatch()
+    work = Work(progress, job.cached)
     origin = job.index if job.origin == "" else job.origin
     list_of_rejected = job.state_dir / "rejected" / f"{job.index}.jsonl"
     # The list is only changed under the lock: a refused run must not delete the list of the run in progress.
@@ -54,19 +56,23 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
     ):
         before = published_generation(job, engine)
         index, published = generation_to_write(job, engine, before)
-        progress.stage("reading", None)
-        survey.read(job.records(), dead.add, progress)
-        survey.compare(index.hashes, index.values)
-        _write(job, index, before, survey, dead, progress, stopwatch)
-        progress.stage("finishing", None)
-        for values in survey.updates():
-            index.update(values)
-        withdrawn = release(index, origin or "", withdrawn_ids(index, origin or "", survey))
-        pruned = release(index, origin or "", gone_ids(index, origin or "", survey) if job.prune else [])
-        index.finish()
-        unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
-        counts = survey.counts()
-        papers = checked_count(index, counts, dead, published=published)
+        with guarded(engine, index, work, published=published):
+            progress.stage("reading", None)
+            survey.read(job.records(), dead.add, progress)
+            survey.compare(index.hashes, index.values)
+            if not published:
+                check_papers(job, survey.counts(), dead)
+            _write(job, index, before, survey, dead, work)
+            progress.stage("finishing", None)
+            for values in survey.updates():
+                index.update(values)
+            withdrawn = release(index, origin or "", withdrawn_ids(index, origin or "", survey))
+            pruned = release(index, origin or "", gone_ids(index, origin or "", survey) if job.prune else [])
+            index.finish()
+            unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
+            counts = survey.counts()
+            papers = checked_count(index, counts, dead, published=published)
+            absent = count_gone(index, origin or "", survey) if published and job.whole and not job.prune else 0
         if not published:
             engine.publish(index)
     return IndexReport(
@@ -84,12 +90,13 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         deleted_by_corpus=withdrawn.deleted,
         deleted=pruned.deleted,
         kept=withdrawn.kept + pruned.kept,
+        absent=absent,
         unowned=unowned,
         rejected=dead.count,
         dead_letter=dead.path if dead.count else None,
         papers=papers,
         seconds=time.perf_counter() - begun,
-        encoding_seconds=stopwatch.seconds,
+        encoding_seconds=work.seconds,
     )
 
 
@@ -99,23 +106,23 @@ def _write(
     before: Index | None,
     survey: Survey,
     dead: DeadLetter,
-    progress: Progress,
-    stopwatch: _Stopwatch,
+    work: Work,
 ) -> None:
     counts = survey.counts()
-    total = counts["new"] + counts["updated"]
-    if not total:
+    work.before, work.total = counts["unchanged"], counts["new"] + counts["updated"]
+    if not work.total:
         return
-    progress.stage("indexing", total)
+    work.progress.stage("indexing", work.total)
     papers = prefetch(_blocks(job.records(), survey.work(), job.block))
-    documents = prefetch(_encoded(papers, job, index, stopwatch))
     given = {field.name for field in job.fields}
     kept = [field.name for field in index.schema.added if field.name not in given]
-    for bulk in _bulks(documents, job.bulk_bytes):
-        refused = index.upsert(_with_values(bulk, before, kept))
-        for refusal in refused:
-            dead.add(Rejected(survey.refuse(refusal.id), refusal.reason, refusal.id))
-        progress.advance(len(bulk) - len(refused), len(refused))
+    with closing(prefetch(_encoded(papers, job, index, work), stopped=work.stopped)) as documents:
+        for bulk in _bulks(documents, job.bulk_bytes):
+            refused = index.upsert(_with_values(bulk, before, kept))
+            for refusal in refused:
+                dead.add(Rejected(survey.refuse(refusal.id), refusal.reason, refusal.id))
+            work.written += len(bulk) - len(refused)
+            work.progress.advance(0, len(refused))
 
 
 def _with_values(documents: Sequence[Document], before: Index | None, names: Sequence[str]) -> Sequence[Document]:
@@ -147,18 +154,19 @@ def _blocks(records: Iterable[Record], work: Iterator[tuple[int, tuple[str, ...]
 
 
 def _encoded(
-    blocks: Iterator[list[Paper]], job: IndexJob, index: Index, stopwatch: _Stopwatch
+    read: Generator[list[Paper], None, None], job: IndexJob, index: Index, work: Work
 ) -> Iterator[list[Document]]:
     encoder = job.encoder()
     formats = [Format(vector.format) for vector in index.schema.vectors]
-    for papers in blocks:
-        with stopwatch:
-            texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
-            vectors = encoder.encode_formats(texts, formats)
-        yield [
-            Document(paper, paper.content_hash(), {name.value: rows[i] for name, rows in vectors.items()})
-            for i, paper in enumerate(papers)
-        ]
+    with closing(read) as blocks:
+        for papers in blocks:
+            with work.timed():
+                texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
+                vectors = encoder.encode_formats(texts, formats, work.done)
+            yield [
+                Document(paper, paper.content_hash(), {name.value: rows[i] for name, rows in vectors.items()})
+                for i, paper in enumerate(papers)
+            ]
 
 
 def _bulks(blocks: Iterator[list[Document]], limit: int) -> Iterator[Sequence[Document]]:
@@ -177,17 +185,3 @@ def _bulks(blocks: Iterator[list[Document]], limit: int) -> Iterator[Sequence[Do
 def _bytes(document: Document) -> int:
     text = len(document.paper.title) + len(document.paper.abstract)
     return text + sum(vector.nbytes for vector in document.vectors.values())
-
-
-class _Stopwatch:
-    """Adds up the seconds spent inside its blocks."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._begun = 0.0
-
-    def __enter__(self) -> None:
-        self._begun = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self._begun

@@ -37,6 +37,14 @@ def gone_ids(index: Index, origin: str, survey: Survey) -> list[list[str]]:
     return list(survey.gone(index.ids(Compare("origins", "=", origin))))
 
 
+def count_gone(index: Index, origin: str, survey: Survey) -> int:
+    """Return how many papers of an origin the corpus does not hold, in an index that holds all of the corpus."""
+    counts = survey.counts()
+    if index.count() == counts["new"] + counts["updated"] + counts["unchanged"]:
+        return 0
+    return sum(map(len, gone_ids(index, origin, survey)))
+
+
 def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Released:
     """Remove an origin from papers, and delete those that no other corpus holds.
 

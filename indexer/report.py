@@ -14,8 +14,8 @@ class Progress(Protocol):
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage of so many papers, if the number is known."""
 
-    def advance(self, papers: int, rejected: int = 0) -> None:
-        """Advance by so many papers."""
+    def advance(self, papers: float, rejected: int = 0) -> None:
+        """Advance by so many papers, after each batch; threads may call it. A paper may be encoded in several parts."""
 
 
 class Silent:
@@ -24,7 +24,7 @@ class Silent:
     def stage(self, name: str, total: int | None) -> None:
         """Ignore it."""
 
-    def advance(self, papers: int, rejected: int = 0) -> None:
+    def advance(self, papers: float, rejected: int = 0) -> None:
         """Ignore it."""
 
 
@@ -49,6 +49,7 @@ class IndexReport:
         deleted_by_corpus: Papers deleted because of such a record.
         deleted: Papers deleted by pruning, because the corpus no longer holds them.
         kept: Papers that either would have deleted, and that stay because another corpus holds them.
+        absent: Papers that only earlier versions of the corpus held, and that stay, since the run did not prune.
         unowned: When pruning, papers that have no origin, which are left alone.
         rejected: Records that could not become papers, or that the engine refused.
         dead_letter: File that lists the rejected, where there are any.
@@ -71,6 +72,7 @@ class IndexReport:
     deleted_by_corpus: int
     deleted: int
     kept: int
+    absent: int
     unowned: int
     rejected: int
     dead_letter: Path | None

@@ -68,6 +68,15 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
     return index, True
 
 
+def check_papers(job: IndexJob, counts: Mapping[str, int], dead: DeadLetter) -> None:
+    """Raise `InputError` if a corpus has no papers to build an index of; an index may be rebuilt empty."""
+    if job.origin is None or counts["new"] + counts["updated"] + counts["unchanged"]:
+        return
+    if dead.count:
+        raise InputError(f"None of the {dead.count:,} records of the corpus can be indexed; {dead.path} says why.")
+    raise InputError("The corpus holds no papers", "look whether <path> and <corpus> are right")
+
+
 def checked_count(index: Index, counts: Mapping[str, int], dead: DeadLetter, *, published: bool) -> int:
     """Return how many papers an index holds; raise if some of the written papers are missing or incomplete."""
     papers = index.count()

@@ -13,6 +13,7 @@ from encoders.registry import find_model
 from search_plugin.engines.registry import connect
 from ses.messages import EXIT_CODES, message_of, with_flags
 from ses.origins import Origin, origins
+from ses.settings import stray_variables
 
 if TYPE_CHECKING:
     from search_plugin.engines.diagnosis import Diagnosis, IndexDiagnosis
@@ -91,7 +92,8 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
     """Check everything, with one index or all; raise `InputError` if the engine's URL or the index is wrong."""
     shown = origins(settings, flags)
     model = _check_model(next(setting.value for setting in shown if setting.name == "model"))
-    troubles = [model.problem] if model.problem else []
+    troubles = [f"{variable} is no setting of ses, and is ignored." for variable in stray_variables()]
+    troubles += [model.problem] if model.problem else []
     engine, models = None, {}
     try:
         engine = connect(settings.engine_url, settings.connection).diagnose(index)

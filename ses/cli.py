@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 import sys
 import warnings
 
 import rich_click as click
 from click.exceptions import NoArgsIsHelpError
 
-from corpora.errors import SesError
 from ses.lazy import LazyGroup
-from ses.messages import EXIT_CODES, message_of
+from ses.messages import explained
+from ses.streams import close_stdout, prepare_streams
 
 COMMANDS = {
     "index": ("ses.commands.index:index", "Index a corpus, or update its index."),
     "search": ("ses.commands.search:search", "Search an index by words and by meaning at once."),
     "similar": ("ses.commands.similar:similar", "Find papers like one in the index, by its vector."),
     "show": ("ses.commands.show:show", "Show whole records of papers, by any identifier."),
+    "indexes": ("ses.commands.indexes:indexes", "List, show, choose, delete or copy indexes."),
+    "delete": ("ses.commands.delete:delete", "Delete papers from an index by their ids."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),
@@ -50,35 +50,29 @@ def ses() -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    prepare_streams()
     _quieten()
     try:
         code = ses.main(standalone_mode=False)
         sys.stdout.flush()
-    except SesError as error:
-        code = _fail(message_of(error), EXIT_CODES[error.kind])
     except NoArgsIsHelpError as error:
         click.echo(error.format_message())
         code = 2
-    except click.ClickException as error:
-        error.show()
-        code = 2
     except (KeyboardInterrupt, click.Abort):
         code = _fail("Stopped; run the same command again to resume.", 130)
-    except BrokenPipeError:
-        # The reader of our output has closed the pipe.
-        _close_stdout()
-        code = 0
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
+    except (BrokenPipeError, SystemExit) as error:
+        # The reader of our output has closed the pipe; rich leaves then.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        _close_stdout()
-        code = _fail(f"A disk is full ({error}); free some space, and run the same command again.", 3)
+        close_stdout()
+        code = 0
+    except Exception as error:  # noqa: BLE001 - a user gets a sentence, whatever happened
+        if isinstance(error, click.ClickException) and not isinstance(error, click.FileError):
+            error.show()
+            code = 2
+        else:
+            code = _fail(*explained(error))
     sys.exit(code or 0)
-
-
-def _close_stdout() -> None:
-    """Write nothing more: otherwise Python would report at exit that it couldn't write."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _quieten() -> None:

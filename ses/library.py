@@ -1,26 +1,24 @@
-"""The indexes of an engine: building, updating, opening, rolling back and dropping them."""
+"""The indexes of an engine: choosing, opening, updating, copying, rolling back and dropping them."""
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, NotFoundError
+from corpora.errors import InputError
+from search_plugin.engines.index_name import EVALUATION
+from ses.indexing import Indexing, check_own
 from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
-    from corpora.paper import Paper
-    from encoders.model import Model
-    from encoders.text_encoder import TextEncoder
-    from indexer.report import IndexReport, Progress
-    from search_plugin.engines.base import Engine, Index
-    from search_plugin.schema import Bm25, Quantization
-    from search_plugin.search_settings import SearchSettings
-    from ses.settings import Settings
+    from indexer.report import Progress
+    from search_plugin.engines.base import Index
+    from ses.index_facts import IndexFacts
 
 
 def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
@@ -44,34 +42,22 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     return Library(load_settings(engine=url, **settings))
 
 
-class Library:
+class Library(Indexing):
     """The indexes of an engine, by name; made by `open`.
 
     Args:
         settings: Settings of the engine and the model.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        from search_plugin.engines.registry import connect
-        from search_plugin.search_settings import read_search_settings
-
-        self._settings = settings
-        self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
-        self._engine: Engine = connect(settings.engine_url, settings.connection)
-        self._encoders: dict[str, TextEncoder] = {}
-
-    def indexes(self) -> list[str]:
-        """Return the names of the indexes; the one written last comes first."""
-        return list(self._engine.names())
+    def indexes(self, *, evaluations: bool = False) -> list[str]:
+        """Return the names of the indexes, the most recently published first; those of evaluations only on wish."""
+        return [name for name in self._engine.names() if evaluations or not name.startswith(EVALUATION)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.indexes())
 
     def __len__(self) -> int:
-        return len(self._engine.names())
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._engine.names()
+        return len(self.indexes())
 
     def __getitem__(self, name: str) -> OpenIndex:
         """Open an index, or raise `NotFoundError` with the available names."""
@@ -82,145 +68,56 @@ class Library:
                 "tuned.",
                 *(self._tuned.bm25, opened.name, opened.schema.bm25),
             )
-        return OpenIndex(opened, self._load, self._tuned)
+        return OpenIndex(opened, self._load, self._tuned, functools.partial(self._writing, name))
 
-    def latest(self) -> OpenIndex:
-        """Open the index that was written last, or raise `NotFoundError` if there is none."""
-        names = self._engine.names()
-        if not names:
-            raise NotFoundError(f"There is no index in {self._engine.url} yet", "index some papers first")
-        return self[names[0]]
+    def default(self) -> OpenIndex:
+        """Open the default index: that of the settings, else the one that `use` chose, else the only one.
 
-    def index(
-        self,
-        name: str,
-        papers: str | Path | Iterable[Paper | Mapping[str, Any]] | None = None,
-        *,
-        corpus: str = "",
-        columns: Mapping[str, str] | None = None,
-        fields: Mapping[str, str] | None = None,
-        formats: Sequence[str] = ("prx",),
-        limit: int | None = None,
-        fresh: bool = False,
-        prune: bool = False,
-        origin: str | None = None,
-        quantization: Quantization | None = None,
-        bm25: Bm25 | None = None,
-        language: str | None = None,
-        progress: Progress | None = None,
-    ) -> IndexReport:
-        """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
+        Raises `NotFoundError` if it does not exist, and `InputError` if there are several and none was chosen.
+        """
+        from ses.default_index import default_index
+
+        return self[default_index(self._settings, self.indexes())]
+
+    def use(self, name: str) -> None:
+        """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
+        from ses.default_index import choose_index
+
+        check_own(self._engine.open(name).name)
+        choose_index(self._settings, name)
+
+    def describe(self, name: str) -> IndexFacts:
+        """Return the counts, model, fields, origins and size of an index, or raise `NotFoundError`."""
+        from ses.index_facts import facts_of
+
+        return facts_of(self._engine.open(name), self._engine.moment(name), default=name == self._default_name())
+
+    def copy(self, name: str, to: str, progress: Progress | None = None) -> OpenIndex:
+        """Copy an index within its engine; nothing is encoded.
 
         Args:
-            name: Of the index.
-            papers: File or folder of a corpus, or the papers; if None, the corpus is found or fetched where it can be.
-            corpus: How to read the file; the index's name if empty.
-            columns: Columns or keys by attribute of a paper, for CSV and JSON, or by custom field.
-            fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
-            formats: Task formats to store vectors for; `prx` always is.
-            limit: Index the first papers only.
-            fresh: Build a new version beside the existing one, and swap at the end.
-            prune: Delete papers that the source no longer holds; those of other sources stay.
-            origin: Name of the source within the index.
-            quantization: How a cluster stores vectors in memory, in a new index.
-            bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
-            language: How words are analysed in a new index; English if None.
+            name: The index; nobody may write it meanwhile.
+            to: Name of the copy.
             progress: Receives progress reports.
 
         Returns:
-            What was done. Records that could not be indexed are listed in the file that it names.
+            The copy.
 
         Raises:
-            InputError: If the papers can't be read, or the index was made by another model.
-            UnavailableError: If the engine, the model or the disk fails.
-            ConflictError: If another run is writing the index.
+            NotFoundError: If there is no index to copy.
+            InputError: If there is an index of the new name.
+            ConflictError: If another run is writing one of them.
         """
-        from corpora.custom import declared
-        from encoders.formats import Format
-        from indexer.job import IndexJob
-        from indexer.pipeline import index_corpus
-        from search_plugin.engines.index_name import check_index_name
-        from search_plugin.schema import custom_fields
-        from ses.arguments import parse_formats
-        from ses.papers import of_corpus, of_program
+        from indexer.report import Silent
 
-        if prune and limit:
-            raise InputError(
-                "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
-            )
-        check_index_name(name)
-        custom, rest = declared(fields or {}, columns or {})
-        if papers is None or isinstance(papers, str | Path):
-            data_dir = self._settings.data_dir
-            source = of_corpus(
-                corpus or name, papers, data_dir, columns=rest, fields=custom, limit=limit, origin=origin
-            )
-        else:
-            source = of_program(papers, name, custom, limit=limit, origin=origin)
-        model = self._model_for(name, fresh=fresh)
-        job = IndexJob(
-            records=source.records,
-            source=source.mark,
-            index=name,
-            card=model.card,
-            encoder=functools.partial(self._encoder, model),
-            state_dir=self._settings.data_dir,
-            # Searches use the prx vectors, so they are always stored.
-            formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
-            fresh=fresh,
-            prune=prune,
-            origin=source.origin,
-            quantization=quantization,
-            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
-            fields=custom_fields(custom),
-            language=language,
-        )
-        return index_corpus(job, self._engine, progress)
-
-    def rebuild(
-        self,
-        name: str,
-        *,
-        quantization: Quantization | None = None,
-        bm25: Bm25 | None = None,
-        language: str | None = None,
-        progress: Progress | None = None,
-    ) -> IndexReport:
-        """Build an index again from its own papers: for the model of the settings, another language, or a new form.
-
-        Args:
-            name: Of the index. Origins, custom fields, tags and forecasts stay.
-            quantization: How a cluster stores vectors in memory; as before if None.
-            bm25: BM25's constants; those of the tuned settings, or as before, if None.
-            language: How words are analysed; as before if None.
-            progress: Receives progress reports.
-
-        Returns:
-            What was done.
-
-        Raises:
-            NotFoundError: If there is no such index.
-            UnavailableError: If the engine, the model or the disk fails.
-        """
-        from encoders.registry import find_model
-        from indexer.job import IndexJob
-        from indexer.moving import moved
-        from indexer.pipeline import index_corpus
-
-        index = self._engine.open(name)
-        model = find_model(self._settings.model or index.schema.model)
-        job = IndexJob(
-            records=lambda: iter(()),
-            source="",
-            index=index.name,
-            card=model.card,
-            encoder=functools.partial(self._encoder, model),
-            state_dir=self._settings.data_dir,
-            quantization=quantization,
-            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
-            language=language,
-        )
-        return index_corpus(moved(job, index), self._engine, progress)
+        progress = progress or Silent()
+        with self._engine.lock(name):
+            if to in self:
+                raise InputError(f"There is an index {to} already", "drop it, or choose another name")
+            progress.stage("copying", self._engine.open(name).count())
+            with self._engine.lock(check_own(to)):
+                self._engine.copy(name, to, progress.advance)
+        return self[to]
 
     def update(self, name: str, values: Mapping[str, Mapping[str, FieldValue | None]]) -> list[str]:
         """Write some fields of existing papers; nothing is encoded again.
@@ -236,8 +133,8 @@ class Library:
             InputError: If the index has no such field, or a value is of another kind.
             ConflictError: If another run is writing the index.
         """
-        with self._engine.lock(name):
-            return list(self._engine.open(name).update(values))
+        with self._writing(name) as index:
+            return list(index.update(values))
 
     def add_fields(self, name: str, fields: Mapping[str, str]) -> None:
         """Add custom fields to an index, kinds by name; no paper has a value in them yet.
@@ -247,43 +144,41 @@ class Library:
         from corpora.custom import declared
         from search_plugin.schema import custom_fields
 
-        with self._engine.lock(name):
-            self._engine.open(name).add_fields(custom_fields(declared(fields, {})[0]))
+        with self._writing(name) as index:
+            index.add_fields(custom_fields(declared(fields, {})[0]))
 
     def rollback(self, name: str) -> OpenIndex:
-        """Search the version before the last fresh one again, or raise `NotFoundError` if there is none."""
+        """Search the version before the last fresh one again, or raise `NotFoundError` if there is none.
+
+        The newer version is not searched again; it is deleted when the next one is published.
+        """
         with self._engine.lock(name):
             self._engine.rollback(name)
         return self[name]
 
     def drop(self, name: str) -> None:
-        """Delete an index with all its versions, or raise `NotFoundError` if there is none of that name."""
+        """Delete an index with all its versions and unfinished builds, or raise `NotFoundError` if there are none."""
+        from ses.default_index import choose_index, chosen_index
+
+        was_chosen = chosen_index(self._settings) == name
         with self._engine.lock(name):
-            self._engine.open(name)
             self._engine.drop(name)
+        if was_chosen:
+            choose_index(self._settings, "")
 
     def __repr__(self) -> str:
         return f"<library {self._engine.url}: {', '.join(self.indexes()) or 'no indexes yet'}>"
 
-    def _model_for(self, name: str, *, fresh: bool) -> Model:
-        """Return the model to write an index with: an existing index is updated with its own."""
-        from encoders.registry import DEFAULT_MODEL, find_model
+    def _default_name(self) -> str:
+        from ses.default_index import default_index
 
-        kept = name in self and not fresh
-        return find_model(self._settings.model or (self._engine.open(name).schema.model if kept else DEFAULT_MODEL))
+        try:
+            return default_index(self._settings, self.indexes())
+        except InputError:
+            return ""
 
-    def _load(self, index: Index) -> TextEncoder:
-        from encoders.registry import find_model
-        from search_plugin.search import check_model
-
-        model = find_model(self._settings.model or index.schema.model)
-        check_model(index, model.card.name, model.card.fingerprint)
-        return self._encoder(model)
-
-    def _encoder(self, model: Model) -> TextEncoder:
-        from ses.loaded_model import make_encoder
-
-        key = model.card.fingerprint
-        if key not in self._encoders:
-            self._encoders[key] = make_encoder(self._settings, model)
-        return self._encoders[key]
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[Index]:
+        """Provide an index for writing, under its lock."""
+        with self._engine.lock(name):
+            yield self._engine.open(name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
@@ -24,11 +25,13 @@ class OpenIndex:
         index: The engine's own.
         load: Loads the model that queries of an index are encoded with.
         tuned: Fitted settings, used where a search gives none.
+        writing: Provides the index for writing, under its lock.
     """
 
     index: Index
     load: Callable[[Index], TextEncoder]
-    tuned: SearchSettings | None = None
+    tuned: SearchSettings | None
+    writing: Callable[[], AbstractContextManager[Index]]
 
     @property
     def name(self) -> str:
@@ -95,6 +98,25 @@ class OpenIndex:
         from search_plugin.known import find
 
         return find(self.index, name)
+
+    def delete(self, ids: Iterable[str]) -> list[str]:
+        """Delete papers; indexing a corpus that holds them brings them back.
+
+        Args:
+            ids: Of the papers.
+
+        Returns:
+            The ids that the index does not hold.
+
+        Raises:
+            ConflictError: If another run is writing the index.
+        """
+        wanted = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
+        with self.writing() as index:
+            there = index.hashes(wanted)
+            index.delete([id_ for id_ in wanted if id_ in there])
+            index.finish()
+        return [id_ for id_ in wanted if id_ not in there]
 
     def __contains__(self, paper_id: str) -> bool:
         return paper_id in self.index.papers([paper_id])

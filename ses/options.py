@@ -63,7 +63,8 @@ _EXECUTORS = {"client": "ses", "opensearch-pipeline": "engine", "es-retriever": 
 """The old form of `--join`, which still works."""
 
 page_options = _together(
-    click.option("--index", metavar="NAME", help="The index to search [default: the one written last]."),
+    click.option("--index", metavar="NAME",
+                 help="The index to search [default: that of `ses indexes use`, or the only one]."),
     click.option("--mode", type=click.Choice(get_args(Mode)),
                  help="What to search by [default: hybrid; for similar, vector]."),
     click.option("--fusion", metavar="NAME", help=f"{', '.join(FUSIONS)} [default: {DEFAULTS['fusion']}]."),

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from encoders.registry import DEFAULT_MODEL
+from ses.default_index import chosen_index, default_file
 from ses.settings import Settings
 
 
@@ -48,9 +49,16 @@ def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
             return "flag"
         if name in environment:
             return f"SES_{name.upper()}"
-        return str(Path("ses.toml").resolve()) if name in written else "default"
+        if name in written:
+            return str(Path("ses.toml").resolve())
+        return str(default_file(settings)) if name == "index" and chosen else "default"
 
-    in_force = {"engine": settings.engine_url, "model": settings.model or DEFAULT_MODEL}
+    chosen = chosen_index(settings)
+    in_force = {
+        "engine": settings.engine_url,
+        "model": settings.model or DEFAULT_MODEL,
+        "index": settings.index or chosen,
+    }
     return tuple(
         Origin(name, _shown(in_force.get(name, getattr(settings, name))), source(name))
         for name in Settings.model_fields

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from corpora.errors import InputError
 from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from search_plugin.engines.connection import Connection
+
+_OF_TESTS = ("SES_TEST_", "SES_REQUIRE_LANES")
 
 
 class Settings(BaseSettings):
@@ -26,6 +30,8 @@ class Settings(BaseSettings):
     """Folder of built graphs and cached vectors; may be deleted at any time."""
     engine: str = ""
     """Where indexes are kept; an embedded engine in the data folder if empty."""
+    index: str = ""
+    """The index to search where none is named; if empty, the choice of `ses indexes use`, or the only index."""
     model: str = ""
     """Name, folder or hub id; if empty, the default model for a new index and the index's own for a search."""
     runtime: str | None = None
@@ -36,7 +42,7 @@ class Settings(BaseSettings):
     """File of fitted settings (`ses eval tune`) that searches and new indexes use."""
     long_text: LongText = "start"
     """The part of a too long text that the model reads: its start, both ends, or all of it as passages."""
-    threads: int = Field(default=0, ge=0)
+    threads: int = Field(default=0, ge=0, le=1024)
     """Cores for the model; 0 for all."""
     embedding_cache: bool = True
     """Whether vectors are kept in the cache folder."""
@@ -104,17 +110,44 @@ def load_settings(**flags: Any) -> Settings:
     Raises:
         InputError: If a setting has an invalid value.
     """
+    _check_environment()
     try:
-        return Settings(**{name: value for name, value in flags.items() if value is not None})
+        settings = Settings(**{name: value for name, value in flags.items() if value is not None})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"There is no setting {name}{_nearest(name)}; correct it in ses.toml.") from error
         known = Settings.model_fields.get(name)
-        # The value may be a secret under a mistyped name, so it is not shown.
-        value = repr(first["input"]) if known and known.annotation is not SecretStr else "so"
+        # A secret is not shown.
+        value = repr(first["input"])[:80] if known and known.annotation is not SecretStr else "so"
         raise InputError(
             f"The setting {name} can't be {value} ({first['msg']}); "
             f"correct it in ses.toml, SES_{name.upper()} or the command's options."
         ) from error
-    except ValueError as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"ses.toml can't be read ({error}); correct it or move it away.") from error
+    # TOML can write it, and no path, header or address can hold it.
+    if wrong := next((name for name, value in settings if "\0" in str(value)), ""):
+        raise InputError(f"The setting {wrong} can't hold a null character; correct it in ses.toml.")
+    return settings
+
+
+def stray_variables() -> list[str]:
+    """Return the environment's variables with the prefix of settings that are none, such as those of other programs."""
+    prefix = str(Settings.model_config["env_prefix"])
+    known = {f"{prefix}{name}".upper() for name in Settings.model_fields}
+    variables = (name.upper() for name in os.environ if name.upper().startswith(prefix))
+    return sorted(name for name in variables if name not in known and not name.startswith(_OF_TESTS))
+
+
+def _check_environment() -> None:
+    """Raise `InputError` for a variable that looks like a mistyped setting; others are ignored."""
+    for variable in stray_variables():
+        if near := _nearest(variable.partition("_")[2], "SES_"):
+            raise InputError(f"There is no setting {variable}{near}; correct the variable, or unset it.")
+
+
+def _nearest(name: str, prefix: str = "") -> str:
+    near = get_close_matches(name.lower(), Settings.model_fields, 1, 0.7)
+    return f", the nearest is {prefix}{near[0].upper() if prefix else near[0]}" if near else ""

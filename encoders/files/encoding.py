@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import UnavailableError
 from corpora.paper import Rejected
+from encoders.text_encoder import Done, ignore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ BLOCK = 512
 class TextProgress(Protocol):
     """Receives the progress of the work."""
 
-    def advance(self, papers: int, rejected: int = 0) -> None:
+    def advance(self, papers: float, rejected: int = 0) -> None:
         """Count texts that are done and records that were rejected."""
 
 
@@ -72,14 +73,13 @@ def encode_texts(
         UnavailableError: If a disk is full.
     """
     intake = _Intake(encoder.card.formats, reject, progress)
+    done: Done = progress.advance if progress else ignore
     encoded = 0
     for block in _blocks(intake.texts(records)):
         ids = [text.id for text in block]
-        for task_format, vectors in _vectors(block, encoder, list(writers)).items():
+        for task_format, vectors in _vectors(block, encoder, list(writers), done).items():
             writers[task_format].write(ids, vectors)
         encoded += len(block)
-        if progress:
-            progress.advance(len(block))
     return EncodeReport(encoded, intake.duplicates, intake.rejected)
 
 
@@ -137,21 +137,23 @@ def _blocks(texts: Iterator[TextRecord]) -> Iterator[list[TextRecord]]:
         yield block
 
 
-def _vectors(block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format]) -> dict[Format, np.ndarray]:
+def _vectors(
+    block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format], done: Done
+) -> dict[Format, np.ndarray]:
     import numpy as np
 
     prompts = [encoder.card.text(text.title, text.abstract) for text in block]
     if all(text.task_format is None for text in block):
-        return encoder.encode_formats(prompts, formats)
+        return encoder.encode_formats(prompts, formats, done)
     rows: dict[Format | None, list[int]] = {}
     for row, text in enumerate(block):
         rows.setdefault(text.task_format, []).append(row)
     vectors = {name: np.empty((len(block), encoder.card.dimension), dtype=np.float32) for name in formats}
     for own, chosen in rows.items():
         part = [prompts[row] for row in chosen]
-        made = (
-            encoder.encode_formats(part, formats) if own is None else dict.fromkeys(formats, encoder.encode(part, own))
-        )
+        made = encoder.encode_formats(part, formats if own is None else [own], done)
+        if own is not None:
+            made = dict.fromkeys(formats, made[own])
         for name in formats:
             vectors[name][chosen] = made[name]
     return vectors

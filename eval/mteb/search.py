@@ -23,6 +23,7 @@ from eval.files.text import write_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
 from search_plugin.engines.base import Engine, Index
+from search_plugin.engines.index_name import EVALUATION
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
 from search_plugin.request import MAX_WINDOW, Mode
 
@@ -35,7 +36,7 @@ class MtebSearch:
     """A search mode over an engine, as MTEB's retrieval tasks call it: `index` once a corpus, then `search`.
 
     Attributes:
-        engine: Keeps an index a corpus, model and runtime, named `mteb-...`; the next run finds it there.
+        engine: Keeps an index a corpus, model and runtime, named `eval-mteb-...`; the next run finds it there.
         encoder: Makes the vectors.
         state_dir: For lists of rejected papers.
         mode: Lexical, vector or hybrid.
@@ -98,7 +99,7 @@ class MtebSearch:
         if str(task_metadata.type).endswith("Reranking"):
             raise _no_reranking()
         made_by = f"{self.encoder.card.fingerprint[:8]}-{runtime_of(self.encoder)}"
-        name = plain(f"mteb-{made_by}-{task_metadata.name}-{hf_subset}-{hf_split}")
+        name = plain(f"{EVALUATION}mteb-{made_by}-{task_metadata.name}-{hf_subset}-{hf_split}")
         with tempfile.TemporaryDirectory(prefix="ses-mteb-") as scratch:
             lines = (
                 {"_id": document["id"], "title": document.get("title") or "", "text": document["text"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -102,6 +102,12 @@ class Index(Protocol):
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector of a format."""
 
+    def disk_bytes(self) -> int:
+        """Return how much disk this generation takes, with all its copies."""
+
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
+
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of the papers that match a filter, in any order."""
 
@@ -154,6 +160,9 @@ class Engine(Protocol):
     def names(self) -> Sequence[str]:
         """Return the published indexes, the most recently published first."""
 
+    def moment(self, name: str) -> float:
+        """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
+
     def open(self, name: str) -> Index:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
 
@@ -164,10 +173,33 @@ class Engine(Protocol):
         """Publish a generation atomically; the previous one is kept for `rollback`."""
 
     def rollback(self, name: str) -> Index:
-        """Publish the previous generation again; raises `NotFoundError` if there is none."""
+        """Publish the generation before again; raises `NotFoundError` if there is none.
+
+        The newer generation stays until the next one is published, for those who still read it. It is never published
+        again.
+        """
+
+    def copy(self, name: str, to: str, done: Callable[[int], None]) -> Index:
+        """Copy the published generation of an index, and publish it as the first one of another index.
+
+        Args:
+            name: Of the index.
+            to: Name of the copy, which has no published generation.
+            done: Receives how many more papers were copied.
+
+        Returns:
+            The copy.
+
+        Raises:
+            NotFoundError: If there is no index to copy.
+            UnavailableError: If the copy is not whole; then nothing of it is left.
+        """
+
+    def discard(self, index: Index) -> None:
+        """Delete a generation that was not published."""
 
     def drop(self, name: str) -> None:
-        """Delete an index with all its generations."""
+        """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Lock out other writers of the index; raises `ConflictError` where there is one."""

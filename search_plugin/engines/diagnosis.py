@@ -114,7 +114,7 @@ def versions_told(name: str, published: int | None, leftovers: Sequence[int], *,
     """Return one line if builds of an index were interrupted; none if a build is running (`written`)."""
     if not leftovers or written:
         return []
-    resume = "index the same papers again to finish it" + (", or any with <fresh> to replace it" if published else "")
+    resume = "index the same papers again to finish it, or " + ("any with <fresh>" if published else "drop the index")
     return [f"An interrupted build of the index {name} has left version {', '.join(map(str, leftovers))}; {resume}."]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.diagnosis import Diagnosis, IndexDiagnosis, VectorCount, human_bytes, versions_told
+from search_plugin.engines.embedded.files import folder_bytes
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Engine
@@ -52,7 +53,7 @@ def diagnose_folder(
     Raises:
         OSError: If the folder can't be read.
     """
-    size, free = _size(root), shutil.disk_usage(root).free
+    size, free = folder_bytes(root), shutil.disk_usage(root).free
     indexes = tuple(_check(engine, name, versions) for name in names)
     troubles = [trouble for index in indexes for trouble in index.troubles]
     largest = max(indexes, key=lambda index: index.disk_bytes, default=None)
@@ -81,7 +82,7 @@ def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> In
     index = IndexDiagnosis(
         name,
         current or None,
-        previous if previous in present else None,
+        previous if previous in present and previous < current else None,
         leftovers,
         details={"being_written": written},
         troubles=tuple(versions_told(name, current or None, leftovers, written=written)),
@@ -91,7 +92,7 @@ def _check(engine: Engine, name: str, versions: Callable[[str], Versions]) -> In
     try:
         opened = engine.open(name)
         vectors = tuple(VectorCount(v.format, v.dimension, opened.count(v.format)) for v in opened.schema.vectors)
-        index = replace(index.read(opened.schema, opened.count(), vectors), disk_bytes=_size(path))
+        index = replace(index.read(opened.schema, opened.count(), vectors), disk_bytes=folder_bytes(path))
         changed = ", ".join(damaged())
     except UnavailableError as error:
         return replace(index, troubles=(error.marked, *index.troubles))
@@ -108,14 +109,3 @@ def _is_written(engine: Engine, name: str) -> bool:
             return False
     except (InputError, UnavailableError):
         return True
-
-
-def _size(folder: Path) -> int:
-    """Return the bytes of all files below a folder; a file that is deleted meanwhile counts as 0."""
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.lstat().st_size if path.is_file() else 0
-        except FileNotFoundError:
-            continue
-    return total

@@ -4,6 +4,9 @@ import re
 
 from corpora.errors import InputError
 
+EVALUATION = "eval-"
+"""The names of the indexes that evaluations make begin with it; such an index is never the default."""
+
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 

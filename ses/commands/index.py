@@ -70,7 +70,9 @@ if TYPE_CHECKING:
 @click.option(
     "--tuned", type=click.Path(path_type=Path), metavar="FILE", help="BM25's constants fitted by `ses eval tune`."
 )
-@click.option("--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing.")
+@click.option(
+    "--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing; only once."
+)
 @model_options
 @engine_options
 @click.pass_context
@@ -97,7 +99,8 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             raise InputError("Say which index to roll back, with --index NAME.")
         restored = library.rollback(name).index
         told = {"index": restored.name, "generation": restored.generation}
-        _say(told, f"Searching version {restored.generation} of {restored.name} again.", as_json=as_json)
+        shown = f"Searching version {restored.generation} of {restored.name} again; the newer one is not used any more."
+        _say(told, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}
@@ -145,6 +148,11 @@ def _summary(report: IndexReport) -> str:
         parts.append(f"Unchanged except for custom fields, which were written: {report.revalued:,}")
     if report.kept:
         parts.append(f"No longer in this corpus, but kept since another corpus holds them: {report.kept:,}")
+    if report.absent:
+        parts.append(
+            f"No longer in this corpus, and still in the index: {report.absent:,}; --prune deletes those that no other "
+            "corpus holds."
+        )
     if report.unowned:
         parts.append(
             f"Not pruned, since an earlier version of ses did not record their origin: {report.unowned:,}; index each "

@@ -27,5 +27,5 @@ def search(query: str, index: str | None, as_json: bool, **options: Any) -> None
     from ses.requests import given_options
 
     library = ses.open(**settings_of(options))
-    opened = library[index] if index else library.latest()
+    opened = library[index] if index else library.default()
     show_page(opened.search(query, **given_options(options)), as_json=as_json, explain=options["explain"])

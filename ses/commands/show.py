@@ -17,6 +17,6 @@ def show(names: tuple[str, ...], index: str | None, engine: str | None, as_json:
     from ses.printing import show_papers
 
     library = ses.open(engine)
-    opened = library[index] if index else library.latest()
+    opened = library[index] if index else library.default()
     papers = {paper.id: paper for name in names for paper in opened.find(name)}
     show_papers(list(papers.values()), as_json=as_json)

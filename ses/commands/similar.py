@@ -21,5 +21,5 @@ def similar(paper_id: str, index: str | None, as_json: bool, **options: Any) -> 
     from ses.requests import given_options
 
     library = ses.open(**settings_of(options))
-    opened = library[index] if index else library.latest()
+    opened = library[index] if index else library.default()
     show_page(opened.similar(paper_id, **given_options(options)), as_json=as_json, explain=options["explain"])

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from corpora import reading
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.reading import check_origin, first_accepted, origin_of, source_of
@@ -56,3 +57,13 @@ def test_an_origin_may_be_named_in_visible_characters():
     for name in ("", "  ", "a\nb", "x" * 201):
         with pytest.raises(InputError, match="give origin up to 200 visible characters"):
             check_origin(name)
+
+
+def test_a_folder_with_far_too_many_files_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_FILES", 10)
+    for number in range(10):
+        (tmp_path / f"{number}.xml").touch()
+    assert source_of("pubmed", tmp_path, None)
+    (tmp_path / "10.xml").touch()
+    with pytest.raises(InputError, match="holds more than 10 files; give the folder of the corpus with path"):
+        source_of("pubmed", tmp_path, None)

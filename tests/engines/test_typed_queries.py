@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.resolve import resolve
 from search_plugin.filters.parse import parse_filter
+from search_plugin.filters.resolve import resolve
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import make_request
 from search_plugin.schema import IndexSchema, paper_vector

@@ -45,11 +45,19 @@ def test_a_fresh_version_replaces_and_rolls_back(engine):
     assert engine.open("a").count() == 20
     assert engine.rollback("a").count() == 10
     assert engine.open("a").count() == 10
-    assert engine.rollback("a").count() == 20
-    # A third version pushes the first one out.
-    engine.publish(build(engine, "a", 30))
-    assert engine.rollback("a").count() == 20
-    assert engine.rollback("a").count() == 30
+    assert engine.diagnose("a").indexes[0].previous is None
+    # It does not roll forward, and the version that was left is neither resumed nor a leftover.
+    with pytest.raises(InputError, match="has no earlier version to go back to"):
+        engine.rollback("a")
+    assert engine.diagnose("a").indexes[0].leftovers == ()
+    assert engine.open("a").count() == 10
+    third = build(engine, "a", 30)
+    assert third.generation == 3
+    engine.publish(third)
+    assert engine.open("a").count() == 30
+    assert engine.rollback("a").count() == 10
+    engine.publish(build(engine, "a", 40))
+    assert engine.rollback("a").count() == 10
 
 
 def test_rolling_back_the_only_version_says_so(engine):

@@ -17,7 +17,7 @@ from encoders.formats import Format
 from indexer.blocks import prefetch
 from indexer.pipeline import index_corpus
 from search_plugin.engines.base import Refused
-from tests.indexer.jobs import contents, engine_in, make_job, run_job
+from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import make_model, papers, write_jsonl
 
 
@@ -149,12 +149,7 @@ def test_a_failing_encoder_leaves_nothing_published_and_is_told(tmp_path):
     with pytest.raises(UnavailableError, match="The model is gone"):
         run_job(tmp_path, job)
     assert list(engine_in(tmp_path).names()) == []
-
-
-def test_an_empty_corpus_makes_an_empty_index(tmp_path):
-    job = replace(make_job(tmp_path, tmp_path / "none"), records=lambda: iter([]))
-    assert counts(run_job(tmp_path, job)) == expect(papers=0)
-    assert contents(tmp_path, "papers", ["p00000"]) == {}
+    assert engine_in(tmp_path).diagnose().indexes == ()
 
 
 def test_a_second_writer_is_refused_and_leaves_the_first_ones_list_alone(tmp_path):

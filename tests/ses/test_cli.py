@@ -23,6 +23,7 @@ def home(tmp_path_factory):
     write_jsonl(folder / "corpus.jsonl", papers(60))
     done = ses(folder, "index", "--corpus", "jsonl", "--path", folder / "corpus.jsonl", "--model", folder / "model")
     assert done.returncode == 0, done.stderr
+    assert ses(folder, "indexes", "use", "jsonl").returncode == 0
     return folder
 
 

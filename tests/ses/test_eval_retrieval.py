@@ -86,26 +86,29 @@ def test_tuned_settings_go_from_train_to_test_and_into_search(home):
     written |= {"fusion": "zscore", "weights": {"lexical": 0.25, "prx": 0.75}, "rank_constant": None}
     tuned.write_text(json.dumps({**written, "title_boost": 2}))
     same = ["--fusion", "zscore", "--weight", "lexical=.25", "--weight", "prx=.75", "--title-boost", "2"]
+    (index,) = told(ses(home, "indexes", "list", "--all", "--json"))["indexes"]
+    assert told(ses(home, "indexes", "list", "--json"))["indexes"] == []
+    search = ["search", "--index", index["name"], "--json"]
     by_file, by_hand, default, beside = (
-        told(ses(home, "search", "virus lung cell", *given, "--json"))
+        told(ses(home, *search, "virus lung cell", *given))
         for given in (["--tuned", tuned], same, [], ["--tuned", tuned, "--fusion", "minmax"])
     )
     assert (by_file["fusion"], by_file["hits"]) == ("zscore", by_hand["hits"])
     assert by_file["hits"] != default["hits"]
     assert beside["fusion"] == "minmax"
-    flat = told(ses(home, "search", "virus lung cell", *same[:-1], "0", "--json"))
+    flat = told(ses(home, *search, "virus lung cell", *same[:-1], "0"))
     assert [hit["score"] for hit in flat["hits"]] != [hit["score"] for hit in by_hand["hits"]]
     # Weights are of the legs of hybrid searches: the file does no harm to others, also when the environment names it.
-    assert told(ses(home, "search", "virus", "--mode", "lexical", "--json", SES_TUNED=str(tuned)))["hits"]
-    assert told(ses(home, "search", "virus lung cell", "--json", SES_TUNED=str(tuned)))["hits"] == by_hand["hits"]
-    assert told(ses(home, "similar", by_hand["hits"][0]["paper"]["id"], "--json", SES_TUNED=str(tuned)))["hits"]
+    assert told(ses(home, *search, "virus", "--mode", "lexical", SES_TUNED=str(tuned)))["hits"]
+    assert told(ses(home, *search, "virus lung cell", SES_TUNED=str(tuned)))["hits"] == by_hand["hits"]
+    assert told(ses(home, "similar", *search[1:], by_hand["hits"][0]["paper"]["id"], SES_TUNED=str(tuned)))["hits"]
     scored = told(
         ses(home, "eval", "retrieval", "--data", home / "beir", "--model", home / "model", "--tuned", tuned,
             "--mode", "hybrid", "--json")
     )  # fmt: skip
     assert [row["mode"] for row in scored["rows"]] == ["hybrid"]
     tuned.write_text(json.dumps({**written, "bm25": {"k1": 0.9, "b": 0.4}}))
-    warned = ses(home, "search", "virus lung cell", "--tuned", tuned)
+    warned = ses(home, *search, "virus lung cell", "--tuned", tuned)
     assert "fitted with BM25's k1 0.9, b 0.4, and the index" in warned.stderr
     again = ["index", "--corpus", "beir", "--path", home / "beir", "--fresh", "--model", home / "model"]
     fails(ses(home, *again, "--tuned", tuned), 2, "can't be changed; leave --bm25 out")

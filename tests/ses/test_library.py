@@ -153,8 +153,11 @@ def test_versions(library):
     with pytest.raises(ses.NotFoundError, match="no earlier version to go back to; fresh makes and keeps one"):
         library.rollback("swap")
     assert library.index("swap", papers(3), fresh=True).generation == 2
-    assert (library.latest().name, len(library["swap"])) == ("swap", 3)
+    assert len(library["swap"]) == 3
     assert len(library.rollback("swap")) == 5
+    with pytest.raises(ses.NotFoundError, match="no earlier version to go back to"):
+        library.rollback("swap")
+    assert len(library["swap"]) == 5
     library.drop("swap")
     assert "swap" not in library.indexes()
     with pytest.raises(ses.NotFoundError):
@@ -171,7 +174,7 @@ def test_an_empty_library_says_so(tmp_path, settings):
     empty = ses.open(tmp_path / "none", **settings)
     assert (len(empty), list(empty), repr(empty).endswith("none: no indexes yet>")) == (0, [], True)
     with pytest.raises(ses.NotFoundError, match=r"There is no index in .* yet; index some papers first"):
-        empty.latest()
+        empty.default()
 
 
 def test_a_model_of_another_index_is_refused(library, settings, tmp_path):
@@ -205,7 +208,7 @@ def test_a_wrong_option_is_told(library):
 
 
 def test_a_setting_that_is_none_is_told():
-    with pytest.raises(ses.InputError, match="The setting colour can't be so"):
+    with pytest.raises(ses.InputError, match="There is no setting colour; correct it"):
         ses.open(colour="red")
 
 

@@ -7,12 +7,13 @@ The alias is the index's own name, so that other programs find it. A second alia
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Index
+from search_plugin.engines.cluster.copying import copy_documents
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.generation import Generation, previous_alias, read_generations
@@ -51,6 +52,10 @@ class ClusterEngine:
         """Return the published indexes, the most recently published first."""
         found = [generation for generation in self._generations("*") if generation.published]
         return [g.name for g in sorted(found, key=lambda g: (-g.moment, g.name))]
+
+    def moment(self, name: str) -> float:
+        """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
+        return next((g.moment for g in self._generations(check_index_name(name)) if g.published), 0.0)
 
     def open(self, name: str) -> ClusterIndex:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
@@ -98,17 +103,39 @@ class ClusterEngine:
             self._delete(physical_name(index.name, number))
 
     def rollback(self, name: str) -> ClusterIndex:
-        """Publish the previous generation again; raises `NotFoundError` if there is none."""
+        """Publish the generation before again; raises `NotFoundError` if there is none."""
         generations = self._generations(check_index_name(name))
-        earlier = next((g for g in generations if g.previous), None)
+        current = next((g for g in generations if g.published), None)
+        earlier = next((g for g in generations if g.previous and not (current and g.number > current.number)), None)
         if earlier is None:
             raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
-        self._swap(name, earlier, next((g for g in generations if g.published), None))
+        self._swap(name, earlier, current)
         return self.open(name)
 
+    def copy(self, name: str, to: str, done: Callable[[int], None]) -> ClusterIndex:
+        """Write the papers of an index and their vectors into another one, and publish that."""
+        index = self.open(name)
+        # The time is in the source, so that a copy that was killed is never continued: the index may have changed.
+        copied = self.build(to, index.schema, f"copy of {name} at {time.time()}")
+        try:
+            copy_documents(index, copied, done)
+        except BaseException:
+            with suppress(UnavailableError):
+                self.discard(copied)
+            raise
+        self.publish(copied)
+        return self.open(to)
+
+    def discard(self, index: Index) -> None:
+        """Delete a generation that was not published."""
+        self._delete(physical_name(index.name, index.generation))
+
     def drop(self, name: str) -> None:
-        """Delete an index with all its generations."""
-        for generation in self._generations(check_index_name(name)):
+        """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
+        generations = self._generations(check_index_name(name))
+        if not generations:
+            self.open(name)
+        for generation in generations:
             self._delete(physical_name(name, generation.number))
 
     @contextmanager

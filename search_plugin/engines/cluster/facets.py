@@ -33,6 +33,17 @@ def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
     }
 
 
+def tally_body(field: Field, size: int) -> dict[str, Any]:
+    """Return the search that counts the values of a field over all papers."""
+    return {"size": 0, "aggs": {field.name: _counted(field, size)}}
+
+
+def read_tally(reply: Mapping[str, Any], field: Field, size: int) -> list[tuple[str | int | float, int]]:
+    """Return the counts of the reply to `tally_body`."""
+    found = reply["aggregations"][field.name]["buckets"]
+    return [(_value(field, bucket), bucket["doc_count"]) for bucket in found if bucket["key"] != ""][:size]
+
+
 def _counted(field: Field, size: int) -> dict[str, Any]:
     order = [{"_count": "desc"}, {"_key": "asc"}]
     if field.kind == "date":

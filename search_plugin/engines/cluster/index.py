@@ -23,7 +23,14 @@ from search_plugin.engines.cluster.documents import (
     values_of,
 )
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.facets import facets_body, read_facets, read_spelled, spelled_body
+from search_plugin.engines.cluster.facets import (
+    facets_body,
+    read_facets,
+    read_spelled,
+    read_tally,
+    spelled_body,
+    tally_body,
+)
 from search_plugin.engines.cluster.joins import rank
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mapping, similarity_of
 from search_plugin.engines.cluster.queries import ID_COLUMN, condition, leg_bodies, multi_search, scored
@@ -204,6 +211,14 @@ class ClusterIndex:
         query = {"exists": {"field": self.schema.vector(field).name}} if field else {"match_all": {}}
         return int(self._ask("_count", {"query": query})["count"])
 
+    def disk_bytes(self) -> int:
+        """Return how much disk this generation takes, with all its copies."""
+        return int(self._stored()["total"]["store"]["size_in_bytes"])
+
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
+        return read_tally(self.ask_search(tally_body(self.schema.field(field), size)), self.schema.field(field), size)
+
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of the papers that match a filter, in any order."""
         query = {"bool": {"filter": [condition(where, self.schema) or {"match_all": {}}]}}
@@ -308,11 +323,15 @@ class ClusterIndex:
 
     def _merge(self) -> None:
         """Begin to merge the many segments of loading; searches are correct meanwhile, and faster afterwards."""
-        primaries = self.cluster.call("GET", f"/{self.physical}/_stats/store")["_all"]["primaries"]
-        in_a_shard = int(primaries["store"]["size_in_bytes"]) // int(self._settings()["number_of_shards"])
+        size = int(self._stored()["primaries"]["store"]["size_in_bytes"])
+        in_a_shard = size // int(self._settings()["number_of_shards"])
         segments = 1 + in_a_shard // SEGMENT_BYTES
         params = {"max_num_segments": segments, "wait_for_completion": False}
         self.cluster.call("POST", f"/{self.physical}/_forcemerge", params=params, retry=self.cluster.writing)
+
+    def _stored(self) -> Mapping[str, Any]:
+        held: Mapping[str, Any] = self.cluster.call("GET", f"/{self.physical}/_stats/store")["_all"]
+        return held
 
     def _is_loading(self) -> bool:
         if self._loading is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ import orjson
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Index
+from search_plugin.engines.embedded.copying import copy_folder
 from search_plugin.engines.embedded.errors import explained, failure
 from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts, write_whole
 from search_plugin.engines.embedded.files import sync_folder
@@ -53,6 +54,12 @@ class EmbeddedEngine:
         files = sorted(self.root.glob("*.json"), key=lambda path: (-path.stat().st_mtime, path.name))
         return [path.stem for path in files]
 
+    def moment(self, name: str) -> float:
+        """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
+        with suppress(OSError):
+            return (self.root / f"{check_index_name(name)}.json").stat().st_mtime
+        return 0.0
+
     def open(self, name: str) -> EmbeddedIndex:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
         current = self.alias(check_index_name(name)).current
@@ -89,16 +96,34 @@ class EmbeddedEngine:
         self._drop_all_but(index.name, {index.generation, self.alias(index.name).previous})
 
     def rollback(self, name: str) -> EmbeddedIndex:
-        """Publish the previous generation again; raises `NotFoundError` if there is none."""
+        """Publish the generation before again; raises `NotFoundError` if there is none."""
         alias = self.alias(check_index_name(name))
-        if alias.previous not in self.generations(name):
+        if alias.previous not in self.generations(name) or not alias.previous < alias.current:
             raise NotFoundError(f"The index {name} has no earlier version to go back to", "<fresh> makes and keeps one")
         self._point(name, Alias(alias.previous, alias.current))
         return self.open(name)
 
+    def copy(self, name: str, to: str, done: Callable[[int], None]) -> EmbeddedIndex:
+        """Copy the files of the published generation, and publish them as another index."""
+        index = self.open(name)
+        number = max([*self.generations(check_index_name(to)), 0]) + 1
+        with explained(self.root):
+            copy_folder(index.folder, self.folder(to, number))
+        copied = self.generation(to, number)
+        self.publish(copied)
+        done(copied.count())
+        return copied
+
+    def discard(self, index: Index) -> None:
+        """Delete a generation that was not published."""
+        shutil.rmtree(self.folder(index.name, index.generation), ignore_errors=True)
+
     def drop(self, name: str) -> None:
-        """Delete an index with all its generations."""
-        (self.root / f"{check_index_name(name)}.json").unlink(missing_ok=True)
+        """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
+        pointer = self.root / f"{check_index_name(name)}.json"
+        if not pointer.exists() and not self.generations(name):
+            self.open(name)
+        pointer.unlink(missing_ok=True)
         self._drop_all_but(name, set())
 
     def diagnose(self, name: str | None = None) -> Diagnosis:

@@ -15,6 +15,7 @@ import math
 import os
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,15 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the bytes of all files below a folder; a file that is deleted meanwhile counts as 0."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            total += path.lstat().st_size if path.is_file() else 0
+    return total
 
 
 def _checksum(name: str) -> str:

@@ -14,7 +14,7 @@ from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.embedded import columns, vectors
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facts import read_facts, write_facts
-from search_plugin.engines.embedded.files import NOTHING, Appended, Files
+from search_plugin.engines.embedded.files import LOG, NOTHING, Appended, Files, folder_bytes
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
 from search_plugin.engines.embedded.records import Stored, to_record, with_values
@@ -205,6 +205,19 @@ class EmbeddedIndex:
             return int(snapshot.live.sum())
         return int((snapshot.live & (snapshot.rows[f"{vector_field(self.schema, field).name}.count"] > 0)).sum())
 
+    @told
+    def disk_bytes(self) -> int:
+        """Return how much disk this generation takes."""
+        return folder_bytes(self.folder)
+
+    @told
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
+        from tantivy import Query
+
+        _, counts = counted(self._snapshot().searcher, Query.all_query(), {field: f"fields.{field}"}, size)
+        return counts[field]
+
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of the papers that match a filter, in any order."""
         with explained(self.root):
@@ -258,7 +271,10 @@ class EmbeddedIndex:
     @told
     def damaged(self) -> list[str]:
         """Return the names of the files that differ from what was written; reads all of them."""
-        return self._files.damaged(self._snapshot().opstamp)
+        snapshot = self._snapshot()
+        # A log that has lost its lines is valid up to there.
+        lost = [LOG] if snapshot.searcher.num_docs != int(snapshot.live.sum()) else []
+        return list(dict.fromkeys([*self._files.damaged(snapshot.opstamp), *lost]))
 
     def _seen_last(self) -> Snapshot:
         """Return the snapshot of the last search, so that a page shows one state."""

@@ -36,6 +36,8 @@ class Snapshot:
         self._files, self._words = files, words
         self.searcher, self.opstamp = words.searcher()
         self.lengths = files.committed(self.opstamp)
+        if self.searcher.num_docs > self.lengths.rows:
+            raise ValueError("the log of commits has lost its end")
         self.rows = files.rows(self.lengths)
         self._offsets = self.rows["offset"]
         self._papers = files.papers(self.lengths).data

@@ -13,6 +13,7 @@ import rich_click as click
 from corpora.errors import InputError
 from corpora.registry import CORPORA
 from eval.trec.topics import DEFAULT_FIELDS, FIELDS
+from search_plugin.engines.index_name import EVALUATION
 
 if TYPE_CHECKING:
     from corpora.paper import Record
@@ -174,7 +175,7 @@ def indexed(collection: Collection, settings: Settings) -> tuple[Index, TextEnco
     engine = connect(settings.engine_url, settings.connection)
     model = find_model(settings.model or DEFAULT_MODEL)
     # The model is part of the name, so that models can be compared without indexing again each time.
-    name = f"eval-{_plain(collection.name)}-{model.card.fingerprint[:8]}"
+    name = f"{EVALUATION}{_plain(collection.name)}-{model.card.fingerprint[:8]}"
     job = IndexJob(
         records=collection.records,
         source=" + ".join(source_of(collection.corpus, path.resolve(), None) for path in collection.paths),

@@ -45,9 +45,9 @@ class Spy:
     def encode(self, texts, task_format=Format.PRX):
         return self.encode_formats(texts, [task_format])[task_format]
 
-    def encode_formats(self, texts, formats):
+    def encode_formats(self, texts, formats, *done):
         self.asked += [(task_format, text) for task_format in formats for text in texts]
-        return self.encoder.encode_formats(texts, formats)
+        return self.encoder.encode_formats(texts, formats, *done)
 
     def formats(self):
         """What was asked for since the last call."""

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def check_index(questions: Questions, dialect: Dialect, name: str, generations: Sequence[Generation]) -> IndexDiagnosis:
     """Return the state of an index, given all its generations; raise `UnavailableError` if it stops answering."""
     published = next((g for g in generations if g.published), None)
-    previous = next((g.number for g in generations if g.previous), None)
+    before = [g.number for g in generations if g.previous and not (published and g.number > published.number)]
+    previous = next(iter(before), None)
     leftovers = tuple(sorted(g.number for g in generations if not g.published and not g.previous))
     written = bool(leftovers) and _is_written(questions, name)
     number = published.number if published else None

@@ -1,0 +1,84 @@
+"""What a run has done so far: for its progress, and for what it says if the user stops it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from corpora.errors import SesError, StoppedError
+
+if TYPE_CHECKING:
+    from indexer.report import Progress
+    from search_plugin.engines.base import Engine, Index
+
+
+class Halt(Exception):  # noqa: N818 - no error: it ends the encoder's thread
+    """Ends the encoder's thread after a batch, because its consumer has stopped."""
+
+
+@dataclass(slots=True)
+class Work:
+    """The work of a run.
+
+    Attributes:
+        progress: Receives the progress.
+        cached: Whether vectors are kept in a cache.
+        before: Papers that the index held already.
+        total: Papers to write.
+        encoded: Of them, those that were encoded.
+        written: Of them, those that the engine has.
+        seconds: Spent in the encoder.
+        stopped: Set when the run stops early.
+    """
+
+    progress: Progress
+    cached: bool = True
+    before: int = 0
+    total: int = 0
+    encoded: float = 0.0
+    written: int = 0
+    seconds: float = 0.0
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def done(self, papers: float) -> None:
+        """Count encoded papers, after each batch; raises `Halt` if the run has stopped."""
+        if self.stopped.is_set():
+            raise Halt
+        self.encoded += papers
+        self.progress.advance(papers)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Add the time in the block to the seconds in the encoder."""
+        begun = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - begun
+
+    def stop(self, index: str, *, published: bool) -> StoppedError:
+        """Return what to tell a user who has stopped the run: what is kept, and how to resume."""
+        held, more = self.before + self.written, int(self.encoded) - self.written
+        place = f"the {'index' if published else 'unfinished index'} {index}"
+        kept = f"{held:,} of {self.before + self.total:,} papers are in {place}" if held else ""
+        vectors = f"the vectors of about {more:,} papers are in the cache" if self.cached and more > 0 else ""
+        told = " and ".join(filter(None, (kept, vectors))) or f"nothing was written to the index {index} yet"
+        return StoppedError(f"Stopped: {told}", "index the same papers again to resume")
+
+
+@contextmanager
+def guarded(engine: Engine, index: Index, work: Work, *, published: bool) -> Iterator[None]:
+    """Leave no empty generation behind if the block fails, and raise `StoppedError` if the user stops it."""
+    empty = not published and not index.count()
+    try:
+        yield
+    except BaseException as error:
+        if empty and not work.written:
+            # The first error is what the user should read.
+            with suppress(SesError):
+                engine.discard(index)
+        if isinstance(error, KeyboardInterrupt):
+            raise work.stop(index.name, published=published) from None
+        raise

@@ -1,0 +1,48 @@
+"""`ses delete`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rich_click as click
+
+from ses.options import engine_options
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--index", metavar="NAME", help="Their index [default: that of `ses indexes use`, or the only one].")
+@engine_options
+@click.pass_context
+def delete(
+    context: click.RichContext, /, *, ids: tuple[str, ...], index: str | None, as_json: bool, **options: Any
+) -> None:
+    """Delete papers from an index by their ids; - reads ids from standard input, one per line.
+
+    The exit code is 1 if the index does not hold some of them. A deleted paper comes back when a corpus that holds it
+    is indexed again.
+    """
+    import orjson
+
+    import ses
+    from ses.arguments import settings_of
+
+    library = ses.open(**settings_of(options))
+    opened = library[index] if index else library.default()
+    wanted = list(dict.fromkeys(line for id_ in ids for line in (_piped() if id_ == "-" else [id_])))
+    missing = opened.delete(wanted)
+    deleted = len(wanted) - len(missing)
+    if as_json:
+        told = {"index": opened.name, "deleted": deleted, "missing": missing}
+        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+    else:
+        click.echo(f"Deleted {deleted:,} papers from the index {opened.name}.")
+        if missing:
+            shown = ", ".join(missing[:10]) + (", ..." if len(missing) > 10 else "")
+            click.echo(f"Not in the index: {len(missing):,} ids ({shown}).")
+    context.exit(1 if missing else 0)
+
+
+def _piped() -> list[str]:
+    with open(0, encoding="utf-8", errors="replace", closefd=False) as piped:
+        return [line.strip() for line in piped if line.strip()]

@@ -1,0 +1,73 @@
+"""What an index is: counts, model, fields, origins and size, for `ses indexes` and Python programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from search_plugin.engines.base import Index
+    from search_plugin.schema import IndexSchema
+
+_ORIGINS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """Facts about the version of an index that is searched.
+
+    Attributes:
+        name: Of the index.
+        default: Whether it is used where none is named.
+        generation: Number of the version.
+        published: When that version was published; None if it is not known. Later updates do not change it.
+        papers: How many it holds.
+        vectors: How many papers have a vector, by format.
+        origins: How many papers each corpus holds, up to 1,000 corpora.
+        schema: Model, fields, language, quantization and BM25's constants.
+        disk_bytes: Of all copies.
+    """
+
+    name: str
+    default: bool
+    generation: int
+    published: datetime | None
+    papers: int
+    vectors: Mapping[str, int]
+    origins: Mapping[str, int]
+    schema: IndexSchema
+    disk_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+
+def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
+    """Read the facts of an index.
+
+    Args:
+        index: The version that is searched.
+        moment: When it was published, in seconds since 1970; 0 if it is not known.
+        default: Whether the index is the default.
+
+    Returns:
+        The facts.
+
+    Raises:
+        UnavailableError: If the index is damaged, or the engine does not answer.
+    """
+    schema = index.schema
+    return IndexFacts(
+        name=index.name,
+        default=default,
+        generation=index.generation,
+        published=datetime.fromtimestamp(moment, UTC) if moment else None,
+        papers=index.count(),
+        vectors={field.format: index.count(field.format) for field in schema.vectors},
+        origins={str(origin): count for origin, count in index.tally("origins", _ORIGINS)},
+        schema=schema,
+        disk_bytes=index.disk_bytes(),
+    )

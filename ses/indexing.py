@@ -1,0 +1,210 @@
+"""Indexing papers into an engine: the part of a library that reads, encodes and writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from search_plugin.engines.index_name import EVALUATION
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+    from encoders.model import Model
+    from encoders.text_encoder import TextEncoder
+    from indexer.report import IndexReport, Progress
+    from search_plugin.engines.base import Engine, Index
+    from search_plugin.schema import Bm25, Quantization
+    from search_plugin.search_settings import SearchSettings
+    from ses.settings import Settings
+
+
+class Indexing:
+    """Writes papers into the indexes of an engine.
+
+    Args:
+        settings: Settings of the engine and the model.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from search_plugin.engines.registry import connect
+        from search_plugin.search_settings import read_search_settings
+
+        self._settings = settings
+        self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
+        self._engine: Engine = connect(settings.engine_url, settings.connection)
+        self._encoders: dict[str, TextEncoder] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._engine.names()
+
+    def index(
+        self,
+        name: str,
+        papers: str | Path | Iterable[Paper | Mapping[str, Any]] | None = None,
+        *,
+        corpus: str = "",
+        columns: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        formats: Sequence[str] = ("prx",),
+        limit: int | None = None,
+        fresh: bool = False,
+        prune: bool = False,
+        origin: str | None = None,
+        quantization: Quantization | None = None,
+        bm25: Bm25 | None = None,
+        language: str | None = None,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
+
+        Args:
+            name: Of the index.
+            papers: File or folder of a corpus, or the papers; if None, the corpus is found or fetched where it can be.
+            corpus: How to read the file; the index's name if empty.
+            columns: Columns or keys by attribute of a paper, for CSV and JSON, or by custom field.
+            fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
+            formats: Task formats to store vectors for; `prx` always is.
+            limit: Index the first papers only.
+            fresh: Build a new version beside the existing one, and swap at the end.
+            prune: Delete papers that the source no longer holds; those of other sources stay.
+            origin: Name of the source within the index.
+            quantization: How a cluster stores vectors in memory, in a new index.
+            bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
+            language: How words are analysed in a new index; English if None.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done. Records that could not be indexed are listed in the file that it names.
+
+        Raises:
+            InputError: If the papers can't be read, or the index was made by another model.
+            UnavailableError: If the engine, the model or the disk fails.
+            ConflictError: If another run is writing the index.
+            StoppedError: If the user stopped it; the message says what is kept.
+        """
+        from corpora.custom import declared
+        from encoders.formats import Format
+        from indexer.job import IndexJob
+        from indexer.pipeline import index_corpus
+        from search_plugin.engines.index_name import check_index_name
+        from search_plugin.schema import custom_fields
+        from ses.arguments import parse_formats
+        from ses.papers import of_corpus, of_program
+
+        if prune and limit:
+            raise InputError(
+                "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
+            )
+        if name not in self:
+            check_own(check_index_name(name))
+        custom, rest = declared(fields or {}, columns or {})
+        if papers is None or isinstance(papers, str | Path):
+            data_dir = self._settings.data_dir
+            source = of_corpus(
+                corpus or name, papers, data_dir, columns=rest, fields=custom, limit=limit, origin=origin
+            )
+        else:
+            source = of_program(papers, name, custom, limit=limit, origin=origin)
+        model = self._model_for(name, fresh=fresh)
+        job = IndexJob(
+            records=source.records,
+            source=source.mark,
+            index=name,
+            card=model.card,
+            encoder=functools.partial(self._encoder, model),
+            state_dir=self._settings.data_dir,
+            # Searches use the prx vectors, so they are always stored.
+            formats=tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)])),
+            fresh=fresh,
+            prune=prune,
+            origin=source.origin,
+            quantization=quantization,
+            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
+            fields=custom_fields(custom),
+            language=language,
+            whole=limit is None,
+            cached=self._settings.embedding_cache,
+        )
+        return index_corpus(job, self._engine, progress)
+
+    def rebuild(
+        self,
+        name: str,
+        *,
+        quantization: Quantization | None = None,
+        bm25: Bm25 | None = None,
+        language: str | None = None,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Build an index again from its own papers: for the model of the settings, another language, or a new form.
+
+        Args:
+            name: Of the index. Origins, custom fields, tags and forecasts stay.
+            quantization: How a cluster stores vectors in memory; as before if None.
+            bm25: BM25's constants; those of the tuned settings, or as before, if None.
+            language: How words are analysed; as before if None.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done.
+
+        Raises:
+            NotFoundError: If there is no such index.
+            UnavailableError: If the engine, the model or the disk fails.
+        """
+        from encoders.registry import find_model
+        from indexer.job import IndexJob
+        from indexer.moving import moved, readable
+        from indexer.pipeline import index_corpus
+
+        with readable(name):
+            index = self._engine.open(name)
+        model = find_model(self._settings.model or index.schema.model)
+        job = IndexJob(
+            records=lambda: iter(()),
+            source="",
+            index=index.name,
+            card=model.card,
+            encoder=functools.partial(self._encoder, model),
+            state_dir=self._settings.data_dir,
+            quantization=quantization,
+            bm25=bm25 or (self._tuned.bm25 if self._tuned else None),
+            language=language,
+            cached=self._settings.embedding_cache,
+        )
+        return index_corpus(moved(job, index), self._engine, progress)
+
+    def _model_for(self, name: str, *, fresh: bool) -> Model:
+        """Return the model to write an index with: an existing index is updated with its own."""
+        from encoders.registry import DEFAULT_MODEL, find_model
+
+        kept = name in self and not fresh
+        return find_model(self._settings.model or (self._engine.open(name).schema.model if kept else DEFAULT_MODEL))
+
+    def _load(self, index: Index) -> TextEncoder:
+        from encoders.registry import find_model
+        from search_plugin.search import check_model
+
+        model = find_model(self._settings.model or index.schema.model)
+        check_model(index, model.card.name, model.card.fingerprint)
+        return self._encoder(model)
+
+    def _encoder(self, model: Model) -> TextEncoder:
+        from ses.loaded_model import make_encoder
+
+        key = model.card.fingerprint
+        if key not in self._encoders:
+            self._encoders[key] = make_encoder(self._settings, model)
+        return self._encoders[key]
+
+
+def check_own(name: str) -> str:
+    """Return the name, or raise `InputError` if it is that of an evaluation's index."""
+    if name.startswith(EVALUATION):
+        raise InputError(
+            f"Names that begin with {EVALUATION} are for the indexes of evaluations", "choose another name"
+        )
+    return name
