@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 VENV ?= .venv
-EXTRAS ?= dev,eval,pubmed,opensearch,elasticsearch
+EXTRAS ?= dev,eval,pubmed,references,spreadsheets,opensearch,elasticsearch
 WORKERS ?= 2
 BENCHMARKS ?= boosts coverage encoding evaluating formats indexing loaded memory nearest reranking searching starting training
 

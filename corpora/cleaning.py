@@ -23,7 +23,7 @@ _NO = ("", "false", "f", "no", "n", "0", "none", "null", "nan", "not retracted")
 _PREFIXES = {
     "doi": re.compile(r"(https?://(dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE),
     "pmid": re.compile(r"(https?://\S*/(?=\d)|pmid:?\s*)", re.IGNORECASE),
-    "pmc": re.compile(r"(https?://\S*/(?=PMC)|pmcid:?\s*)", re.IGNORECASE),
+    "pmc": re.compile(r"(https?://\S*/(?=(?:PMC)?\d)|pmcid:?\s*)", re.IGNORECASE),
     "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)", re.IGNORECASE),
     "openalex": re.compile(r"https?://\S*/", re.IGNORECASE),
 }

@@ -7,12 +7,14 @@ import io
 import lzma
 import os
 import zlib
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from corpora.encodings import Recoded, Source, check_encoding, refuse_other_text
 from corpora.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from _typeshed import WriteableBuffer
@@ -24,17 +26,27 @@ COMPRESSED_SUFFIXES = ("", ".gz", ".zst", ".xz")
 """Suffixes that may follow a file's usual name."""
 
 _SAMPLE_BYTES = 8192
-_MOST_BAD = 0.05
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
-class _Source(Protocol):
-    def read1(self, size: int, /) -> bytes: ...
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How to open what a path names, beyond the path itself.
 
-    def close(self) -> None: ...
+    Attributes:
+        encoding: Of a text file; UTF-8 if empty.
+        documents: Reads all documents of an index in a cluster, with their ids as `_id`; None if the path is no index.
+    """
+
+    encoding: str = ""
+    documents: Callable[[], Iterator[Mapping[str, Any]]] | None = None
 
 
-def _open_zstd(raw: io.BufferedReader) -> _Source:
+PLAIN = Opening()
+"""A file in UTF-8."""
+
+
+def _open_zstd(raw: io.BufferedReader) -> Source:
     # Not zstandard's stream_reader: at a cut-off file it reports a clean end, Python 3.14's own ZstdFile an error.
     from backports import zstd
 
@@ -59,12 +71,18 @@ class _Zstd:
         self._file.close()
 
 
-_DECOMPRESSORS: dict[bytes, Callable[[io.BufferedReader], _Source]] = {
+_DECOMPRESSORS: dict[bytes, Callable[[io.BufferedReader], Source]] = {
     b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw, mode="rb"),
     b"\x28\xb5\x2f\xfd": _open_zstd,
     b"\xfd7zXZ\x00": lzma.LZMAFile,
 }
 """By a file's first bytes; its name can be wrong, as when a browser unpacks a download and keeps `.gz`."""
+
+_OFFICE = (b"[Content_Types].xml", b"xl/", b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet")
+"""One of them is near the beginning of a spreadsheet (.xlsx, .ods), which is a zip archive."""
+
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0"
+"""Of .xls."""
 
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf": "a 7z archive", b"BZh": "bzip2", b"Rar!": "a rar archive"}
 
@@ -72,8 +90,10 @@ _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf": "a 7z archive", b"BZ
 class _Guarded(io.RawIOBase):
     """A source whose failures become `InputError`, raised only after everything before the failure was delivered."""
 
-    def __init__(self, source: _Source, raw: io.BufferedReader, path: Path) -> None:
-        self._source, self._raw, self._path = source, raw, path
+    def __init__(self, source: Source, raw: io.BufferedReader, path: Path, encoding: str) -> None:
+        self._packed = source is not raw
+        self._source = Recoded(source, encoding) if encoding else source
+        self._raw, self._path = raw, path
         self._failure: Exception | None = None
 
     def readable(self) -> bool:
@@ -90,10 +110,14 @@ class _Guarded(io.RawIOBase):
                     break
                 view[filled : filled + len(piece)] = piece
                 filled += len(piece)
-        except _DAMAGE as failure:
+        except (*_DAMAGE, UnicodeError) as failure:
             self._failure = failure
         if self._failure is not None and not filled:
-            why = "cut off or damaged" if self._source is not self._raw else f"unreadable ({self._failure})"
+            if isinstance(self._failure, UnicodeError):
+                raise InputError(
+                    f"{self._path} isn't text in that encoding", "give another <encoding>"
+                ) from self._failure
+            why = "cut off or damaged" if self._packed else f"unreadable ({self._failure})"
             raise InputError(f"{self._path} is {why}: fetch it again.") from self._failure
         return filled
 
@@ -105,18 +129,22 @@ class _Guarded(io.RawIOBase):
         super().close()
 
 
-def open_binary(path: Path) -> io.BufferedReader:
-    """Open a file for reading; gzip, zstd and xz are decompressed.
+def open_binary(path: Path, encoding: str = "") -> io.BufferedReader:
+    """Open a text file for reading as UTF-8; gzip, zstd and xz are decompressed.
 
     Args:
         path: The file.
+        encoding: Of its text; UTF-8 if empty.
 
     Returns:
         A stream whose `peek` shows the beginning; reading past damage raises `InputError`.
 
     Raises:
-        InputError: If the file is missing, a folder, unreadable, empty, cut off, binary, UTF-16 or an archive.
+        InputError: If the file is missing, a folder, unreadable, empty, cut off, binary, an archive or a spreadsheet,
+            or in another encoding.
     """
+    if encoding:
+        check_encoding(encoding)
     try:
         raw = path.open("rb")
     except IsADirectoryError:
@@ -129,8 +157,9 @@ def open_binary(path: Path) -> io.BufferedReader:
         raise InputError(f"{str(path)!r} can't be opened ({error}): check its name.") from None
     try:
         source = next((make(raw) for magic, make in _DECOMPRESSORS.items() if _starts(raw, magic)), raw)
-        stream: io.BufferedReader = io.BufferedReader(_Guarded(source, raw, path), BUFFER_BYTES)
-        _refuse_unreadable(path, stream.peek(BUFFER_BYTES)[:_SAMPLE_BYTES])
+        stream: io.BufferedReader = io.BufferedReader(_Guarded(source, raw, path, encoding), BUFFER_BYTES)
+        head = stream.peek(BUFFER_BYTES)[:_SAMPLE_BYTES]
+        _refuse_unreadable(path, head, encoding)
     except BaseException:
         raw.close()
         raise
@@ -157,16 +186,13 @@ def _starts(raw: io.BufferedReader, magic: bytes) -> bool:
         raise InputError(f"{os.fspath(raw.name)} is unreadable ({error.strerror}): fetch it again.") from error
 
 
-def _refuse_unreadable(path: Path, head: bytes) -> None:
+def _refuse_unreadable(path: Path, head: bytes, encoding: str) -> None:
     if not head:
         raise InputError(f"{path} is empty: fetch it again or name another file.")
+    if head.startswith(_OLD_OFFICE) or (head.startswith(b"PK") and any(mark in head for mark in _OFFICE)):
+        raise InputError(f"{path} is a spreadsheet", "use <corpus=xlsx>, or save it as CSV")
     kind = next((kind for magic, kind in _ARCHIVES.items() if head.startswith(magic)), None)
     kind = "a tar archive" if head[257:262] == b"ustar" else kind
     if kind is not None:
         raise InputError(f"{path} is {kind}: unpack it and name the file you want of it.")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path} is UTF-16 text: save it as UTF-8.")
-    text = head.decode(errors="replace")
-    bad = sum(char == "\ufffd" or (char < " " and char not in "\t\n\v\f\r") for char in text)
-    if bad > max(3, _MOST_BAD * len(text)):
-        raise InputError(f"{path} is a binary file: name a UTF-8 text file, or one packed as gzip, zstd or xz.")
+    refuse_other_text(path, head, encoding)

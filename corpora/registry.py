@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.deferred import deferred
 from corpora.errors import NotFoundError
+from corpora.opening import PLAIN, Opening
 
 if TYPE_CHECKING:
     from corpora.custom import CustomField
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
 class Reader(Protocol):
     """Reads a path lazily."""
 
-    def __call__(self, path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = ()) -> Iterator[Record]:
+    def __call__(
+        self, path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
+    ) -> Iterator[Record]:
         """Return the records, read lazily.
 
         Args:
             path: A file or folder.
             columns: Paper attribute to column or key name, empty where the layout is fixed.
             custom: Custom fields to read as well.
+            opening: The encoding of a text file, or the documents of an index.
 
         Returns:
             The records.
@@ -46,6 +50,7 @@ class Corpus:
         locate: How to find it without a path, or None if a path is required.
         takes_columns: Whether the reader uses a mapping of columns.
         is_form: Whether it is a format of many corpora, so that only files distinguish them.
+        is_index: Whether its path is the URL of an index, `http://HOST:PORT/NAME`.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Corpus:
     locate: Locator | None = None
     takes_columns: bool = False
     is_form: bool = False
+    is_index: bool = False
 
 
 def _of(reader: str, function: str) -> Any:
@@ -73,12 +79,26 @@ _ALL = (
     Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", _of("beir", "read"), is_form=True),
     Corpus(
         "jsonl",
-        "JSON papers of Semantic Scholar, SciRepEval or your own",
+        "JSON papers in the shapes of SciRepEval, SPECTER or your own",
         _of("jsonl", "read"),
         takes_columns=True,
         is_form=True,
     ),
     Corpus("csv", "Any CSV or TSV table with a header", _of("delimited", "read"), takes_columns=True, is_form=True),
+    Corpus("xlsx", "A spreadsheet with a header", _of("xlsx", "read"), takes_columns=True, is_form=True),
+    Corpus("openalex", "OpenAlex's works, a file or the snapshot's folder", _of("openalex", "read"), is_form=True),
+    Corpus("arxiv", "arXiv's metadata snapshot", _of("arxiv", "read")),
+    Corpus("s2", "Semantic Scholar's papers and abstracts, a file or a folder", _of("s2", "read"), is_form=True),
+    Corpus("ris", "RIS, as reference managers export it", _of("ris", "read"), is_form=True),
+    Corpus("bibtex", "BibTeX", _of("bibtex", "read"), is_form=True),
+    Corpus(
+        "index",
+        "The documents of an OpenSearch or Elasticsearch index",
+        _of("index", "read"),
+        takes_columns=True,
+        is_form=True,
+        is_index=True,
+    ),
 )
 
 CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in _ALL}

@@ -16,11 +16,18 @@ KINDS = {
     "jsonl": "JSON",
     "cord19": "CORD-19's metadata table",
     "csv": "a table",
+    "ris": "RIS",
+    "bibtex": "BibTeX",
     "xml": "XML, but not PubMed's",
 }
 """What a file's beginning may look like: the name of the corpus that reads it, if any, and a description."""
 
 _OBJECT_LINE = re.compile(rb"^\s*[\[{]", re.MULTILINE)
+_RIS = re.compile(rb"^TY  - ", re.MULTILINE)
+_BIBTEX = re.compile(
+    rb"^[ \t]*@(?:article|book|in[a-z]{4,20}|misc|[a-z]{0,10}thesis|techreport|unpublished|string|comment)[ \t]*[{(]",
+    re.MULTILINE | re.IGNORECASE,
+)
 _PUBMED_TAG = re.compile(rb"<(?:Pubmed\w+|DeleteCitation)\b")
 
 
@@ -32,6 +39,10 @@ def guess_kind(head: bytes) -> str:
         return "pubmed" if _PUBMED_TAG.search(text) else "xml"
     if text.startswith((b"{", b"[")):
         return "jsonl"
+    if _RIS.search(text):
+        return "ris"
+    if _BIBTEX.search(text):
+        return "bibtex"
     if b"cord_uid" in first_line:
         return "cord19"
     if any(delimiter in first_line for delimiter in (b",", b"\t", b";", b"|")):

@@ -1,4 +1,8 @@
-"""Reads delimited text (CSV, TSV) row by row, each with the line it begins on."""
+"""Reads delimited text (CSV, TSV) row by row, each with the line it begins on.
+
+A quote that is never closed would swallow the rows after it, up to the next quote. Rows are therefore read strictly
+(RFC 4180): where that fails, only the line on which the row begins is rejected, and reading continues on the next line.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from corpora.encodings import NOT_UTF8
 from corpora.errors import InputError
-from corpora.opening import as_text, open_binary
+from corpora.opening import PLAIN, Opening, as_text, open_binary
 from corpora.paper import Rejected
 from corpora.sniffing import refuse_other
 
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_CELL = 16 << 20
-"""In characters; an opening quote that is never closed would otherwise swallow the rest of the file."""
+"""In characters, of a cell and of a line."""
 
 _DELIMITERS = ",\t;|"
 _QUOTED = re.compile(r'"[^"]*"')
@@ -52,28 +57,71 @@ class DelimitedTable:
     rows: Iterator[DelimitedRow | Rejected]
 
 
-class _Lines:
-    """The lines of a file, and how many were read; they are counted by line feeds, as editors do."""
+class _TooLongError(Exception):
+    """A line is longer than `LONGEST_CELL`; it has been skipped."""
 
-    def __init__(self, stream: TextIOWrapper, path: Path) -> None:
-        self._stream, self._path = stream, path
-        self.ended = 0
+
+_SKIPPED = ""
+"""Stands for such a line."""
+
+
+class _Lines:
+    """The lines of a file, which can go back to the second line of a row; they are counted by line feeds."""
+
+    def __init__(self, stream: TextIOWrapper) -> None:
+        self._stream = stream
+        self._again: list[str] = []
+        self.row: list[str] = []
+        self.number = 1
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
+        self.row.append(self._again.pop() if self._again else self._read())
+        if self.row[-1] == _SKIPPED:
+            raise _TooLongError
+        return self.row[-1]
+
+    def _read(self) -> str:
         line = self._stream.readline(LONGEST_CELL)
         if not line:
             raise StopIteration
-        if len(line) == LONGEST_CELL:
-            raise InputError(f"{self._path}'s line {self.ended + 1} is endless: it isn't a table, name another file.")
-        self.ended += line.endswith("\n")
-        return line
+        if len(line) < LONGEST_CELL or line.endswith("\n"):
+            return line
+        while line and not line.endswith("\n"):
+            line = self._stream.readline(LONGEST_CELL)
+        return _SKIPPED
+
+    def begin(self) -> None:
+        """Begin a row on the next line, whose number is `number`; its lines are kept in `row`."""
+        self.number += len(self.row)
+        self.row = []
+
+    def back(self) -> None:
+        """Read the row's lines again, except the first one."""
+        self._again += reversed(self.row[1:])
+        del self.row[1:]
+
+    def skip_quoted(self) -> int:
+        """Skip the rest of a row within quotes that is too long to keep; return the number of the row's last line."""
+        self.begin()
+        while True:
+            try:
+                line = next(self)
+            except _TooLongError:
+                line = _SKIPPED
+            except StopIteration:
+                return self.number - 1
+            if line.count('"') % 2:
+                return self.number
+            self.begin()
 
 
 @contextmanager
-def open_table(path: Path, wanted: str, accepted: tuple[str, ...]) -> Iterator[DelimitedTable]:
+def open_table(
+    path: Path, wanted: str, accepted: tuple[str, ...], opening: Opening = PLAIN
+) -> Iterator[DelimitedTable]:
     """Open a delimited file whose first line names its columns.
 
     The delimiter is a tab in `.tsv` and `.tab` files, otherwise the most frequent of `, tab ; |` in the header.
@@ -82,6 +130,7 @@ def open_table(path: Path, wanted: str, accepted: tuple[str, ...]) -> Iterator[D
         path: The file, plain or compressed.
         wanted: What was expected, for the message if the file is something else.
         accepted: The kinds of `corpora.sniffing` it may look like.
+        opening: Its encoding.
 
     Yields:
         The table, readable until the context ends.
@@ -91,10 +140,13 @@ def open_table(path: Path, wanted: str, accepted: tuple[str, ...]) -> Iterator[D
     """
     # csv has only one limit, for the whole process; some abstracts are longer than its default of 131,072.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    with open_binary(path) as binary, as_text(binary) as stream:
+    with open_binary(path, opening.encoding) as binary, as_text(binary) as stream:
         refuse_other(path, binary.peek(), wanted, accepted)
-        lines = _Lines(stream, path)
-        first = next((line for line in lines if line.strip()), "")
+        lines = _Lines(stream)
+        try:
+            first = next((line for line in lines if line.strip()), "")
+        except _TooLongError:
+            raise InputError(f"{path}'s first line is endless: it isn't a table, name another file.") from None
         header = tuple(name.strip() for name in next(csv.reader([first], delimiter=_delimiter(path, first)), []))
         if not any(header):
             raise InputError(f"{path} has no header: its first line must name the columns.")
@@ -109,21 +161,51 @@ def _delimiter(path: Path, header: str) -> str:
 
 
 def _rows(lines: _Lines, header: tuple[str, ...], delimiter: str) -> Iterator[DelimitedRow | Rejected]:
-    reader = csv.reader(lines, delimiter=delimiter)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        line = lines.ended + 1
+        lines.begin()
+        line = lines.number
         try:
             cells = next(reader)
         except StopIteration:
             return
-        except csv.Error as error:
-            yield Rejected(line, f"The row can't be read ({error}); it takes up lines {line} to {lines.ended}.")
-            continue
-        if not cells:
-            continue
-        if any(not cell.isascii() and _NOT_UTF8.search(cell) for cell in cells):
-            yield Rejected(line, "The row has bytes that aren't UTF-8.")
-        elif len(cells) < len(header) or any(cells[len(header) :]):
-            yield Rejected(line, f"The row has {len(cells)} columns where the header has {len(header)}.")
-        else:
-            yield DelimitedRow(line, dict(zip(header, cells, strict=False)))
+        except (csv.Error, _TooLongError) as error:
+            if "field limit" in str(error) and not _is_row(lines.row[1:2], header, delimiter):
+                last = lines.skip_quoted()
+                yield Rejected(line, f"A cell is longer than {LONGEST_CELL >> 20} MiB; {_extent(line, last)}.")
+                continue
+            lines.back()
+            if lines.row[0] == _SKIPPED:
+                yield Rejected(line, f"The line is longer than {LONGEST_CELL >> 20} MiB.")
+                continue
+            loose = _read_loosely(lines.row[0], delimiter)
+            if loose is None:
+                yield Rejected(line, "A quote of this row is never closed; only this line is left out.")
+                continue
+            cells = loose
+        if cells:
+            yield _row(line, len(lines.row), cells, header)
+
+
+def _read_loosely(line: str, delimiter: str) -> list[str] | None:
+    """Return the cells of a line whose quotes aren't doubled, or None if its last quote stays open."""
+    rows = list(csv.reader([line.rstrip("\r\n") + "\n", "."], delimiter=delimiter))
+    return rows[0] if len(rows) > 1 else None
+
+
+def _is_row(lines: list[str], header: tuple[str, ...], delimiter: str) -> bool:
+    cells = _read_loosely(lines[0], delimiter) if lines else None
+    return cells is not None and len(cells) == len(header) > 1
+
+
+def _extent(first: int, last: int) -> str:
+    return f"the row takes up lines {first} to {last}"
+
+
+def _row(line: int, lines: int, cells: list[str], header: tuple[str, ...]) -> DelimitedRow | Rejected:
+    if any(not cell.isascii() and _NOT_UTF8.search(cell) for cell in cells):
+        return Rejected(line, f"The row has {NOT_UTF8}.")
+    if len(cells) < len(header) or any(cells[len(header) :]):
+        takes = f"; {_extent(line, line + lines - 1)}" if lines > 1 else ""
+        return Rejected(line, f"The row has {len(cells)} columns where the header has {len(header)}{takes}.")
+    return DelimitedRow(line, dict(zip(header, cells, strict=False)))

@@ -53,6 +53,7 @@ class Indexing:
         fresh: bool = False,
         prune: bool = False,
         origin: str | None = None,
+        encoding: str = "",
         quantization: Quantization | None = None,
         bm25: Bm25 | None = None,
         language: str | None = None,
@@ -62,7 +63,8 @@ class Indexing:
 
         Args:
             name: Of the index.
-            papers: File or folder of a corpus, or the papers; if None, the corpus is found or fetched where it can be.
+            papers: File or folder of a corpus, the URL of an index, or the papers; if None, the corpus is found or
+                fetched where it can be.
             corpus: How to read the file; the index's name if empty.
             columns: Columns or keys by attribute of a paper, for CSV and JSON, or by custom field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
@@ -71,6 +73,7 @@ class Indexing:
             fresh: Build a new version beside the existing one, and swap at the end.
             prune: Delete papers that the source no longer holds; those of other sources stay.
             origin: Name of the source within the index.
+            encoding: Of text files, such as `cp1252`; UTF-8 if empty.
             quantization: How a cluster stores vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
             language: How words are analysed in a new index; English if None.
@@ -104,8 +107,18 @@ class Indexing:
         if papers is None or isinstance(papers, str | Path):
             data_dir = self._settings.data_dir
             source = of_corpus(
-                corpus or name, papers, data_dir, columns=rest, fields=custom, limit=limit, origin=origin
+                corpus or name,
+                papers,
+                data_dir,
+                columns=rest,
+                fields=custom,
+                limit=limit,
+                origin=origin,
+                encoding=encoding,
+                connection=self._settings.connection,
             )
+        elif encoding:
+            raise InputError("Papers of a program have no encoding", "leave <encoding> out")
         else:
             source = of_program(papers, name, custom, limit=limit, origin=origin)
         model = self._model_for(name, fresh=fresh)

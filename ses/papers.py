@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.custom import CustomField
+from corpora.encodings import check_encoding
 from corpora.errors import InputError
+from corpora.opening import Opening
 from corpora.paper import Accepted, Paper, Record
 from corpora.reading import check_origin, first_accepted, origin_of, source_of
 from corpora.registry import CORPORA, Corpus, get_corpus
+
+if TYPE_CHECKING:
+    from search_plugin.engines.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +45,21 @@ def of_corpus(
     fields: Sequence[CustomField] = (),
     limit: int | None = None,
     origin: str | None = None,
+    encoding: str = "",
+    connection: Connection | None = None,
 ) -> PaperSource:
     """Return the papers of a corpus.
 
     Args:
         name: Of the corpus.
-        path: Its file or folder; if None, it is found or fetched where it can be.
+        path: Its file or folder, or the URL of an index; if None, it is found or fetched where it can be.
         data_dir: The data folder.
         columns: Columns or keys by attribute of a paper.
         fields: Custom fields to read as well.
         limit: Stop after so many papers.
         origin: Name within the index; the corpus's own if None.
+        encoding: Of text files; UTF-8 if empty.
+        connection: Credentials for a corpus that is an index in a cluster.
 
     Returns:
         The source. The corpus is opened when it is first read.
@@ -61,10 +70,21 @@ def of_corpus(
     """
     corpus = get_corpus(name)
     check_columns(corpus, columns)
-    whole = (located(corpus, data_dir) if path is None else Path(path)).resolve()
+    whole = located(corpus, data_dir) if path is None else Path(path)
+    opening = Opening(check_encoding(encoding) if encoding else "")
+    if corpus.is_index:
+        from search_plugin.engines.cluster.scan import scan_url, split_index_url
+        from search_plugin.engines.connection import Connection
+
+        split_index_url(str(path))
+        opening = replace(opening, documents=partial(scan_url, str(path), connection or Connection()))
+    else:
+        whole = whole.resolve()
     called = origin_of(corpus, whole) if origin is None else check_origin(origin)
     return PaperSource(
-        lambda: first_accepted(corpus.read(whole, columns, fields), limit), source_of(corpus.name, whole, limit), called
+        lambda: first_accepted(corpus.read(whole, columns, fields, opening), limit),
+        source_of(corpus.name, whole, limit),
+        called,
     )
 
 

@@ -13,7 +13,7 @@ from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import InputError
 from corpora.json_lines import read_lines
-from corpora.opening import find_compressed, open_binary
+from corpora.opening import PLAIN, Opening, find_compressed, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_other, remedy_for_folder
 
@@ -32,6 +32,7 @@ def read(
     path: Path,
     columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
     custom: Sequence[CustomField] = (),
+    opening: Opening = PLAIN,
 ) -> Iterator[Record]:
     """Read a BEIR corpus lazily.
 
@@ -39,6 +40,7 @@ def read(
         path: The folder, or its `corpus.jsonl`, plain or compressed.
         columns: Ignored; the layout is fixed.
         custom: Custom fields to read as well, from a document or its `metadata`.
+        opening: The file's encoding.
 
     Yields:
         A record per document; year, venue, authors and the like come from its `metadata`.
@@ -49,7 +51,7 @@ def read(
     corpus_path = find_compressed(path, "corpus.jsonl") if path.is_dir() else path
     if corpus_path is None:
         raise InputError(f"{path} holds no corpus.jsonl, as a BEIR corpus does", remedy_for_folder(path))
-    with open_binary(corpus_path) as stream:
+    with open_binary(corpus_path, opening.encoding) as stream:
         refuse_other(corpus_path, stream.peek(), "a BEIR corpus.jsonl", ("jsonl",))
         for item in read_lines(stream):
             yield item if isinstance(item, Rejected) else assemble(item.line, _flat(item.members), _ID, custom)

@@ -11,7 +11,8 @@ from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.download import download
 from corpora.errors import InputError
-from corpora.opening import find_compressed
+from corpora.markup import plain_members
+from corpora.opening import PLAIN, Opening, find_compressed
 from corpora.paper import Record, Rejected
 from corpora.sniffing import remedy_for_folder
 from corpora.tables import open_table
@@ -29,6 +30,8 @@ length the server states and the SHA-256 recorded at the first one."""
 
 _COLUMNS = {"id": "cord_uid", "venue": "journal", "year": "publish_time", "types": "", "fields": "", "language": ""}
 
+_WITH_MARKUP = ("title", "abstract", "authors", "journal")
+
 _CUSTOM = {"source": "source_x", "licence": "license", "published": "publish_time"}
 
 
@@ -36,6 +39,7 @@ def read(
     path: Path,
     columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
     custom: Sequence[CustomField] = (),
+    opening: Opening = PLAIN,
 ) -> Iterator[Record]:
     """Read CORD-19's metadata lazily.
 
@@ -43,6 +47,7 @@ def read(
         path: The table, plain or compressed, or the folder that holds it as `metadata.csv`.
         columns: Ignored; the layout is fixed.
         custom: Custom fields to read as well; `source`, `licence` and `published` are known by these names.
+        opening: The table's encoding.
 
     Yields:
         A record per row.
@@ -53,10 +58,13 @@ def read(
     table_path = find_compressed(path, "metadata.csv") if path.is_dir() else path
     if table_path is None:
         raise InputError(f"{path} holds no metadata.csv, as CORD-19 does", remedy_for_folder(path))
-    with open_table(table_path, "CORD-19's metadata.csv", ("cord19",)) as table:
+    with open_table(table_path, "CORD-19's metadata.csv", ("cord19",), opening) as table:
         fields = placed(custom, table.header, table_path, _CUSTOM)
         for row in table.rows:
-            yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, _COLUMNS, fields)
+            if isinstance(row, Rejected):
+                yield row
+            else:
+                yield assemble(row.line, plain_members(row.cells, _WITH_MARKUP), _COLUMNS, fields)
 
 
 def locate(data_folder: Path, *, url: str = METADATA_URL, sha256: str | None = None) -> Path:

@@ -8,6 +8,7 @@ from corpora.aliases import SINGLE, check_columns, normal_name
 from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.errors import InputError
+from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder
 from corpora.tables import open_table
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
     from corpora.custom import CustomField
 
 
-def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = ()) -> Iterator[Record]:
+def read(
+    path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
+) -> Iterator[Record]:
     """Read a table lazily.
 
     Args:
         path: The file, plain or compressed.
         columns: Attribute to the column that holds it; the others are found by their usual names, in any case.
         custom: Custom fields to read as well.
+        opening: Its encoding.
 
     Yields:
         A record per row.
@@ -35,14 +39,27 @@ def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] =
     """
     check_columns(columns)
     refuse_folder(path, "a table")
-    with open_table(path, "a CSV or TSV table", ("csv", "cord19")) as table:
-        chosen = _choose_columns(path, table.header, columns)
+    with open_table(path, "a CSV or TSV table", ("csv", "cord19"), opening) as table:
+        chosen = choose_columns(path, table.header, columns)
         fields = placed(custom, table.header, path)
         for row in table.rows:
             yield row if isinstance(row, Rejected) else assemble(row.line, row.cells, chosen, fields)
 
 
-def _choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:
+def choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the columns of a table by attribute, in its own spelling.
+
+    Args:
+        path: The table, for messages.
+        header: Names of its columns.
+        columns: Columns by attribute, as the user wrote them.
+
+    Returns:
+        Those of `columns`; the others are found by their usual names.
+
+    Raises:
+        InputError: If a column is missing, or there is none for the id or the title.
+    """
     there = ", ".join(filter(None, header))
     by_lower = {name.lower(): name for name in reversed(header)}
     chosen = {attribute: by_lower.get(column.strip().lower(), "") for attribute, column in columns.items()}

@@ -14,7 +14,7 @@ from corpora.aliases import ATTRIBUTES, EXTERNAL, check_columns, names_of, norma
 from corpora.assembling import assemble
 from corpora.json_lines import JsonObject, read_lines
 from corpora.json_stream import read_items
-from corpora.opening import BUFFER_BYTES, open_binary
+from corpora.opening import BUFFER_BYTES, PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
 
@@ -29,13 +29,16 @@ _FIRST_MEMBER = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(?=\{)')
 _KNOWN_NAMES = frozenset((*EXTERNAL, *(name for attribute in ATTRIBUTES for name in names_of(attribute))))
 
 
-def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = ()) -> Iterator[Record]:
+def read(
+    path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
+) -> Iterator[Record]:
     """Read JSON papers lazily.
 
     Args:
         path: The file, plain or compressed.
         columns: Attribute to the key that holds it, for unknown keys.
         custom: Custom fields to read as well.
+        opening: Its encoding.
 
     Yields:
         A record per object.
@@ -45,7 +48,7 @@ def read(path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] =
     """
     check_columns(columns)
     refuse_folder(path, "a JSON file")
-    with open_binary(path) as stream:
+    with open_binary(path, opening.encoding) as stream:
         refuse_other(path, stream.peek(), "one JSON object a line", ("jsonl",))
         for item in read_objects(stream):
             yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns, custom)

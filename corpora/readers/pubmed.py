@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.custom import placed
 from corpora.errors import InputError, UnavailableError
-from corpora.opening import COMPRESSED_SUFFIXES, open_binary
+from corpora.files import read_each
+from corpora.markup import plain_members
+from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
 from corpora.sniffing import refuse_other, remedy_for_folder
 from corpora.xml_records import XmlRecord, read_records
@@ -38,12 +39,15 @@ CUSTOM = {
 }
 """Values that custom fields can take from a record, and where they are."""
 
+_AUTHORS = "MedlineCitation/Article/AuthorList/Author"
 _COMMENTS = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections"
 _TAGS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _PMID = re.compile(rb"<PMID\b[^>]*>\s*(\d+)\s*</PMID>")
 _ENCODING = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([A-Za-z][\w.-]*)[\"']")
 _MARKED_UP = ("ArticleTitle", "VernacularTitle", "AbstractText", "Keyword", "LastName", "CollectiveName", "Citation")
 _NEVER_EMPTY = ("ELocationID", "OtherID", "PublicationType", "NameOfSubstance", "DescriptorName", "Language")
+_WITH_MARKUP = ("title", "abstract", "venue")
+"""Where articles have tags and entities as text, beside those of the XML itself."""
 _NO_LABEL = ("", "UNASSIGNED", "UNLABELLED", "UNLABELED")
 
 
@@ -51,6 +55,7 @@ def read(
     path: Path,
     columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
     custom: Sequence[CustomField] = (),
+    opening: Opening = PLAIN,
 ) -> Iterator[Record]:
     """Read PubMed records lazily.
 
@@ -58,6 +63,7 @@ def read(
         path: An XML file, plain or compressed, or a folder of them, read in order of name.
         columns: Ignored; the layout is fixed.
         custom: Custom fields to read as well, from `CUSTOM`.
+        opening: The encoding, if it is not the one that the XML declares.
 
     Yields:
         A record per article and per deleted citation. Books, broken articles and articles without a title are rejected.
@@ -68,15 +74,12 @@ def read(
     """
     parse = _article_parser()
     fields = placed(custom, tuple(CUSTOM), "PubMed")
-    if not path.is_dir():
-        yield from _read_file(path, parse, fields)
-        return
-    files = sorted(file for suffix in COMPRESSED_SUFFIXES for file in path.glob(f"*.xml{suffix}"))
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for suffix in COMPRESSED_SUFFIXES for file in path.glob(f"*.xml{suffix}"))
     if not files:
         raise InputError(f"{path} holds no .xml or .xml.gz file, as PubMed does", remedy_for_folder(path))
-    for file in files:
-        for record in _read_file(file, parse, fields):
-            yield replace(record, reason=f"{file.name}: {record.reason}") if isinstance(record, Rejected) else record
+    yield from read_each(path, files, lambda file: _read_file(file, parse, fields, opening.encoding))
 
 
 def _article_parser() -> ParseArticle:
@@ -94,13 +97,13 @@ def _article_parser() -> ParseArticle:
     return parse
 
 
-def _read_file(path: Path, parse: ParseArticle, custom: Sequence[CustomField]) -> Iterator[Record]:
+def _read_file(path: Path, parse: ParseArticle, custom: Sequence[CustomField], encoding: str) -> Iterator[Record]:
     from lxml import etree
 
-    with open_binary(path) as stream:
+    with open_binary(path, encoding) as stream:
         head = stream.peek()
         refuse_other(path, head, "PubMed XML", ("pubmed",))
-        declared = _ENCODING.search(head)
+        declared = None if encoding else _ENCODING.search(head)
         try:
             # A record has no document type and so no entities to expand; these options make sure of it.
             parser = etree.XMLParser(
@@ -152,14 +155,14 @@ def _article(record: XmlRecord, parser: XMLParser, parse: ParseArticle, custom: 
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         return Rejected(record.line, f"The article lacks a part that PubMed's form asks for ({error}).", pmid)
     beside = {name: article.findtext(place) for name, place in CUSTOM.items()} if custom else {}
-    return assemble(record.line, _members(article, info), {}, custom, beside)
+    return assemble(record.line, plain_members(_members(article, info), _WITH_MARKUP), {}, custom, beside)
 
 
 def _mend(article: Element) -> None:
     """Normalise what pubmed_parser can't handle.
 
-    It reads markup one level deep and none in keywords, omits collective authors, puts labels of a structured abstract
-    on separate lines, and fails at empty elements.
+    It reads markup one level deep and none in keywords, puts labels of a structured abstract on separate lines, and
+    fails at empty elements.
     """
     from lxml import etree
 
@@ -167,8 +170,6 @@ def _mend(article: Element) -> None:
         etree.strip_tags(element, "*")
     for element in article.iter(*_NEVER_EMPTY):
         element.text = element.text or ""
-    for element in article.iter("CollectiveName"):
-        element.tag = "LastName"
     for element in article.iter("AbstractText"):
         label = element.attrib.pop("Label", "").strip()
         if label.upper() not in _NO_LABEL and (element.text or "").strip():
@@ -187,7 +188,7 @@ def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
         "id": pmid,
         "title": title,
         "abstract": info["abstract"],
-        "authors": [f"{a['forename'] or a['initials']} {a['lastname']}" for a in info["authors"]],
+        "authors": [name for author in article.iterfind(_AUTHORS) if (name := _name_of(author))],
         "year": info["pubdate"] or article.findtext("MedlineCitation/Article/ArticleDate/Year"),
         "venue": info["journal"] or info["medline_ta"],
         "types": _without_codes(info["publication_types"]),
@@ -201,6 +202,15 @@ def _members(article: Element, info: Mapping[str, Any]) -> dict[str, object]:
         # A retraction notice has RetractionOf, and its type is "Retraction of Publication".
         "retracted": article.find(f"{_COMMENTS}[@RefType='RetractionIn']") is not None,
     }
+
+
+def _name_of(author: Element) -> str:
+    """Return "Eric A Toth Jr", or the name of a group; pubmed_parser leaves out groups and suffixes."""
+    if author.get("ValidYN") == "N":  # a misspelled form that the journal has corrected; the right one follows
+        return ""
+    given = author.findtext("ForeName") or author.findtext("Initials")
+    others = (author.findtext(part) for part in ("LastName", "Suffix", "CollectiveName"))
+    return " ".join(filter(None, (given, *others)))
 
 
 def _by_kind(ids: Iterator[Element]) -> dict[str, list[Element]]:

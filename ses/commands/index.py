@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--corpus", metavar="NAME", help=f"What to index: {', '.join(CORPORA)}.")
 @click.option(
-    "--path", type=click.Path(path_type=Path), help="File or folder of the corpus [default: found or downloaded]."
+    "--path",
+    metavar="PATH",
+    help="File or folder of the corpus, for --corpus index http://HOST:PORT/NAME [default: found or downloaded].",
 )
+@click.option("--encoding", metavar="NAME", help="Encoding of a text file, such as cp1252 or utf-16 [default: utf-8].")
 @click.option(
     "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
 )
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "--origin",
     metavar="NAME",
-    help="Name of the corpus within the index [default: that of --corpus; beir, jsonl and csv add the file's].",
+    help="Name of the corpus within the index [default: that of --corpus; formats such as csv add the file's].",
 )
 @click.option(
     "--quantization",
@@ -105,7 +108,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}
     if name and options["fresh"] and not corpus:
-        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin")
+        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding")
         if given := next((option for option in of_corpora if options[option]), ""):
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
@@ -126,6 +129,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             fresh=options["fresh"],
             prune=options["prune"],
             origin=options["origin"],
+            encoding=options["encoding"] or "",
             bm25=bm25,
             **in_new,
             progress=progress,

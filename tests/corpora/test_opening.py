@@ -71,9 +71,9 @@ def test_no_cut_passes_for_the_whole(tmp_path_factory, text, cut, suffix):
         (gzip.compress(b"", mtime=0), "is empty"),
         (b"PK\x03\x04" + bytes(50), "is a zip archive: unpack it"),
         (lzma.compress(b"name".ljust(257, b"\0") + b"ustar" + bytes(300)), "is a tar archive: unpack it"),
-        ("id,title\n1,a\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
+        (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(50), "is a spreadsheet; use corpus=xlsx, or save"),
+        (b"\xd0\xcf\x11\xe0" + bytes(50), "is a spreadsheet"),
         (bytes(range(256)) * 20, "is a binary file"),
-        (("été " * 500).encode("latin-1"), "is a binary file"),
     ],
 )
 def test_refuses_what_is_no_text(tmp_path, content, says):

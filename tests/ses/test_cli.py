@@ -143,7 +143,7 @@ def test_rolls_back(home):
     ("arguments", "code", "parts"),
     [
         (["index"], 2, ["--corpus NAME", "cord19"]),
-        (["index", "--corpus", "arxiv"], 2, ["no corpus 'arxiv'"]),
+        (["index", "--corpus", "arkiv"], 2, ["no corpus 'arkiv'"]),
         (["index", "--corpus", "jsonl"], 2, ["with --path"]),
         (["index", "--corpus", "jsonl", "--path", "/none.jsonl"], 2, ["There is no file /none.jsonl"]),
         (["index", "--corpus", "cord19", "--path", "x", "--column", "title=T"], 2, ["--column works with jsonl, csv"]),

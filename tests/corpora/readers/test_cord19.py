@@ -5,6 +5,7 @@ import lzma
 
 import pytest
 
+from corpora.custom import CustomField
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
 from corpora.readers import cord19
@@ -96,6 +97,33 @@ def test_quirks(tmp_path):
         Rejected(9, "The record has no id."),
     ]
     assert len(long.paper.abstract) == 200_000
+
+
+def test_markup_in_titles_abstracts_and_names_is_read(tmp_path):
+    row = {
+        "cord_uid": "a",
+        "title": "The &lt;i&gt;ORF8&lt;/i&gt; gene &amp; H<sub>2</sub>O",
+        "abstract": "<p>Risk rose (p &lt; 0.05) where a<b.</p>",
+        "authors": "M&uuml;ller, A; Toth, Eric A.",
+        "journal": "J Clin &amp; Exp",
+    }
+    (record,) = read(tmp_path, table(row))
+    paper = record.paper
+    assert (paper.title, paper.abstract) == ("The ORF8 gene & H2O", "Risk rose (p < 0.05) where a<b.")
+    assert (paper.authors, paper.venue) == (("Müller, A", "Toth, Eric A."), "J Clin & Exp")
+
+
+def test_custom_fields_for_source_licence_and_date(tmp_path):
+    rows = [
+        {"cord_uid": "a", "title": "t", "source_x": "Elsevier; PMC", "license": "cc-by", "publish_time": "2020-03-16"},
+        {"cord_uid": "b", "title": "t", "publish_time": "2020"},
+    ]
+    path = tmp_path / "metadata.csv"
+    path.write_bytes(table(*rows))
+    custom = [CustomField("source", "keywords"), CustomField("licence", "keyword"), CustomField("published", "date")]
+    full, bare = (record.paper.extra for record in cord19.read(path, {}, custom))
+    assert full == {"source": ("Elsevier", "PMC"), "licence": "cc-by", "published": "2020-03-16"}
+    assert bare == {"published": "2020"}
 
 
 def test_damaged_rows_are_rejected_alone(tmp_path):

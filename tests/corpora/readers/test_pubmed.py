@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from corpora.errors import InputError, UnavailableError
+from corpora.opening import Opening
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from corpora.readers import pubmed
 
@@ -85,6 +86,32 @@ def test_an_article_with_everything(tmp_path):
             ),
         )
     ]
+
+
+def test_names_of_authors(tmp_path):
+    given = {
+        "<LastName>Toth</LastName><ForeName>Eric A</ForeName><Initials>EA</Initials>": "Eric A Toth",
+        "<LastName>Toth</LastName><Initials>EA</Initials><Suffix>Jr</Suffix>": "EA Toth Jr",
+        "<LastName>Plato</LastName>": "Plato",
+        "<CollectiveName>The <i>RECOVERY</i> Group</CollectiveName>": "The RECOVERY Group",
+    }
+    listed = "".join(f"<Author ValidYN='Y'>{name}<AffiliationInfo/></Author>" for name in given)
+    wrong = "<Author ValidYN='N'><LastName>Tooth</LastName></Author>"
+    (record,) = read(tmp_path, document(article(1, extra=f"<AuthorList>{wrong}{listed}<Author/></AuthorList>")))
+    assert record.paper.authors == tuple(given.values())
+
+
+def test_markup_as_text_is_read_as_markup(tmp_path):
+    title = "Uptake of H<sub>2</sub>O by &lt;i&gt;E. coli&lt;/i&gt; &amp;amp; a&lt;b"
+    (record,) = read(tmp_path, document(article(1, title)))
+    assert record.paper.title == "Uptake of H2O by E. coli & a<b"
+
+
+def test_a_named_encoding_goes_before_the_declared_one(tmp_path):
+    path = tmp_path / "pubmed.xml"
+    path.write_bytes(document(article(1, "caf@")).replace(b"@", b"\xe9"))
+    (record,) = pubmed.read(path, {}, (), Opening("latin-1"))
+    assert record.paper.title == "café"
 
 
 def test_what_is_no_article_is_counted(tmp_path):

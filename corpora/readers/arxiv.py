@@ -1,0 +1,92 @@
+"""arXiv's metadata snapshot in JSON lines (kaggle.com/datasets/Cornell-University/arxiv)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from corpora.assembling import assemble
+from corpora.cleaning import text_of
+from corpora.custom import normal_date
+from corpora.latex import with_accents
+from corpora.opening import PLAIN, Opening, open_binary
+from corpora.paper import Record, Rejected
+from corpora.readers.jsonl import read_objects
+from corpora.sniffing import refuse_folder, refuse_other
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from corpora.custom import CustomField
+
+URL = "https://arxiv.org/abs/{}"
+
+_CREATED = re.compile(r"(\d{1,2}) ([A-Z][a-z]{2}) (\d{4})")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def read(
+    path: Path,
+    columns: Mapping[str, str],  # noqa: ARG001  # every reader is given it
+    custom: Sequence[CustomField] = (),
+    opening: Opening = PLAIN,
+) -> Iterator[Record]:
+    """Read arXiv's metadata lazily.
+
+    Args:
+        path: The file, plain or compressed.
+        columns: Ignored; the layout is fixed.
+        custom: Custom fields to read as well: `journal_ref`, `comments`, `license`, `submitter`, `report_no`,
+            `update_date`, and `published`, the date of the first version.
+        opening: The file's encoding.
+
+    Yields:
+        A record per paper. Its year is that of the first version, its fields are arXiv's categories.
+
+    Raises:
+        InputError: If it is no JSON.
+    """
+    refuse_folder(path, "arXiv's metadata in JSON")
+    with open_binary(path, opening.encoding) as stream:
+        refuse_other(path, stream.peek(), "arXiv's metadata in JSON", ("jsonl",))
+        for item in read_objects(stream):
+            yield item if isinstance(item, Rejected) else _paper(item.line, item.members, custom)
+
+
+def _paper(line: int, entry: Mapping[str, object], custom: Sequence[CustomField]) -> Record:
+    id_ = text_of(entry.get("id"))
+    published = _published(entry.get("versions"))
+    parsed = entry.get("authors_parsed")
+    record = {
+        "id": id_,
+        "title": with_accents(text_of(entry.get("title"))),
+        "abstract": with_accents(text_of(entry.get("abstract"))),
+        "authors": [_name(author) for author in parsed] if isinstance(parsed, list) else entry.get("authors"),
+        "year": published or entry.get("update_date"),
+        "venue": "arXiv",
+        "fields": text_of(entry.get("categories")).split(),
+        "arxiv": id_,
+        "doi": entry.get("doi"),
+        "url": URL.format(id_),
+    }
+    return assemble(line, record, {}, custom, {**entry, **_by_python_names(entry), "published": published})
+
+
+def _by_python_names(entry: Mapping[str, object]) -> dict[str, object]:
+    return {name.replace("-", "_"): value for name, value in entry.items()}
+
+
+def _name(author: object) -> str:
+    """Return "Csaba Balázs Jr" of `["Balázs", "Csaba", "Jr"]`; what follows is an affiliation."""
+    last, first, suffix = (*map(text_of, author), "", "", "")[:3] if isinstance(author, list) else ("", "", "")
+    return " ".join(filter(None, (first, last, suffix)))
+
+
+def _published(versions: object) -> str:
+    """Return the date of the first version, whose `created` is `Mon, 2 Apr 2007 19:18:42 GMT`."""
+    first = versions[0] if isinstance(versions, list) and versions else None
+    found = _CREATED.search(text_of(first.get("created")) if isinstance(first, dict) else "")
+    if found is None or found[2] not in _MONTHS:
+        return ""
+    return normal_date(f"{found[3]}-{_MONTHS.index(found[2]) + 1}-{found[1]}") or ""

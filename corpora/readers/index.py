@@ -1,0 +1,74 @@
+"""The documents of an index in OpenSearch or Elasticsearch that something other than ses may have written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpora.aliases import check_columns
+from corpora.assembling import assemble
+from corpora.errors import InputError
+from corpora.opening import PLAIN, Opening
+from corpora.paper import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from corpora.custom import CustomField
+
+ID = "_id"
+"""Where a document has its id in the index."""
+
+
+def read(
+    path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
+) -> Iterator[Record]:
+    """Read documents lazily.
+
+    Args:
+        path: Not read; `opening.documents` is.
+        columns: Attribute to the field that holds it, with dots into objects (`journal.name`); the others are found by
+            their usual names. The id is the document's id unless another field is named.
+        custom: Custom fields to read as well.
+        opening: Reads the documents.
+
+    Yields:
+        A record per document; its line is the document's number.
+
+    Raises:
+        InputError: If `columns` names an attribute that papers don't have, or there is no index to read.
+    """
+    check_columns(columns)
+    if opening.documents is None:
+        raise InputError(f"{path} can't be read here: index it first, and search it then.")
+    if opening.encoding:
+        raise InputError("An index has no encoding", "leave <encoding> out")
+    chosen = {"id": ID, **columns}
+    sources = [*chosen.values(), *(field.source for field in custom)]
+    for number, document in enumerate(opening.documents(), start=1):
+        record = {**document, **{source: value_at(document, source) for source in sources}}
+        yield assemble(number, record, chosen, custom)
+
+
+def value_at(document: object, field: str) -> Any:
+    """Return the value of a field, found as search engines do: by its whole name or by its parts between dots.
+
+    Args:
+        document: An object, or a list of objects, whose values are all returned (`authors.name`).
+        field: Its name.
+
+    Returns:
+        The value, None where there is none.
+    """
+    if isinstance(document, list):
+        found = [value_at(item, field) for item in document]
+        values = [value for item in found for value in (item if isinstance(item, list) else [item])]
+        return [value for value in values if value is not None] or None
+    if not isinstance(document, dict):
+        return None
+    if field in document:
+        return document[field]
+    for dot in (at for at, char in enumerate(field) if char == "."):
+        if field[:dot] in document and (value := value_at(document[field[:dot]], field[dot + 1 :])) is not None:
+            return value
+    return None

@@ -1,0 +1,108 @@
+"""Spreadsheets: the first sheet with a header, read by calamine (.xlsx, .xls, .xlsb and .ods)."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import TYPE_CHECKING
+
+from corpora.aliases import check_columns
+from corpora.assembling import assemble
+from corpora.custom import placed
+from corpora.errors import InputError, UnavailableError
+from corpora.opening import PLAIN, Opening
+from corpora.paper import Record, Rejected
+from corpora.readers.delimited import choose_columns
+from corpora.sniffing import refuse_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from corpora.custom import CustomField
+
+LONGEST_FILE = 256 << 20
+"""In bytes, unpacked: a sheet is in memory as a whole."""
+
+
+def read(
+    path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
+) -> Iterator[Record]:
+    """Read the first sheet that isn't empty; it is in memory as a whole.
+
+    Args:
+        path: The file.
+        columns: Attribute to the column that holds it; the others are found by their usual names, in any case.
+        custom: Custom fields to read as well.
+        opening: Without an encoding, which a spreadsheet has of its own.
+
+    Yields:
+        A record per row; its line is the row's number.
+
+    Raises:
+        InputError: If it is no spreadsheet, too long, or lacks a column.
+        UnavailableError: If python-calamine isn't installed.
+    """
+    check_columns(columns)
+    refuse_folder(path, "a spreadsheet")
+    if opening.encoding:
+        raise InputError("A spreadsheet has an encoding of its own", "leave <encoding> out")
+    first, rows = _rows(path)
+    header = tuple(_text(cell).strip() for cell in rows[0]) if rows else ()
+    if not any(header):
+        raise InputError(f"{path} has no header: its first row must name the columns.")
+    chosen = choose_columns(path, header, columns)
+    fields = placed(custom, header, path)
+    for line, row in enumerate(rows[1:], start=first + 1):
+        cells = [_text(cell) for cell in row]
+        if not any(cells):
+            continue
+        if any(cells[len(header) :]):
+            yield Rejected(line, f"The row has {len(cells)} columns where the header has {len(header)}.")
+        else:
+            yield assemble(line, dict(zip(header, cells, strict=False)), chosen, fields)
+
+
+def _rows(path: Path) -> tuple[int, Sequence[Sequence[object]]]:
+    """Return the rows of the first sheet that isn't empty, and the number of the first of them."""
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError:
+        raise UnavailableError(
+            "Reading spreadsheets needs python-calamine: run pip install 'ses[spreadsheets]', or save it as CSV."
+        ) from None
+
+    try:
+        _check_size(path)
+        with path.open("rb") as file:
+            workbook = CalamineWorkbook.from_filelike(file)
+            for name in workbook.sheet_names:
+                sheet = workbook.get_sheet_by_name(name)
+                if sheet.start is not None:
+                    return sheet.start[0] + 1, sheet.to_python(skip_empty_area=True)
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}: check its name.") from None
+    except (CalamineError, zipfile.BadZipFile, zlib.error, OSError, RuntimeError, ValueError) as error:
+        reason = str(error).split("\n")[0][:100].rstrip(".")
+        raise InputError(
+            f"{path} isn't a spreadsheet that can be read ({reason}): save it again, or as CSV."
+        ) from error
+    raise InputError(f"{path} is an empty spreadsheet: name another file.")
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file that is too long when it is unpacked."""
+    size = path.stat().st_size
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            # The sizes that it states hold only if nothing of it is damaged.
+            if size <= LONGEST_FILE and (damaged := archive.testzip()):
+                raise zipfile.BadZipFile(f"{damaged} is damaged")
+    if size > LONGEST_FILE:
+        raise InputError(f"{path} is longer than {LONGEST_FILE >> 20} MiB: save it as CSV.")
+
+
+def _text(cell: object) -> str:
+    """Return a cell as the sheet shows it: a whole number without a fraction."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

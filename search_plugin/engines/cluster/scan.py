@@ -1,0 +1,116 @@
+"""Read all documents of any index in a cluster, also of one that ses did not write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from corpora.errors import InputError, NotFoundError
+from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.replies import check_whole
+from search_plugin.engines.cluster.transport import ONCE
+
+if TYPE_CHECKING:
+    from search_plugin.engines.cluster.transport import Cluster
+    from search_plugin.engines.connection import Connection
+
+PAGE = 200
+"""Documents per request."""
+
+KEPT = "30m"
+"""How long the cluster keeps the place between two requests: papers of a page are encoded in this time."""
+
+_UNREADABLE = ("knn_vector", "dense_vector", "sparse_vector", "rank_features", "binary", "semantic_text")
+"""Types of fields that hold no text; vectors would be most of what is sent."""
+
+_NAME = re.compile(r'[^-_+.\\/*?"<>|\s,#:][^\\/*?"<>|\s,#:]{0,254}')
+
+
+def split_index_url(url: str) -> tuple[str, str]:
+    """Divide the URL of an index.
+
+    Args:
+        url: `http://HOST:PORT/NAME`; several nodes with commas between, the name after the last.
+
+    Returns:
+        The URL of the cluster, and the name of the index or alias.
+
+    Raises:
+        InputError: If it has another form.
+    """
+    cluster, _, name = url.rstrip("/").rpartition("/")
+    if not cluster.startswith(("http://", "https://")) or not _NAME.fullmatch(name) or name != name.lower():
+        shown = url.rpartition("@")[2]
+        raise InputError(f"{shown!r} is no URL of an index", "give <path> as http://HOST:PORT/NAME")
+    return cluster, name
+
+
+def scan_url(url: str, connection: Connection) -> Iterator[Mapping[str, Any]]:
+    """Yield the documents of an index by its URL; see `scan`."""
+    from search_plugin.engines.cluster.transport import Cluster
+
+    cluster, name = split_index_url(url)
+    yield from scan(Cluster(cluster, connection), name)
+
+
+def scan(cluster: Cluster, name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the documents of an index as they were when the first one was read, each with its id as `_id`.
+
+    A scroll is used, which all versions of both products offer; OpenSearch 2 can't page through a point in time by
+    shard and document.
+
+    Args:
+        cluster: Where it is.
+        name: Of the index, or of an alias with any number of indexes.
+
+    Yields:
+        Each document's source without vectors.
+
+    Raises:
+        NotFoundError: If there is no such index.
+        UnavailableError: If a request fails, or fewer documents arrive than the cluster has counted.
+    """
+    path = f"/{quote(name, safe='')}"
+    try:
+        mappings = cluster.call("GET", f"{path}/_mapping")
+    except ClusterError as error:
+        if error.status == 404:
+            raise NotFoundError(f"{cluster.url} has no index {name}", "check <path>") from error
+        raise
+    left_out = sorted({field for index in mappings.values() for field in _unreadable(index.get("mappings", {}))})
+    # A page that got lost on its way can't be asked for again, so nothing here is sent twice.
+    reply = cluster.call(
+        "POST",
+        f"{path}/_search",
+        {"query": {"match_all": {}}, "sort": ["_doc"], "size": PAGE, "_source": {"excludes": left_out}},
+        params={"scroll": KEPT, "track_total_hits": True},
+        retry=ONCE,
+    )
+    total, read = int(reply["hits"]["total"]["value"]), 0
+    try:
+        while True:
+            check_whole(reply, url=cluster.url, name=name)
+            hits = reply["hits"]["hits"]
+            if not hits:
+                break
+            for hit in hits:
+                yield {**hit.get("_source", {}), "_id": hit["_id"]}
+            read += len(hits)
+            reply = cluster.call(
+                "POST", "/_search/scroll", {"scroll": KEPT, "scroll_id": reply["_scroll_id"]}, retry=ONCE
+            )
+    finally:
+        cluster.call("DELETE", "/_search/scroll", {"scroll_id": [reply["_scroll_id"]]}, retry=ONCE)
+    if read != total:
+        raise ClusterError(
+            f"{cluster.url} sent {read:,} of {total:,} documents of {name}; try again when it is less busy."
+        )
+
+
+def _unreadable(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, field in mapping.get("properties", {}).items():
+        if field.get("type") in _UNREADABLE:
+            yield f"{prefix}{name}"
+        yield from _unreadable(field, f"{prefix}{name}.")

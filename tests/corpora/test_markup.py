@@ -1,0 +1,82 @@
+import html
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.markup import LONGEST_TEXT, plain_members, plain_text
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("Uptake of H<sub>2</sub>O by <i>E. coli</i>", "Uptake of H2O by E. coli"),
+        ("&lt;i&gt;In vivo&lt;/i&gt; &amp; in vitro", "In vivo & in vitro"),
+        ("&amp;lt;sup&amp;gt;2&amp;lt;/sup&amp;gt;", "2"),
+        ("<jats:p>A <jats:italic>trial</jats:italic></jats:p>", " A trial "),
+        ("<h3>Importance</h3>None<br/>Some", " Importance None Some"),
+        ('<a href="https://a.org/?q=1">A link</a> <span class=x>here</span>', "A link here"),
+        ("<mml:math><mml:msub><mml:mi>x</mml:mi><mml:mn>1</mml:mn></mml:msub></mml:math>", "x1"),
+        ("M&uuml;ller, TNF-&beta;, &#946;1, &#x3b2;1", "Müller, TNF-β, β1, β1"),
+    ],
+)
+def test_markup_becomes_text(written, plain):
+    assert plain_text(written) == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "p < 0.05 and q > 3",
+            "a<b and c>d",
+            "if a<b>c",
+            "1<i<n, j>2",
+            "x<p and p>y",
+            "<p_T> = 3",
+            "the mean <i> of it",
+        ),
+        *("a <think> token", "AT&T", "R&D;", "?a=1&copy=2", "&unknown;", "<18 years", "E[X|Y<y]", "<https://a.org>"),
+        *("List<String> types", "<b", "a < b / c >"),
+    ],
+)
+def test_what_only_looks_like_markup_stays(text):
+    assert plain_text(text) == text
+
+
+def test_an_escaped_comparison_is_read_as_one():
+    assert plain_text("p &lt; 0.05, a&lt;b&gt;c, &lt;i&gt;n&lt;/i&gt; &gt; 3") == "p < 0.05, a<b>c, n > 3"
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<>&", exclude_categories=["C"]), max_size=20)
+
+
+@given(WORDS, st.sampled_from(["i", "b", "sub", "sup", "em", "jats:italic", "mml:mi", "scp"]), WORDS, st.integers(0, 2))
+def test_any_text_comes_back_from_its_markup(before, tag, within, times):
+    written = f"{before}<{tag}>{within}</{tag}>"
+    for _ in range(times):
+        written = html.escape(written, quote=False)
+    assert plain_text(written) == before + within
+
+
+@given(st.text(st.sampled_from("ab<>=/&;\"' ilp0.5#"), max_size=60))
+def test_text_without_closed_tags_loses_nothing_but_tags_and_entities(text):
+    plain = plain_text(text)
+    assert len(plain) <= len(text)
+    if "</" not in text and "&" not in text and "/>" not in text:
+        assert plain.replace(" ", "") == text.replace("<p>", "<p>").replace(" ", "") or "<p" in text or "<li" in text
+
+
+@given(st.text(max_size=80))
+def test_it_never_fails(text):
+    assert isinstance(plain_text(text), str)
+
+
+def test_a_text_too_long_for_a_paper_is_left_alone():
+    text = "<i>x</i>" * (LONGEST_TEXT // 8 + 1)
+    assert plain_text(text) is text
+
+
+def test_only_texts_of_the_named_members_change():
+    record = {"title": "<i>a</i>", "abstract": None, "other": "<i>a</i>", "authors": ["<i>b</i>"]}
+    assert plain_members(record, ("title", "abstract", "authors")) == {**record, "title": "a"}

@@ -1,0 +1,108 @@
+import csv
+import io
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError
+from corpora.paper import Rejected
+from corpora.tables import LONGEST_CELL, open_table
+
+HEADER = "id,title,abstract\n"
+
+
+def rows(folder, text):
+    """The cells of each row by its line, or the reason of its rejection."""
+    path = folder / "table.csv"
+    path.write_bytes((HEADER + text).encode())
+    with open_table(path, "a table", ("csv",)) as table:
+        return {row.line: row.reason if isinstance(row, Rejected) else list(row.cells.values()) for row in table.rows}
+
+
+def test_a_quote_that_is_never_closed_costs_one_row(tmp_path):
+    others = "".join(f"{n},title {n},text\n" for n in range(50))
+    read = rows(tmp_path, f'x,"open,text\n{others}y,"a, b",c\nz,d,e\n')
+    assert read[2] == "A quote of this row is never closed; only this line is left out."
+    assert [read[line] for line in range(3, 53)] == [[str(n), f"title {n}", "text"] for n in range(50)]
+    assert [read[53], read[54]] == [["y", "a, b", "c"], ["z", "d", "e"]]
+    assert len(read) == 53
+
+
+def test_a_quote_without_an_end_before_rows_without_quotes(tmp_path):
+    read = rows(tmp_path, 'a,b,c\nx,d,"open\ne,f,g\nh,i,j')
+    assert read == {2: ["a", "b", "c"], 3: read[3], 4: ["e", "f", "g"], 5: ["h", "i", "j"]}
+    assert "never closed" in read[3]
+
+
+def test_quotes_over_lines_and_quotes_that_are_not_doubled(tmp_path):
+    assert rows(tmp_path, '1,"two\nlines, ""said""",x\r\n2,the "b" c,d\n3,"the "b" c",d\n4,"e" ,f\n') == {
+        2: ["1", 'two\nlines, "said"', "x"],
+        4: ["2", 'the "b" c', "d"],
+        5: ["3", 'the b" c"', "d"],
+        6: ["4", "e ", "f"],
+    }
+
+
+def test_a_row_over_lines_with_too_few_columns_says_which(tmp_path):
+    assert rows(tmp_path, '1,"a\nb"\n2,c,d\n') == {
+        2: "The row has 2 columns where the header has 3; the row takes up lines 2 to 3.",
+        4: ["2", "c", "d"],
+    }
+
+
+def test_one_cell_of_20_mb_costs_one_row(tmp_path):
+    read = rows(tmp_path, f"1,a,b\n2,a,{'x' * 20_000_000}\n3,c,d\n")
+    assert read == {2: ["1", "a", "b"], 3: "The line is longer than 16 MiB.", 4: ["3", "c", "d"]}
+
+
+def test_one_cell_of_20_mb_over_many_lines_costs_one_row(tmp_path):
+    lines = ("y" * 99 + "\n") * 200_000
+    read = rows(tmp_path, f'2,a,"{lines}"\n3,c,d\n')
+    assert read == {2: "A cell is longer than 16 MiB; the row takes up lines 2 to 200002.", 200_003: ["3", "c", "d"]}
+
+
+def test_an_open_quote_before_a_line_of_20_mb_costs_two(tmp_path):
+    read = rows(tmp_path, f'1,"open,b\n2,c,d\n3,e,{"x" * 20_000_000}\n4,f,g\n')
+    assert "never closed" in read.pop(2)
+    assert read == {3: ["2", "c", "d"], 4: "The line is longer than 16 MiB.", 5: ["4", "f", "g"]}
+
+
+def test_an_open_quote_before_20_mb_of_rows_costs_one(tmp_path):
+    count = LONGEST_CELL // 100 + 100
+    read = rows(tmp_path, '1,"open,b\n' + ("2,c," + "d" * 95 + "\n") * count)
+    assert "never closed" in read.pop(2)
+    assert len(read) == count
+
+
+def test_a_first_line_without_end_is_no_header(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a," * (10 << 20))
+    with pytest.raises(InputError, match="first line is endless"), open_table(path, "a table", ("csv",)):
+        pass
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]) | st.sampled_from("\r\n"), max_size=12)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=8), st.sampled_from(["\n", "\r\n"]))
+def test_any_table_is_read_as_it_was_written(tmp_path_factory, table, end):
+    out = io.StringIO()
+    csv.writer(out, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(table)
+    read = rows(tmp_path_factory.mktemp("table"), out.getvalue())
+    # Line ends within cells are the file's own.
+    assert list(read.values()) == [list(cells) for cells in table]
+
+
+@given(st.integers(0, 10**9))
+def test_a_damaged_table_loses_no_row_without_a_word(tmp_path_factory, seed):
+    chance = random.Random(seed)
+    lines = [f'{n},"a, {n}",b\n' for n in range(20)]
+    damaged = chance.randrange(20)
+    line = lines[damaged]
+    place = chance.randrange(len(line) - 1)
+    lines[damaged] = line[:place] + chance.choice(['"', ",", "x", '""', '",']) + line[place + chance.randrange(2) :]
+    read = rows(tmp_path_factory.mktemp("damaged"), "".join(lines))
+    whole = {n + 2: [str(n), f"a, {n}", "b"] for n in range(20) if n != damaged}
+    assert {line: cells for line, cells in read.items() if line != damaged + 2} == whole
