@@ -2,6 +2,7 @@
 
 The extensions come from packages of their own, because DuckDB would download them. In one statement with the words, the
 vectors would be scanned. Arrays are written into the statement: bound as a parameter, one takes DuckDB 30 ms more.
+Loading needs pyarrow too; searching does not.
 """
 
 from __future__ import annotations
