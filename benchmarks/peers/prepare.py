@@ -80,10 +80,10 @@ def exact(
     answers: list[dict[str, object]] = []
     for text, vector in zip(texts, asked, strict=True):
         scores = np.zeros(len(papers))
-        for stem in {*stems(text)} & postings.keys():
-            numbers, times = (np.array(values) for values in postings[stem])
+        for stem, asked_times in Counter(stems(text)).items():
+            numbers, times = (np.array(values, np.int64) for values in postings[stem])
             idf = math.log(1 + (len(papers) - len(numbers) + 0.5) / (len(numbers) + 0.5))
-            scores[numbers] += idf * times / (times + norms[numbers])
+            scores[numbers] += asked_times * idf * times / (times + norms[numbers])
         lexical = [number for number in np.argsort(-scores, kind="stable")[:WINDOW] if scores[number] > 0]
         nearest = np.argsort(-(vectors @ vector), kind="stable")[:WINDOW]
         page = fused(*([papers[number].id for number in leg] for leg in (lexical, nearest)))
