@@ -93,6 +93,7 @@ def test_columns_are_checked_as_for_csv(tmp_path):
         (workbook([HEADER])[:300], "isn't a spreadsheet that can be read"),
         (b"", "isn't a spreadsheet that can be read"),
     ],
+    ids=["empty", "text", "cut", "nothing"],
 )
 def test_what_is_no_spreadsheet(tmp_path, data, says):
     with pytest.raises(InputError, match=says):
