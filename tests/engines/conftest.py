@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
+from corpora.errors import NotFoundError
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.plan import Counting
@@ -49,6 +52,12 @@ def emptied(lane, folder):
 def another(engine):
     """A second connection to where an engine's indexes are, as another process would have."""
     return connect(engine.url, engine.cluster.connection if hasattr(engine, "cluster") else None)
+
+
+def forget(engine, name):
+    """Delete an index, if there is one of that name."""
+    with suppress(NotFoundError):
+        engine.drop(name)
 
 
 def empty(server):

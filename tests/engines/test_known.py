@@ -17,7 +17,7 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import make_request
 from search_plugin.search import search, similar
-from tests.engines.conftest import DIMENSION, SCHEMA
+from tests.engines.conftest import DIMENSION, SCHEMA, forget
 from tests.search_plugin.filtered import PAPERS, expected
 from tests.search_plugin.test_filters import FIELDS, any_filters, loose
 from tests.search_plugin.test_known import KNOWN, TITLE
@@ -37,7 +37,7 @@ class Encoder:
 
 
 def fill(engine, name, written):
-    engine.drop(name)
+    forget(engine, name)
     index = engine.build(name, SCHEMA.with_fields(ADDED), "source")
     draw = np.random.default_rng(1)
 

@@ -22,7 +22,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS, server_url
-from tests.engines.conftest import facets_of
+from tests.engines.conftest import facets_of, forget
 from tests.search_plugin.filtered import PAPERS, exact_filter, expected
 from tests.search_plugin.test_filters import FIELDS, filters
 
@@ -38,7 +38,7 @@ def vectors(count, seed=0):
 
 
 def fill(engine, name, papers, fields=()):
-    engine.drop(name)
+    forget(engine, name)
     index = engine.build(name, SCHEMA.with_fields(fields), "source")
     both = zip(papers, vectors(len(papers)), vectors(len(papers), 1), strict=True)
     assert index.upsert([Document(paper, "h", {"prx": prx, "clf": 3 * clf}) for paper, prx, clf in both]) == []
