@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from dataclasses import fields as attributes_of
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -201,6 +202,9 @@ def clean_query(text: str) -> str:
     """
     if len(text) > MAX_QUERY:
         raise InputError(f"The query has {len(text):,} characters; shorten it to at most {MAX_QUERY:,}.")
+    # A terminal of ASCII hands over the bytes of other letters as surrogates.
+    with suppress(UnicodeError):
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8")
     visible = "".join(" " if unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn") else char for char in text)
     cleaned = " ".join(visible.split())
     if not cleaned:

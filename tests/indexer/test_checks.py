@@ -11,6 +11,7 @@ from corpora.paper import Accepted, Rejected
 from indexer.pipeline import index_corpus
 from search_plugin.engines.registry import connect
 from tests.conftest import SERVERS, server_url
+from tests.engines.conftest import forget
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.indexer.test_pipeline import counts, expect
 from tests.tiny import papers, write_jsonl
@@ -99,7 +100,7 @@ def test_the_form_of_vectors_is_chosen_once(tmp_path):
 @pytest.mark.parametrize("lane", [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])
 def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
     engine = connect(server_url(lane))
-    engine.drop("pipeline")
+    forget(engine, "pipeline")
     try:
         corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(40))
         made = index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int8"), engine)
@@ -119,4 +120,4 @@ def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
             index_corpus(make_job(tmp_path, corpus, "pipeline", prune=True), engine)
         assert index_corpus(make_job(tmp_path, corpus, "pipeline", fresh=True), engine).papers == 30
     finally:
-        engine.drop("pipeline")
+        forget(engine, "pipeline")

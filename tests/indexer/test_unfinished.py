@@ -136,6 +136,7 @@ class Slow:
         return self.encoder.encode_formats(texts, formats, waiting)
 
 
+@pytest.mark.long  # it once ended the process of its worker on a busy machine
 @pytest.mark.parametrize(("cached", "bulk_bytes"), [(True, 1 << 30), (False, 1 << 30), (True, 10_000)])
 def test_stopping_ends_the_encoder_within_a_batch_and_says_what_is_kept(cached, bulk_bytes, tmp_path):
     corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(400))
