@@ -94,7 +94,7 @@ def named(index: Index, asked: Sequence[Identifier]) -> dict[Identifier, list[Pa
 
 
 def _passes(paper: Paper, where: Filter | None, index: Index) -> bool:
-    return where is None or matches(where, paper, index.schema.fields)
+    return where is None or matches(where, paper, index.schema.fields, index.schema.language)
 
 
 def _notes(held: Mapping[Identifier, list[Paper]], found: Mapping[Identifier, list[Paper]]) -> Iterator[str]:

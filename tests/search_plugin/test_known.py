@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,8 @@ from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
-from search_plugin.known import find
+from search_plugin.filters.tree import Says
+from search_plugin.known import find, look_up
 from search_plugin.request import make_request
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search, similar
@@ -184,3 +187,12 @@ def test_parsed_filters_keep_their_meaning_in_the_reference(index):
     for text in ("author=franklin", "journal=the*", "not journal=nature", "doi=10.1000/two or id=4983"):
         where = parse_filter(text)
         assert {hit.id for hit in search(index, make_request("virus lung cell", filter=where, size=100), Encoder)}
+
+
+def test_a_filter_of_words_holds_in_the_language_of_the_index(tmp_path):
+    schema = replace(SCHEMA, language="german")
+    opened = connect(f"embedded:{tmp_path}").build("papers", schema, "s")
+    paper = Paper("lunge", "Die Entzündung der Lungen", identifiers=("doi:10.1000/lunge",))
+    opened.upsert([Document(paper, "h", {"prx": np.ones(8, np.float32)})])
+    assert list(look_up(opened, "10.1000/lunge", Says("text", "Entzündungen")).papers) == ["lunge"]
+    assert not look_up(opened, "10.1000/lunge", Says("text", "Herz")).papers
