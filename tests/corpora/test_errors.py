@@ -9,7 +9,7 @@ import pytest
 from corpora.errors import ConflictError, InputError, NotFoundError, SesError, StoppedError, UnavailableError, written
 
 ROOT = Path(__file__).parents[2]
-LOWER = ("corpora", "encoders", "indexer", "search_plugin", "training", "eval")
+LOWER = ("corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
 STYLES = ("eval/reports/style.py", "eval/reports/svg.py")  # CSS has names such as --page
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 COMMAND = re.compile(r"`ses [a-z]")

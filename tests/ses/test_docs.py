@@ -12,7 +12,7 @@ import rich_click as click
 from ses.reference import commands, parameters, reference
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval")
+PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
 COMMANDS = {context.command_path: context for context in commands()}
 
 FENCE = re.compile(r"^ *```([a-z]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)

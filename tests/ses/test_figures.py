@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = [
     path
-    for name in ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "benchmarks")
+    for name in ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products", "benchmarks")
     for path in sorted((ROOT / name).rglob("*.py"))
 ]
 HELPERS = {"__init__", "common"}
