@@ -111,3 +111,13 @@ def test_requests_that_were_done_and_not_answered_are_not_taken_for_failures(ser
         assert engine.open("papers").generation == generation
     assert engine.rollback("papers").generation == 2
     assert sorted(server.cluster.call("GET", "/ses.papers.v*")) == ["ses.papers.v2", "ses.papers.v3"]
+
+
+def test_a_build_that_could_not_be_published_resumes_as_it_is(server, proxy, home):
+    job = make_job(home, home / "corpus.jsonl")
+    proxy.fail(status=429, match="POST /_aliases", times=ALWAYS)
+    with pytest.raises(UnavailableError, match="too busy"):
+        index_corpus(job, patient(proxy, 1.0))
+    proxy.clear()
+    report = index_corpus(job, patient(proxy))
+    assert (report.generation, report.new, report.unchanged) == (1, 0, 120)

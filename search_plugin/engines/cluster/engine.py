@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.generation import Generation, previous_alias, read_generations
 from search_plugin.engines.cluster.index import ClusterIndex, physical_name
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, later_properties, schema_of
+from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, kept_facts, later_properties, schema_of
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.index_name import check_index_name
@@ -176,9 +176,8 @@ class ClusterEngine:
     def _swap(self, name: str, to: Generation, before: Generation | None) -> None:
         if lease := self._leases.get(name):
             lease.confirm()
-        # Only an interrupted build is known by its source, and a version before this one stored its whole path.
-        kept = {fact: value for fact, value in to.facts.items() if fact != "source"}
-        facts = {"ses": {**kept, "published": time.time()}}
+        # The source stays, so that a run that is killed between the two requests resumes.
+        facts = {"ses": {**kept_facts(to.facts), "published": time.time()}}
         physical = physical_name(name, to.number)
         self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, retry=self.cluster.writing)
         actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]

@@ -164,10 +164,16 @@ def added_mapping(
     """
     held = {field.name for field in schema.fields}
     properties = properties_of(wider, dialect)
-    # Only an unfinished build is recognised by its source, and the version before stored its path.
-    facts = {name: fact for name, fact in facts.items() if name != "source" or "published" not in facts}
     added = {field.name: properties[field.name] for field in wider.fields if field.name not in held}
-    return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}
+    return {"_meta": {"ses": {**kept_facts(facts), "schema": to_stored(wider)}}, "properties": added}
+
+
+def kept_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a change of stored facts keeps: all, but of an index that was published before, not its source.
+
+    Only an unfinished build is recognised by its source, and an earlier version of ses stored a whole path there.
+    """
+    return {name: fact for name, fact in facts.items() if name != "source" or "published" not in facts}
 
 
 def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
