@@ -24,7 +24,7 @@ LONGEST_KEYWORD = 8_000
 """In characters. Search servers refuse a document with an exact value of more than 32,766 bytes."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
-_RESERVED = ("and", "or", "not", "in", "exists", "text", "title_abstract", "content_hash", "lexical")
+_RESERVED = ("and", "or", "not", "in", "exists", "text", "title_abstract", "title_order", "content_hash", "lexical")
 _RESERVED_PREFIX = "vector_"
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[T ].*)?")
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")

@@ -96,6 +96,13 @@ def highlight(
     return tuple(snippets)
 
 
+def share_of_words(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE) -> float:
+    """Return the share of a query's different words that a paper holds, compared as for highlights; 0 without words."""
+    asked = _query_terms(query, language)
+    held = {match.term for text in (title, abstract) for match in _matches(text, asked, language)}
+    return len(held) / len(asked) if asked else 0.0
+
+
 @lru_cache(maxsize=16)  # a page asks for each of its papers
 def _query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     return frozenset(terms_of(query, language)) - {""}

@@ -58,6 +58,19 @@ class Ranking:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The first papers of those that match a filter, in an order.
+
+    Attributes:
+        ids: Of the papers.
+        matches: How many papers match.
+    """
+
+    ids: Sequence[str]
+    matches: int
+
+
 def ranked(scores: Iterable[Scored]) -> list[Scored]:
     """Sort best first, ties by id in ascending order, so that every engine ranks alike."""
     return sorted(scores, key=lambda hit: (-hit.score, hit.id))

@@ -33,9 +33,7 @@ def hits_html(hits: Iterable[Any]) -> str:
 
 def _title(hit: Any) -> str:
     shown = next((_marked(snippet) for snippet in hit.snippets if snippet.field == "title"), escape(hit.title))
-    url = hit.paper.url
-    # A corpus may hold links of any scheme, also such as run a script.
-    linked = f"<a href='{escape(url)}'>{shown}</a>" if url.startswith(("https://", "http://")) else shown
+    linked = f"<a href='{escape(hit.link)}'>{shown}</a>" if hit.link else shown
     return f"<b>[retracted]</b> {linked}" if hit.paper.retracted else linked
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from corpora.links import identifier_of, link_of
 from corpora.paper import Paper
+from search_plugin.formats.registry import get_format
 from search_plugin.legs import Contribution
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Hit:
         snippets: Where the query's words stand.
         collapsed: Candidates not shown because they share this one's value of the field collapsed by.
         known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
+        weak: Whether the paper matches weakly; never for models without a fitted floor (docs/ranking.md).
     """
 
     rank: int
@@ -49,6 +52,7 @@ class Hit:
     snippets: tuple[Snippet, ...]
     collapsed: int = 0
     known_by: str = ""
+    weak: bool = False
 
     @property
     def id(self) -> str:
@@ -59,6 +63,16 @@ class Hit:
     def title(self) -> str:
         """The paper's title."""
         return self.paper.title
+
+    @property
+    def doi(self) -> str:
+        """The paper's DOI; empty where it has none."""
+        return identifier_of(self.paper, "doi")
+
+    @property
+    def link(self) -> str:
+        """Where to read the paper: by its DOI, its own address or another identifier; empty where there is none."""
+        return link_of(self.paper)
 
     def __repr__(self) -> str:
         facts = ", ".join(str(fact) for fact in (self.paper.year, self.paper.venue, self.id) if fact)
@@ -77,11 +91,11 @@ class Page:
     Attributes:
         index: Name of the index searched.
         query: As it was searched.
-        mode: By words, by meaning or both.
+        mode: By words, by meaning or both; `listing` for a search without words.
         fusion: How the legs were joined.
         joined_by: Who joined them: `ses` or `engine`.
         hits: The page.
-        candidates: Papers that any leg found, which can be paged through.
+        candidates: Papers that any leg found, which can be paged through; in a listing, all that match.
         window: Maximum papers per leg.
         found: Papers that each leg found.
         facets: Counts, where asked for.
@@ -89,6 +103,8 @@ class Page:
         requests: Requests to a cluster and their purposes, by step.
         rerank: The reranker used; empty for none.
         notes: What the user should know about how the query was understood, one sentence each.
+        size: Hits asked for.
+        sort: The order of the hits, such as `-year`; empty for the best first.
     """
 
     index: str
@@ -105,10 +121,31 @@ class Page:
     requests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rerank: str = ""
     notes: tuple[str, ...] = ()
+    size: int = 10
+    sort: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain values, ready for JSON."""
         return asdict(self)
+
+    def format(self, name: str) -> str:
+        """Return the page as text for other programs.
+
+        Args:
+            name: `json` for the page, or for its hits one of `search_plugin.formats.registry`: `jsonl`, `csv`,
+                `bibtex`, `ris`.
+
+        Returns:
+            The text, with its last line ended.
+
+        Raises:
+            InputError: If there is no such format.
+        """
+        if name == "json":
+            import orjson
+
+            return orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+        return get_format(name)(self.hits)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

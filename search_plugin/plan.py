@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from search_plugin.filters.tree import Filter
+    from search_plugin.ordering import Sort
 
 TITLE_BOOST = 0.3
 """Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""
@@ -21,6 +22,10 @@ MAX_BOOST = 1_000
 
 LEXICAL = "lexical"
 """Name of the BM25 leg; the vector legs carry the name of their vector field."""
+
+
+LISTED = "all that match the filter"
+"""The papers that facets count in a listing."""
 
 
 def check_boost(boost: float) -> None:
@@ -49,6 +54,7 @@ class Plan:
         exact: Whether vector legs compare with every vector instead of using an approximate index.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
         column: Single-valued field that each leg returns beside id and score; empty for none.
+        order: Of a listing, a search without words: it has no legs, and lists the papers that match the filter.
     """
 
     words: str
@@ -58,6 +64,7 @@ class Plan:
     exact: bool = False
     title_boost: float = TITLE_BOOST
     column: str = ""
+    order: Sort | None = None
 
     @property
     def legs(self) -> tuple[str, ...]:
@@ -68,6 +75,8 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Counting:
     """Facets to count, over all papers that match a plan's words and those that its legs found.
+
+    In a listing, all papers that match the plan's filter are counted.
 
     Attributes:
         plan: Whose words and filter.

@@ -13,6 +13,7 @@ from corpora.errors import InputError
 from search_plugin.filters.tree import And
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.languages import DEFAULT_LANGUAGE
+from search_plugin.ordering import Sort, parse_sort
 from search_plugin.plan import TITLE_BOOST, check_boost
 from search_plugin.schema import PAPER_FIELDS
 from search_plugin.search_settings import SearchSettings
@@ -35,13 +36,13 @@ class SearchRequest:
     """A search as the user requested it.
 
     Attributes:
-        query: As the user typed it; control characters are taken out.
+        query: As the user typed it; control characters are taken out. If there are no words, papers are listed.
         mode: By words (BM25), by meaning (vectors) or both.
         fusion: How the legs of a hybrid search are joined; a name in `search_plugin.fusion.registry`.
         weights: Of the legs in the fusion, by name (`lexical`, `prx`); 1 where absent.
         filter: Holds for every hit.
         facets: Fields to count the matches by.
-        size: Hits on the page.
+        size: Hits on the page; 0 for counts alone.
         offset: Hits before the page.
         window: Papers per leg; paging ends there.
         exact: Compare with every vector instead of using an approximate index.
@@ -49,11 +50,12 @@ class SearchRequest:
         rerank: The reranker; a name in `search_plugin.rerankers.registry`, or empty.
         join: Who joins the legs of a hybrid search.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
-        words: That are searched, encoded and highlighted; empty for the query itself.
+        words: That are searched, encoded and highlighted; the query itself if None.
         notes: How the query was understood, one sentence each.
+        sort: Order of the papers found, instead of the best first; a listing is by year, newest first, if None.
 
     Raises:
-        InputError: If the query is empty or too long, or a number is out of bounds.
+        InputError: If the query is too long, or a number is out of bounds.
     """
 
     query: str
@@ -70,13 +72,14 @@ class SearchRequest:
     rerank: str = ""
     join: Join = "ses"
     title_boost: float = TITLE_BOOST
-    words: str = ""
+    words: str | None = None
     notes: tuple[str, ...] = ()
+    sort: Sort | None = None
 
     @property
     def searched(self) -> str:
-        """The words that are searched, encoded and highlighted."""
-        return self.words or self.query
+        """The words that are searched, encoded and highlighted; papers are listed if there are none."""
+        return self.query if self.words is None else self.words
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", clean_query(self.query))
@@ -84,7 +87,7 @@ class SearchRequest:
             raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
         if self.join not in get_args(Join):
             raise InputError(f"The legs can't be joined by {self.join!r}; choose one of {', '.join(get_args(Join))}.")
-        check_page(self.size, self.offset, self.window)
+        check_page(self.size, self.offset, self.window if self.query else MAX_WINDOW)
         if self.rerank and self.window > MAX_WINDOW // 2:
             # Two legs find up to twice as many papers, and no engine returns more than MAX_WINDOW at once.
             raise InputError(
@@ -119,7 +122,7 @@ def make_request(
         literal: Whether to take the query as plain words, without operators.
         **given: Attributes of `SearchRequest`; None, an empty text and an empty list count as not given. `filter` may
             also be an expression, or several that must all hold; `weights` may be texts `LEG=NUMBER`; `facets` may be
-            a single field.
+            a single field; `sort` may be a text such as `-year`.
 
     Returns:
         The request, checked.
@@ -140,6 +143,8 @@ def make_request(
         said["weights"] = parse_weights(said["weights"])
     if isinstance(said.get("filter"), str | list | tuple):
         said["filter"] = parse_filters(_listed(said["filter"]), fields)
+    if isinstance(said.get("sort"), str):
+        said["sort"] = parse_sort(said["sort"], fields)
     said["facets"] = tuple(_listed(said.get("facets", ())))
     return SearchRequest(query, **said) if literal else _typed(clean_query(query), said, fields, language)
 
@@ -149,14 +154,9 @@ def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], languag
     from search_plugin.queries.read import read_query
 
     read = read_query(query, fields, language)
-    words = read.words or read.values
-    if not words:
-        raise InputError(
-            "The query says which papers to show or to leave out, and has no words to search for; add some words."
-        )
     if read.filter:
         given = said.get("filter")
-        said = {**said, "filter": And((read.filter, given)) if given else read.filter, "words": words}
+        said = {**said, "filter": And((read.filter, given)) if given else read.filter, "words": read.words}
     return SearchRequest(query, **{**said, "notes": read.notes})
 
 
@@ -195,10 +195,10 @@ def clean_query(text: str) -> str:
         text: As the user typed it.
 
     Returns:
-        At least one visible character.
+        Visible characters; empty where there are none.
 
     Raises:
-        InputError: If nothing is left, or it is longer than `MAX_QUERY`.
+        InputError: If it is longer than `MAX_QUERY`.
     """
     if len(text) > MAX_QUERY:
         raise InputError(f"The query has {len(text):,} characters; shorten it to at most {MAX_QUERY:,}.")
@@ -206,18 +206,15 @@ def clean_query(text: str) -> str:
     with suppress(UnicodeError):
         text = text.encode("utf-8", "surrogateescape").decode("utf-8")
     visible = "".join(" " if unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn") else char for char in text)
-    cleaned = " ".join(visible.split())
-    if not cleaned:
-        raise InputError("The query is empty; type some words to search for.")
-    return cleaned
+    return " ".join(visible.split())
 
 
 def check_page(size: int, offset: int, window: int) -> None:
     """Raise `InputError` if a page is outside the window."""
     if not 1 <= window <= MAX_WINDOW:
         raise InputError(f"A window of {window} can't be searched; choose 1 to {MAX_WINDOW:,}.")
-    if size < 1 or offset < 0:
-        raise InputError(f"A page of {size} hits from {offset} can't be shown; size begins at 1 and offset at 0.")
+    if size < 0 or offset < 0:
+        raise InputError(f"A page of {size} hits from {offset} can't be shown; size and offset begin at 0.")
     if offset + size > window:
         raise InputError(
             f"Hits {offset + 1} to {offset + size} lie beyond the search window of {window}",

@@ -14,8 +14,11 @@ from corpora.errors import InputError, UnavailableError
 from encoders.formats import Similarity
 from search_plugin.languages import DEFAULT_LANGUAGE, get_language
 
-VERSION = 2
+VERSION = 3
 """Of the schema that new indexes get. Version 1 had no fields of its own, and called vectors by their format."""
+
+SINCE_TITLE_ORDER = 3
+"""The version since which a cluster stores what titles are sorted by."""
 
 FieldOrigin = Literal["paper", "custom", "tag", "forecast"]
 """The source of a field's values: every corpus, the user's own corpus, a tagger, or a forecaster."""

@@ -15,6 +15,7 @@ from search_plugin.filters.resolve import resolve
 from search_plugin.filters.tree import And, Compare, Filter, Not
 from search_plugin.fusion.registry import fusion_of
 from search_plugin.known import find, look_up
+from search_plugin.ordering import NEWEST_FIRST
 from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
@@ -57,8 +58,8 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         if known.topic:
             known = recognise_author(index, known, request.filter)
     with clock.step("encode"):
-        if known.topic:
-            plan = make_plan(index, replace(request, query=known.topic, words=""), encoder)
+        if known.topic or not request.searched:
+            plan = make_plan(index, replace(request, words=known.topic), encoder)
         else:
             plan = replace(_plan(index, request, (), request.filter), words="")
     notes = (*request.notes, *resolved.notes, *known.notes)
@@ -69,7 +70,7 @@ def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None)
     """Return the legs of a search; parameters and errors as of `search`."""
     request = replace(request, filter=resolve(request.filter, index).filter)
     vectors: tuple[VectorClause, ...] = ()
-    if request.mode != "lexical":
+    if request.mode != "lexical" and request.searched:
         vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.searched)),)
     return _plan(index, request, vectors, request.filter)
 
@@ -77,7 +78,8 @@ def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None)
 def _plan(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
     words = request.searched if request.mode != "vector" else ""
     column = index.schema.single(request.collapse).name if request.collapse else ""
-    return Plan(words, vectors, where, request.window, request.exact, request.title_boost, column)
+    order = None if request.searched else request.sort or NEWEST_FIRST
+    return Plan(words, vectors, where, request.window, request.exact, request.title_boost, column, order)
 
 
 def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:
@@ -104,7 +106,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     if document is None:  # deleted a moment ago
         raise NotFoundError(f"The index {index.name} holds no paper {paper_id!r}", "search for it to see its id")
     title = document.paper.title
-    request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY], words="", notes=())
+    request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY], words=None, notes=())
     _check(index, request)
     with clock.step("read"):
         resolved = resolve(request.filter, index)
@@ -122,10 +124,13 @@ def _check(index: Index, request: SearchRequest) -> None:
         get_reranker(request.rerank)
     for name in request.facets:
         index.schema.facet(name)
+    if not request.searched and (request.rerank or request.collapse):
+        unused = "rerank" if request.rerank else "collapse"
+        raise InputError("Without words, papers are listed and not ranked", f"leave <{unused}> out, or give some words")
 
 
 def _page(state: SearchState, clock: Clock) -> Page:
-    index, request = state.index, state.request
+    index, request, plan = state.index, state.request, state.plan
     for name, stage in STAGES.items():
         with clock.step(name):
             state = stage(state)
@@ -133,11 +138,11 @@ def _page(state: SearchState, clock: Clock) -> Page:
     return Page(
         index=index.name,
         query=request.query,
-        mode=request.mode,
+        mode="listing" if plan.order else request.mode,
         fusion=request.fusion,
         joined_by=state.joined_by,
         hits=state.hits,
-        candidates=len(state.shown),
+        candidates=len(state.shown) if state.total is None else state.total,
         window=request.window,
         found=found,
         facets=state.facets,
@@ -145,6 +150,8 @@ def _page(state: SearchState, clock: Clock) -> Page:
         requests=clock.requests,
         rerank=request.rerank,
         notes=state.notes,
+        size=request.size,
+        sort=str(plan.order or request.sort or ""),
     )
 
 

@@ -38,11 +38,12 @@ class OpenIndex:
         """Name of the index."""
         return self.index.name
 
-    def search(self, query: str, **options: Unpack[PageOptions]) -> Page:
+    def search(self, query: str = "", **options: Unpack[PageOptions]) -> Page:
         """Search by words and by meaning at once.
 
         Args:
-            query: Words, phrases, fields and operators, as docs/queries.md describes.
+            query: Words, phrases, fields and operators, as docs/queries.md describes; without words, the papers that
+                match the filter are listed, newest first.
             **options: See `ses.requests.PageOptions`.
 
         Returns:
@@ -57,7 +58,8 @@ class OpenIndex:
 
         schema = self.index.schema
         request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **options)
-        return search(self.index, request, None if request.mode == "lexical" else self.load(self.index))
+        ranked_by_meaning = request.searched and request.mode != "lexical"
+        return search(self.index, request, self.load(self.index) if ranked_by_meaning else None)
 
     def similar(self, paper_id: str, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index, by its vector; no model is needed.

@@ -11,6 +11,7 @@ import rich_click as click
 from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
+from search_plugin.formats.registry import FORMATS
 from search_plugin.fusion.registry import FUSIONS
 from search_plugin.request import DEFAULTS, Join, Mode
 from search_plugin.rerankers.registry import RERANKERS
@@ -27,12 +28,13 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+engine_option = click.option(
+    "--engine",
+    metavar="URL",
+    help="Where indexes are kept: embedded:DIR or http://HOST:PORT [default: in the data folder].",
+)
 engine_options = _together(
-    click.option(
-        "--engine",
-        metavar="URL",
-        help="Where indexes are kept: embedded:DIR or http://HOST:PORT [default: in the data folder].",
-    ),
+    engine_option,
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
 )
 runtime_options = _together(
@@ -77,7 +79,11 @@ page_options = _together(
     click.option("--filter", "filters", multiple=True, metavar="EXPR",
                  help="Such as 'year>=2020 and not journal=Nature'; repeatable."),
     click.option("--facet", "facets", multiple=True, metavar="FIELD", help="Count the matches by a field; repeatable."),
-    click.option("--size", default=DEFAULTS["size"], show_default=True, metavar="N", help="Hits on the page."),
+    click.option("--sort", metavar="FIELD",
+                 help="title, year, or a custom field of numbers or dates; -year for the largest first "
+                 "[default: the best first; without words, -year]."),
+    click.option("--size", default=DEFAULTS["size"], show_default=True, metavar="N",
+                 help="Hits on the page; 0 for facets alone."),
     click.option("--offset", default=DEFAULTS["offset"], show_default=True, metavar="N", help="Hits before the page."),
     click.option("--window", default=DEFAULTS["window"], show_default=True, metavar="N",
                  help="Candidates per leg; paging ends there."),
@@ -90,6 +96,10 @@ page_options = _together(
                  help="Who joins the legs of a hybrid search: ses, or the search engine itself."),
     click.option("--executor", type=click.Choice(tuple(_EXECUTORS)), hidden=True,
                  callback=lambda _context, _option, name: _EXECUTORS.get(name)),
-    click.option("--explain", is_flag=True,
+    click.option("--format", "form", type=click.Choice(("text", "json", *FORMATS)), default="text", show_default=True,
+                 help="What to print; bibtex and ris are for programs for references."),
+    click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+    click.option("--quiet", "-q", is_flag=True, help="Print the hits alone, without notes and summary."),
+    click.option("--verbose", "-v", "--explain", "explain", is_flag=True,
                  help="Show each leg's rank, score and contribution, and each stage's time and requests."),
 )  # fmt: skip

@@ -1,13 +1,14 @@
-"""Prints a page of hits as text or JSON."""
+"""Prints a page of hits as text, or in a format for other programs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import orjson
 import rich_click as click
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
 
 from corpora.paper import is_empty
@@ -24,28 +25,39 @@ _AUTHORS_SHOWN = 3
 _LONGEST_VALUE = 200
 
 
-def show_page(page: Page, *, as_json: bool, explain: bool) -> None:
-    """Print a page on standard output.
+def show_page(page: Page, options: Mapping[str, Any]) -> None:
+    """Print a page on standard output; in another format than text, its notes on standard error.
 
     Args:
         page: The page.
-        as_json: As one JSON document, always with the explanation.
-        explain: With each leg's rank, raw score and contribution, and each stage's time and requests.
+        options: Of the command (`ses.options.page_options`): `form` and `as_json`; `explain`, for each leg's rank, raw
+            score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
     """
-    if as_json:
-        click.echo(orjson.dumps(page.to_dict(), option=orjson.OPT_INDENT_2))
+    form = "json" if options["as_json"] else options["form"]
+    notes = () if options["quiet"] else page.notes
+    if form == "text":
+        _show_text(page, notes, options)
         return
+    if form != "json":  # which holds them
+        for note in notes:
+            click.echo(note, err=True)
+    click.echo(page.format(form), nl=False)
+
+
+def _show_text(page: Page, notes: Sequence[str], options: Mapping[str, Any]) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    for note in page.notes:
+    for note in notes:
         console.print(Text(note, style="yellow"))
     for hit in page.hits:
-        _show_hit(console, hit, explain=explain)
-    if not page.hits:
-        console.print("Nothing found here: try other words, a wider --filter, or a smaller --offset.")
+        _show_hit(console, hit, explain=options["explain"])
     if page.facets:
         _show_facets(console, page.facets)
-    console.print(Text(_footer(page), style="dim"))
-    if explain:
+    if not options["quiet"]:
+        if page.size and not page.hits:
+            words = "other words, " if page.query else ""
+            console.print(f"Nothing found here: try {words}a wider --filter, or a smaller --offset.")
+        console.print(Text(_footer(page), style="dim"))
+    if options["explain"]:
         for stage, spent in page.milliseconds.items():
             console.print(Text(f"{stage}: {spent:.1f} ms", style="cyan"))
             for request in page.requests.get(stage, ()):
@@ -59,7 +71,10 @@ def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
     console.print(Text(f"{hit.rank:3}. ", style="bold"), mark, title, sep="")
     authors = "; ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
     facts = [str(paper.year) if paper.year else "", paper.venue, authors, paper.id]
-    console.print(Text("     " + " · ".join(fact for fact in facts if fact), style="dim"))
+    facts_line = Text("     " + " · ".join(fact for fact in facts if fact), style="dim")
+    if hit.link:
+        facts_line.append(" · ").append(hit.link, Style(link=hit.link))
+    console.print(facts_line)
     if hit.known_by:
         console.print(Text(f"     found by its {hit.known_by}", style="green"))
     if paper.extra:
@@ -69,6 +84,8 @@ def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
     for snippet in hit.snippets:
         if snippet.field == "abstract":
             console.print(Text("     "), marked(snippet), sep="")
+    if hit.weak:
+        console.print(Text("     weak match", style="yellow"))
     if hit.collapsed:
         console.print(Text(f"     and {hit.collapsed:,} more like it in that field", style="dim"))
     if explain:
@@ -103,9 +120,15 @@ def _show_facets(console: Console, facets: Facets) -> None:
 def _footer(page: Page) -> str:
     told = "joined by engine" if page.joined_by == "engine" else "looked up"
     legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or told
+    found = f"candidates ({legs})" if page.mode != "listing" else "papers"
+    order = f", sorted by {page.sort.removeprefix('-')}, {_direction(page.sort)} first," if page.sort else ""
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
-    return f"{shown}{page.candidates:,} candidates ({legs}) in index {page.index}, {spent:.0f} ms"
+    return f"{shown}{page.candidates:,} {found}{order} in index {page.index}, {spent:.0f} ms"
+
+
+def _direction(sort: str) -> str:
+    return "the largest" if sort.startswith("-") else "the smallest"
 
 
 def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:

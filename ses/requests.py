@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from search_plugin.filters.tree import Filter
+    from search_plugin.ordering import Sort
     from search_plugin.request import Join, Mode
 
 
@@ -19,7 +20,7 @@ class PageOptions(TypedDict, total=False):
         weights: Of the legs, by name.
         filter: A condition such as `year>=2020 and not journal=Nature`, or several that must all hold.
         facets: Fields to count the matches by.
-        size: Hits on the page.
+        size: Hits on the page; 0 for facets alone.
         offset: Hits before the page.
         window: Candidates per leg.
         exact: Compare with every vector.
@@ -28,6 +29,7 @@ class PageOptions(TypedDict, total=False):
         join: Who joins the legs.
         title_boost: Weight of the title's own BM25.
         literal: Take the query as plain words; of a search only.
+        sort: `title`, or a field of numbers or dates such as `year`; with `-` before it, the largest value first.
     """
 
     mode: Mode
@@ -44,6 +46,7 @@ class PageOptions(TypedDict, total=False):
     join: Join
     title_boost: float
     literal: bool
+    sort: str | Sort
 
 
 def given_options(options: Mapping[str, Any]) -> PageOptions:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import InputError
 from corpora.paper import Paper
-from search_plugin.legs import Ranking, Scored
+from search_plugin.legs import Listing, Ranking, Scored
 from search_plugin.page import Facets
 from search_plugin.schema import IndexSchema
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.filters.tree import Filter
+    from search_plugin.ordering import Sort
     from search_plugin.plan import Counting, Plan
     from search_plugin.schema import Bm25, Field
 
@@ -140,6 +141,12 @@ class Index(Protocol):
         """Run two or more legs and let the engine join them by one of the fusions of ses.
 
         Returns None if this engine leaves that to ses; raises `InputError` if it can never do it.
+        """
+
+    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
+        """Return the first papers of those that match a filter, in an order.
+
+        Raises `InputError` if the index was built by a version of ses that stored no order of titles.
         """
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:

@@ -27,7 +27,7 @@ def known(state: SearchState) -> SearchState:
     """Move the papers that the query names to the top of the ranking."""
     if state.known.author:
         state = _with_author(state)
-    if state.request.query == state.known.topic:
+    if state.request.searched == state.known.topic:
         state = _with_title(state)
     by = state.known.by
     if not by:
@@ -55,8 +55,8 @@ def _with_author(state: SearchState) -> SearchState:
 
 def _with_title(state: SearchState) -> SearchState:
     """Read the best papers, and note those whose title is the query."""
-    title = normal_title(state.request.query)
-    if len(state.request.query.split()) < _FEWEST_WORDS or not title:
+    title = normal_title(state.request.searched)
+    if len(state.request.searched.split()) < _FEWEST_WORDS or not title:
         return state
     best = [hit.id for hit in state.ranking[:_DEPTH]]
     for found in state.legs.values():

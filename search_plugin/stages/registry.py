@@ -10,7 +10,9 @@ from search_plugin.stages.known import known
 from search_plugin.stages.render import render
 from search_plugin.stages.rerank import rerank
 from search_plugin.stages.retrieve import retrieve
+from search_plugin.stages.sort import sort
 from search_plugin.stages.state import SearchState
+from search_plugin.stages.warn import warn
 
 Stage = Callable[[SearchState], SearchState]
 """Takes a search one step further; with nothing to do, it returns the state as it was."""
@@ -21,6 +23,8 @@ STAGES: Mapping[str, Stage] = {
     "rerank": rerank,
     "known": known,
     "collapse": collapse,
+    "sort": sort,
     "render": render,
+    "warn": warn,
 }
 """Stages by the name under which a page reports their time."""

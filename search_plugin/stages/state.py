@@ -30,6 +30,7 @@ class SearchState:
         values: By id, those of the field to collapse by.
         ranking: All papers found, best first.
         shown: Those that can be paged through.
+        total: How many papers a listing has; None for a search with words.
         hidden: By id, how many papers are not shown because they share this one's value.
         papers: Those read so far, by id; a stage that reads some leaves them here, so that none is read twice.
         hits: The page.
@@ -46,6 +47,7 @@ class SearchState:
     values: Mapping[str, object] = field(default_factory=dict)
     ranking: Sequence[Fused] = ()
     shown: Sequence[Fused] = ()
+    total: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
     papers: Mapping[str, Paper] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()

@@ -6,26 +6,34 @@ from typing import Any
 
 import rich_click as click
 
-from ses.options import engine_options, model_options, page_options
+from ses.options import engine_option, model_options, page_options
 
 
 @click.command()
-@click.argument("query")
+@click.argument("words", nargs=-1)
 @click.option("--literal", is_flag=True, help="Take the query as plain words, without phrases, fields and operators.")
 @page_options
 @model_options
-@engine_options
-def search(query: str, index: str | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
+@engine_option
+def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
     """Search an index by words and by meaning at once.
 
-    A query may hold "phrases", -exclusions, AND, OR, NOT, brackets and fields such as title:word, author:name and
-    year:2019..2021.
+    The words need no quotes; `-` reads them from standard input. Without words, the papers that match --filter are
+    listed, the newest first. A query may hold "phrases", -exclusions, AND, OR, NOT, brackets and fields such as
+    title:word, author:name and year:2019..2021; put these in quotes, and -- before a query that begins with -.
     """
     import ses
     from ses.arguments import settings_of
     from ses.printing import show_page
     from ses.requests import given_options
 
+    query = _read_standard_input() if words == ("-",) else " ".join(words)
     library = ses.open(**settings_of(options))
     opened = library[index] if index else library.default()
-    show_page(opened.search(query, **given_options(options)), as_json=as_json, explain=options["explain"])
+    page = opened.search(query, **given_options(options))
+    show_page(page, options)
+
+
+def _read_standard_input() -> str:
+    with open(0, encoding="utf-8", errors="replace", closefd=False) as stream:
+        return stream.read()

@@ -6,14 +6,14 @@ from typing import Any
 
 import rich_click as click
 
-from ses.options import engine_options, page_options
+from ses.options import engine_option, page_options
 
 
 @click.command()
 @click.argument("paper_id")
 @page_options
-@engine_options
-def similar(paper_id: str, index: str | None, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
+@engine_option
+def similar(paper_id: str, index: str | None, **options: Any) -> None:
     """Find papers like one in the index, by its vector (or by its title's words too, with --mode hybrid)."""
     import ses
     from ses.arguments import settings_of
@@ -22,4 +22,5 @@ def similar(paper_id: str, index: str | None, as_json: bool, **options: Any) -> 
 
     library = ses.open(**settings_of(options))
     opened = library[index] if index else library.default()
-    show_page(opened.similar(paper_id, **given_options(options)), as_json=as_json, explain=options["explain"])
+    page = opened.similar(paper_id, **given_options(options))
+    show_page(page, options)

@@ -15,7 +15,7 @@ from indexer.moving import moved
 from indexer.pipeline import index_corpus
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
-from search_plugin.schema import Field
+from search_plugin.schema import VERSION, Field
 from search_plugin.search import search
 from tests.engines.conftest import CLUSTERS, EVERYWHERE, SCHEMA, another, documents, emptied
 from tests.engines.earlier import SOURCE, make_earlier
@@ -327,7 +327,7 @@ def test_an_index_of_the_version_before_is_searched_updated_and_moved_as_it_is(e
     # One command makes it anew in this version's form.
     index_corpus(moved(make_job(home, home / "none"), index), engine)
     index = engine.open("papers")
-    assert (index.schema.version, index.count(), index.schema.added) == (2, 7, CUSTOM)
+    assert (index.schema.version, index.count(), index.schema.added) == (VERSION, 7, CUSTOM)
     assert index.papers(IDS)[IDS[3]].extra == GIVEN[3].extra
     if hasattr(engine, "cluster"):
         assert SOURCE not in str(engine.cluster.call("GET", "/ses.*/_mapping"))

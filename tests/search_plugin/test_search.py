@@ -124,9 +124,7 @@ def test_a_page_is_ready_for_json(world):
 def test_queries_are_cleaned_and_bounded():
     assert clean_query(" a\x00b\n\tc\ud800 ") == "a b c"
     assert clean_query("فيروس كورونا 病毒") == "فيروس كورونا 病毒"
-    for empty in ("", "   ", "\x00\x01"):
-        with pytest.raises(InputError, match="The query is empty"):
-            SearchRequest(empty)
+    assert [SearchRequest(empty).query for empty in ("", "   ", "\x00\x01")] == ["", "", ""]
     with pytest.raises(InputError, match="has 1,048,576 characters; shorten it to at most 10,000"):
         SearchRequest("a" * (1 << 20))
 
@@ -134,8 +132,8 @@ def test_queries_are_cleaned_and_bounded():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 0}, "size begins at 1"),
-        ({"offset": -1}, "offset at 0"),
+        ({"size": -1}, "size and offset begin at 0"),
+        ({"offset": -1}, "size and offset begin at 0"),
         ({"size": 50, "offset": 60}, "lie beyond the search window of 100; ask for a window of at least 110"),
         ({"window": 20_000}, "window of 20000 can't be searched"),
         ({"mode": "magic"}, "no mode 'magic'; choose one of lexical, vector, hybrid"),

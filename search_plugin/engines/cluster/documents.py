@@ -13,7 +13,9 @@ from corpora.custom import FieldKind, FieldValue
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper, is_empty
 from search_plugin.engines.base import Document, Refused
-from search_plugin.schema import IndexSchema
+from search_plugin.engines.cluster.mapping import TITLE_ORDER
+from search_plugin.ordering import title_key
+from search_plugin.schema import SINCE_TITLE_ORDER, IndexSchema
 
 ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name != "extra")
 _MAX_ID_BYTES = 512
@@ -147,6 +149,8 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     held = ((name, getattr(document.paper, name)) for name in ATTRIBUTES)
     kept: dict[str, Any] = {name: value for name, value in held if not is_empty(value)}
     kept |= {field.name: value for field in schema.added if (value := document.paper.value(field.name)) is not None}
+    if schema.version >= SINCE_TITLE_ORDER and (key := title_key(document.paper.title)):
+        kept[TITLE_ORDER] = key
     for field in schema.vectors:
         vector = np.ascontiguousarray(document.vectors[field.format], dtype=np.float32)
         if vector.shape != (field.dimension,):

@@ -9,7 +9,7 @@ from search_plugin.engines.base import MOST_VALUES, too_many
 from search_plugin.engines.cluster.mapping import text_field
 from search_plugin.engines.cluster.queries import condition
 from search_plugin.page import Facets
-from search_plugin.plan import Counting
+from search_plugin.plan import LISTED, Counting
 from search_plugin.schema import Field, IndexSchema
 
 _SPARE = 100
@@ -17,13 +17,15 @@ _SPARE = 100
 
 
 def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
-    """Return the search that counts the papers that match the plan's words, and those found, by fields."""
+    """Return the search that counts by fields the papers of `Counting`."""
     plan, size = counting.plan, counting.size
     where = condition(plan.filter, schema)
     matching: list[dict[str, Any]] = [{"terms": {"id": list(counting.found)}}]
     if plan.words:
         holds = {"match": {text_field(schema): {"query": plan.words}}}
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
+    if plan.order:
+        matching = [where or {"match_all": {}}]
     counts = {name: _counted(schema.field(name), size) for name in counting.fields}
     return {
         "query": {"bool": {"filter": [{"bool": {"should": matching, "minimum_should_match": 1}}]}},
@@ -67,7 +69,9 @@ def read_facets(reply: Mapping[str, Any], counting: Counting, schema: IndexSchem
     }
     nearest = f"the {plan.window} nearest papers"
     counted = nearest
-    if plan.words:
+    if plan.order:
+        counted = LISTED
+    elif plan.words:
         counted = "papers that hold a word of the query" + (f", and {nearest}" if plan.vectors else "")
     return Facets(int(reply["hits"]["total"]["value"]), counted, counts)
 

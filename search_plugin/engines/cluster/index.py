@@ -33,7 +33,14 @@ from search_plugin.engines.cluster.facets import (
 )
 from search_plugin.engines.cluster.joins import rank
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mapping, similarity_of
-from search_plugin.engines.cluster.queries import ID_COLUMN, condition, leg_bodies, multi_search, scored
+from search_plugin.engines.cluster.queries import (
+    ID_COLUMN,
+    condition,
+    leg_bodies,
+    listing_body,
+    multi_search,
+    scored,
+)
 from search_plugin.engines.cluster.reading import (
     among,
     document_bodies,
@@ -46,6 +53,7 @@ from search_plugin.engines.cluster.reading import (
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.filters.alike import joined
+from search_plugin.legs import Listing
 from search_plugin.page import Facets
 from search_plugin.schema import Bm25, Field, IndexSchema
 from search_plugin.trace import note
@@ -60,6 +68,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
     from search_plugin.filters.tree import Filter
     from search_plugin.legs import Ranking, Scored
+    from search_plugin.ordering import Sort
     from search_plugin.plan import Counting, Plan
 
 _PAGE = 1_000
@@ -245,6 +254,11 @@ class ClusterIndex:
     def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
         """Let the cluster join two or more legs; None if it can't, which is logged once."""
         return rank(self, plan, fusion, weights)
+
+    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
+        """Return the first papers of those that match a filter, in an order, or `InputError` if it is not stored."""
+        hits = self.ask_search(listing_body(where, order, size, self.schema), why="a listing")["hits"]
+        return Listing([id_of(hit) for hit in hits["hits"]], int(hits["total"]["value"]))
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts, all in one request."""

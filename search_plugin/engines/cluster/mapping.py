@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import UnavailableError
+from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
 from search_plugin.engines.cluster.dialect import Dialect, vectors_of
 from search_plugin.languages import get_language
-from search_plugin.schema import LATER_FIELDS, PAPER_FIELDS, IndexSchema, from_stored, to_stored
+from search_plugin.ordering import TITLE
+from search_plugin.schema import LATER_FIELDS, PAPER_FIELDS, SINCE_TITLE_ORDER, IndexSchema, from_stored, to_stored
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind
+    from search_plugin.ordering import Sort
     from search_plugin.schema import Bm25, Field
 
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""
+
+TITLE_ORDER = "title_order"
+"""The field by which titles are sorted (`search_plugin.ordering.title_key`)."""
 
 WORDS = "words"
 """The analyzer of other languages. It uses Snowball's stemmers, as the highlights and the embedded engine do."""
@@ -93,6 +98,18 @@ def text_field(schema: IndexSchema) -> str:
     return "text" if schema.version == 1 else "title_abstract"
 
 
+def sort_field(order: Sort, schema: IndexSchema) -> str:
+    """Return the field to sort by, or raise `InputError` if the index was built before titles had an order."""
+    if order.field != TITLE:
+        return order.field
+    if schema.version < SINCE_TITLE_ORDER:
+        raise InputError(
+            "This index was made by an earlier version of ses, which stored no order of titles",
+            "sort by year, or index again with <fresh>",
+        )
+    return TITLE_ORDER
+
+
 def analysis_of(schema: IndexSchema) -> dict[str, Any]:
     """Return the analysis settings; empty if the analyzer is built in."""
     if schema.version == 1:
@@ -124,6 +141,8 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
         own["url"] = _STORED
     else:
         own["authors"] = {**_KEYWORD, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}}
+    if schema.version >= SINCE_TITLE_ORDER:
+        own[TITLE_ORDER] = {**_KEYWORD, "index": False}
     together = text_field(schema)
     return {
         **own,

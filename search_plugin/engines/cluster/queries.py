@@ -13,10 +13,11 @@ import orjson
 from corpora.errors import InputError
 from search_plugin.engines.cluster.dialect import Dialect, QueryBody, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
-from search_plugin.engines.cluster.mapping import text_field
+from search_plugin.engines.cluster.mapping import sort_field, text_field
 from search_plugin.filters.dsl import to_query
 from search_plugin.filters.tree import Filter
 from search_plugin.legs import Scored, ranked
+from search_plugin.ordering import Sort
 from search_plugin.plan import LEXICAL, Plan, VectorClause
 from search_plugin.schema import IndexSchema, Quantization
 
@@ -115,6 +116,31 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> Any:
             f"search with the model that made it, {schema.model}."
         )
     return field
+
+
+def listing_body(where: Filter | None, order: Sort, size: int, schema: IndexSchema) -> dict[str, Any]:
+    """Return the search for the first papers that match a filter, in an order.
+
+    Args:
+        where: The filter.
+        order: The order.
+        size: Papers to return.
+        schema: Of the index.
+
+    Returns:
+        The body; its hits carry an id and nothing else, and all matches are counted.
+
+    Raises:
+        InputError: If the index stores no such order.
+    """
+    field = {"order": "desc" if order.descending else "asc", "missing": "_last"}
+    return {
+        "query": {"bool": {"filter": [condition(where, schema) or {"match_all": {}}]}},
+        "size": size,
+        "sort": [{sort_field(order, schema): field}, {"id": "asc"}],
+        **ID_COLUMN,
+        "track_total_hits": True,
+    }
 
 
 def multi_search(bodies: Mapping[str, Mapping[str, Any]]) -> bytes:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
-from search_plugin.engines.embedded import columns, vectors
+from search_plugin.engines.embedded import columns, titles, vectors
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facts import read_facts, write_facts
 from search_plugin.engines.embedded.files import LOG, NOTHING, Appended, Files, folder_bytes
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
+from search_plugin.engines.embedded.listing import listing
 from search_plugin.engines.embedded.records import Stored, to_record, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.words import META, counted, create_words, open_words, rows_of, spelled
 from search_plugin.page import Facets
-from search_plugin.plan import LEXICAL
+from search_plugin.plan import LEXICAL, LISTED
 from search_plugin.schema import Bm25
 from search_plugin.values import checked
 
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from corpora.paper import Paper
     from search_plugin.filters.tree import Filter
-    from search_plugin.legs import Ranking, Scored
+    from search_plugin.legs import Listing, Ranking, Scored
+    from search_plugin.ordering import Sort
     from search_plugin.plan import Counting, Plan
     from search_plugin.schema import Field, IndexSchema
 
 _WORDS = "words"
 _UNCOLUMNED = 2_000
-"""Maximum rows after those that the column files cover; a search with a filter reads them."""
+"""Maximum rows after those that the files of columns and titles cover; searches that need these rows read them."""
 
 
 def check_bm25(bm25: Bm25) -> None:
@@ -134,11 +136,14 @@ class EmbeddedIndex:
 
     @told
     def finish(self) -> None:
-        """Update columns and vector indexes if there are many new rows."""
+        """Update columns, titles and vector indexes if there are many new rows."""
         snapshot = self._snapshot()
         base = columns.load(self.folder, len(snapshot.rows))
         if len(snapshot.rows) - base.stop > _UNCOLUMNED:
             columns.save(self.folder, columns.joined(base, snapshot.gathered(base.stop)))
+        keys = titles.load(self.folder, len(snapshot.rows))
+        if len(snapshot.rows) - len(keys) > _UNCOLUMNED:
+            titles.save(self.folder, titles.joined(keys, snapshot.later_titles))
         for field in self.schema.vectors:
             vectors.extend(self.folder, field.name, snapshot.vectors[field.name], field.similarity)
         self._seen = None
@@ -247,18 +252,25 @@ class EmbeddedIndex:
         raise InputError("The embedded engine can't join the legs of a search", "let ses join them")
 
     @told
+    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
+        """Return the first papers of those that match a filter, in an order."""
+        return listing(self._snapshot(), where, order, size)
+
+    @told
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts."""
         return self.papers(ids), self._facets(counting) if counting else None
 
     def _facets(self, counting: Counting) -> Facets:
-        """Count the papers that match the plan's words or were found by a leg."""
+        """Count the papers of `Counting`."""
         from tantivy import Occur, Query
 
         plan = counting.plan
         query = self._words.among(list(counting.found))
         told = f"the {plan.window} nearest papers"
-        if plan.words:
+        if plan.order:
+            query, told = (to_tantivy(plan.filter, self._words) if plan.filter else Query.all_query()), LISTED
+        elif plan.words:
             matching = [(Occur.Must, self._words.matching(plan.words, 0.0))]
             if plan.filter:
                 matching.append((Occur.Must, to_tantivy(plan.filter, self._words)))

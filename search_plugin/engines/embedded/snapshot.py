@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.embedded import columns, vectors
+from search_plugin.engines.embedded import columns, titles, vectors
 from search_plugin.engines.embedded.files import NOTHING
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.records import Stored, from_record, id_of
@@ -127,6 +127,30 @@ class Snapshot:
             hits = self.searcher.search(query, size, count=False, order_by_field="row").hits
             mask[[row for row, _ in hits]] = few
         return mask
+
+    def numbers(self, field: str) -> np.ndarray:
+        """Return a field's numbers, or the ordinals of its dates, float64 (rows,); NaN where there is none."""
+        import numpy as np
+
+        values = np.full(len(self.rows), np.nan)
+        for part in self._columns:
+            if (held := part.numbers.get(field)) is not None:
+                values[part.start : part.stop] = held
+        return values
+
+    def title_keys(self, rows: Iterable[int]) -> list[bytes]:
+        """Return the sort keys of the titles in some rows."""
+        first, later = self._titles, self.later_titles
+        return [first.key(row) if row < len(first) else later.key(row - len(first)) for row in rows]
+
+    @cached_property
+    def _titles(self) -> titles.Titles:
+        return titles.load(self._files.folder, len(self.rows))
+
+    @cached_property
+    def later_titles(self) -> titles.Titles:
+        """The sort keys of titles in rows that no file covers."""
+        return titles.gather(self._living(len(self._titles)))
 
     @cached_property
     def _columns(self) -> tuple[columns.Columns, columns.Columns]:

@@ -16,6 +16,7 @@ from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.documents import batches, deletions, document_id, id_of, paper_of
+from search_plugin.ordering import title_key
 from search_plugin.schema import Field, IndexSchema, paper_vector
 
 SCHEMA = IndexSchema("m", "f", (paper_vector("prx", 4, "l2"),)).with_fields(
@@ -78,6 +79,7 @@ def test_a_paper_comes_back_as_it_was(paper, vector):
     assert None not in held.values()
     assert held.get("retracted", True) is True
     assert held["content_hash"] == "hash"
+    assert held.get("title_order", "") == title_key(paper.title)
 
 
 def test_empty_strings_stay_in_lists_only():

@@ -23,9 +23,11 @@ from search_plugin.engines.cluster.mapping import (
     later_properties,
     properties_of,
     schema_of,
+    sort_field,
 )
 from search_plugin.engines.cluster.product import Product
 from search_plugin.languages import LANGUAGES
+from search_plugin.ordering import Sort
 from search_plugin.schema import Field, IndexSchema, VectorField, paper_vector, to_stored
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
@@ -126,6 +128,7 @@ def test_the_whole_body(dialect):
             "title": {**english, "copy_to": ["title_abstract"]},
             "abstract": {**english, "copy_to": ["title_abstract"]},
             "title_abstract": english,
+            "title_order": {**word, "index": False},
             "authors": {**word, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}},
             "content_hash": {**word, "index": False},
             "vector_prx": dialect.vector(SCHEMA.vectors[0], "int8"),
@@ -309,9 +312,19 @@ def test_an_index_of_the_version_before_is_rendered_as_it_is(dialect):
 
 
 def test_an_index_of_a_newer_version_is_told():
-    stored = to_stored(SCHEMA) | {"version": 3, "what": "ever"}
-    with pytest.raises(UnavailableError, match=r"A newer version of ses made this index \(its schema is version 3"):
+    stored = to_stored(SCHEMA) | {"version": 4, "what": "ever"}
+    with pytest.raises(UnavailableError, match=r"A newer version of ses made this index \(its schema is version 4"):
         schema_of({"_meta": {"ses": {"schema": stored}}}, "It")
+
+
+@pytest.mark.parametrize("dialect", BOTH)
+def test_an_index_of_version_2_stores_no_order_of_titles_and_says_so(dialect):
+    schema = schema_of({"_meta": {"ses": {"schema": json.loads(json.dumps(to_stored(SCHEMA) | {"version": 2}))}}}, "It")
+    assert "title_order" not in properties_of(schema, dialect)
+    assert sort_field(Sort("title"), SCHEMA) == "title_order"
+    assert sort_field(Sort("year"), schema) == "year"
+    with pytest.raises(InputError, match="stored no order of titles; sort by year, or index again with fresh"):
+        sort_field(Sort("title"), schema)
 
 
 @pytest.mark.parametrize("dialect", BOTH)

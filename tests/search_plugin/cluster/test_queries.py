@@ -16,9 +16,10 @@ from search_plugin.engines.cluster.dialect import raw_closeness
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.product import Product
-from search_plugin.engines.cluster.queries import leg_bodies, multi_search, scored
+from search_plugin.engines.cluster.queries import leg_bodies, listing_body, multi_search, scored
 from search_plugin.filters.tree import Compare
 from search_plugin.legs import Scored
+from search_plugin.ordering import Sort
 from search_plugin.page import Facets
 from search_plugin.plan import Counting, Plan, VectorClause
 from search_plugin.schema import IndexSchema, paper_vector
@@ -220,6 +221,21 @@ def test_hits_are_ranked_anew_ties_by_id_and_cut():
     assert scored([hit("a", 0.2)], "clf", SCHEMA, 9) == [Scored("a", -2.0)]
     with pytest.raises(UnavailableError, match="a document x that ses did not write"):
         scored([{"_id": "x", "_score": 1}], "prx", SCHEMA, 9)
+
+
+@pytest.mark.parametrize("where", [None, WHERE])
+def test_a_listing_counts_all_and_brings_ids_in_order(where):
+    body = listing_body(where, Sort("year", descending=True), 30, SCHEMA)
+    assert body["query"]["bool"]["filter"] == [RANGE if where else {"match_all": {}}]
+    assert body["sort"] == [{"year": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
+    assert (body["size"], body["track_total_hits"], body["_source"]) == (30, True, False)
+    assert body["docvalue_fields"] == ["id"]
+    title = listing_body(where, Sort("title"), 0, SCHEMA)["sort"][0]
+    assert title == {"title_order": {"order": "asc", "missing": "_last"}}
+    counted = facets_body(Counting(Plan("", (), where, 5, order=Sort("year")), ["p1"], ["venue"], 3), SCHEMA)["query"][
+        "bool"
+    ]["filter"]
+    assert counted[0]["bool"]["should"] == [RANGE if where else {"match_all": {}}]
 
 
 def test_facets_ask_for_spare_values_and_show_no_empty_ones():

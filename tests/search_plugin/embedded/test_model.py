@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from search_plugin.engines.embedded import files, words
 from search_plugin.engines.embedded.vectors import closeness
 from search_plugin.filters.evaluate import matches
+from search_plugin.ordering import Sort
 from search_plugin.plan import Counting, Plan, VectorClause
 from tests.search_plugin.embedded.small import DIMENSION, SCHEMA, WORDS, document, lower, make
 from tests.search_plugin.filtered import exact_filter
@@ -50,6 +51,20 @@ FILTERS = st.sampled_from(
 COUNTED = ["authors", "year", "origins", "tags", "seen", "score", "open", "id"]
 APPENDED = 6
 """Files that a batch of papers is appended to, the log last."""
+
+
+SORTS = [Sort(name, descending) for name in ("year", "title", "seen", "score") for descending in (False, True)]
+
+
+def _place(paper, order, id_):
+    """Where a paper stands in an order, by the formula; titles are of small ASCII words here."""
+    value = paper.value(order.field)
+    if value is None:
+        return 1, 0, id_
+    if isinstance(value, str):
+        text = value if order.field == "title" else (value + "-01-01")[:10]
+        value = int.from_bytes(text.encode().ljust(40, b"\0"), "big")
+    return 0, -value if order.descending else value, id_
 
 
 class Store(RuleBasedStateMachine):
@@ -160,6 +175,14 @@ class Store(RuleBasedStateMachine):
             said = [value for one in said for value in (set(one) if isinstance(one, tuple) else [one])]
             counts = {str(v).lower() if v is True else v: said.count(v) for v in said}
             assert list(counted.counts[field]) == sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:9]
+
+    @rule(text=st.none() | FILTERS, order=st.sampled_from(SORTS), size=st.integers(0, 20))
+    def list_in_order(self, text, order, size):
+        where = parse_filter(text, SCHEMA.fields) if text else None
+        passing = {i: h for i, h in self.held.items() if where is None or matches(where, h.paper, SCHEMA.fields)}
+        listing = self.index.listed(where, order, size)
+        expected = sorted(passing, key=lambda id_: _place(passing[id_].paper, order, id_))
+        assert (list(listing.ids), listing.matches) == (expected[:size], len(passing))
 
     @invariant()
     def same(self):

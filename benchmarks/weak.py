@@ -1,0 +1,176 @@
+"""Floors of weak matches (`search_plugin/weakness.py`): fitted on judged and made-up queries, and tried on others.
+
+Needs SES_TEST_DATA and the extra eval; encodes 10,000 papers for each model first, or takes their vectors from the
+cache folder. Run: python -m benchmarks.weak [MODEL ...]
+"""
+
+from __future__ import annotations
+
+import random
+import string
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.common import data_dir
+from corpora.registry import get_corpus
+from encoders.registry import find_model
+from encoders.text_encoder import TextEncoder
+from eval.retrieval.beir import BeirFolder
+from indexer.job import IndexJob
+from indexer.pipeline import index_corpus
+from search_plugin.engines.base import Index
+from search_plugin.engines.registry import connect
+from search_plugin.request import SearchRequest
+from search_plugin.search import make_plan
+from search_plugin.stages.fuse import fuse
+from search_plugin.stages.render import render
+from search_plugin.stages.retrieve import retrieve
+from search_plugin.stages.state import SearchState
+from search_plugin.stages.warn import signals
+from search_plugin.weakness import Floor
+from ses.loaded_model import make_encoder
+from ses.settings import load_settings
+
+MODELS = ("ses-minilm", "all-MiniLM-L6-v2")
+FITTED = (("scifact", "train"), ("nfcorpus-preprocessed", "dev"))
+HELD_OUT = (("scifact", "test"), ("nfcorpus-preprocessed", "test"), ("cranfield", "test"))
+LOST = 0.015
+"""Share of the judged queries of each data set whose relevant paper may be called weak."""
+WEIGHTS = np.arange(0, 1.01, 0.05)
+
+
+class Seen(NamedTuple):
+    """What a search showed.
+
+    Attributes:
+        signals: Similarity and share of words of each hit, (hits, 2).
+        relevant: Position of the first judged relevant hit; -1 where there is none.
+    """
+
+    signals: np.ndarray
+    relevant: int
+
+
+def main() -> None:
+    for model in sys.argv[1:] or MODELS:
+        encoder = make_encoder(load_settings(), find_model(model))
+        with tempfile.TemporaryDirectory() as folder:
+            indexes = {name: indexed(name, encoder, Path(folder)) for name in dict.fromkeys(dict(HELD_OUT))}
+            judged = {case: list(searched_judged(indexes[case[0]], encoder, *case)) for case in (*FITTED, *HELD_OUT)}
+            made_up = {
+                (name, kind): [seen(index, encoder, query) for query in queries]
+                for name, index in indexes.items()
+                for kind, queries in invented().items()
+            }
+        floor = fit(
+            [judged[pair] for pair in FITTED],
+            # Every other made-up query, on the data sets fitted on; the rest is for the trial.
+            [case for (name, _), cases in made_up.items() if name in dict(FITTED) for case in cases[::2]],
+        )
+        print(f"\n{model} ({encoder.card.fingerprint}): Floor(least={floor.least:.3f}, words={floor.words:.2f})\n")
+        print("| queries | fitted on | relevant paper on the page | of these called weak | all hits weak |")
+        print("| --- | --- | --- | --- | --- |")
+        for pair, cases in judged.items():
+            found = [case for case in cases if case.relevant >= 0]
+            lost = share(weak(case, floor)[case.relevant] for case in found)
+            nothing = share(weak(case, floor).all() for case in cases)
+            fitted = "yes" if pair in FITTED else "no"
+            print(f"| {' '.join(pair)} ({len(cases):,}) | {fitted} | {len(found):,} | {lost:.1%} | {nothing:.1%} |")
+        print("\n| made-up queries, those not fitted on | data set | all hits weak | hits that are weak |")
+        print("| --- | --- | --- | --- |")
+        for (name, kind), cases in made_up.items():
+            rest = cases[1::2] if name in dict(FITTED) else cases
+            nothing = share(weak(case, floor).all() for case in rest)
+            hits = share(flag for case in rest for flag in weak(case, floor))
+            print(f"| {kind} ({len(rest)}) | {name} | {nothing:.1%} | {hits:.1%} |")
+
+
+def invented() -> dict[str, list[str]]:
+    """Queries that no paper of the data sets answers, by kind."""
+    typed = tomllib.loads(Path(__file__).with_name("weak_queries.toml").read_text(encoding="utf-8"))
+    draw = random.Random(1)
+    keys = ["".join(draw.choices(string.ascii_lowercase, k=draw.randint(5, 12))) for _ in range(30)]
+    pairs = [" ".join("".join(draw.choices("asdfghjkl", k=6)) for _ in range(2)) for _ in range(30)]
+    dois = [
+        f"10.{draw.randint(1000, 9999)}/j.{draw.choice(string.ascii_lowercase)}.{draw.randint(1990, 2020)}.0"
+        f"{draw.randint(1, 9)}.{draw.randint(100, 999)}"
+        for _ in range(20)
+    ]
+    numbers = [str(draw.randint(1_000, 40_000_000)) for _ in range(40)]
+    return {
+        "keys and syllables": [*keys, *pairs],
+        "identifiers and numbers": [*dois, *numbers],
+        "other languages": typed["languages"],
+        "other topics": typed["topics"],
+    }
+
+
+def indexed(name: str, encoder: TextEncoder, folder: Path) -> Index:
+    """Index a data set in BEIR's form."""
+    engine = connect(f"embedded:{folder}/indexes")
+    path = data_dir() / "eval" / name
+    job = IndexJob(
+        records=lambda: get_corpus("beir").read(path, {}),
+        source=name,
+        index=name,
+        card=encoder.card,
+        encoder=lambda: encoder,
+        state_dir=folder,
+    )
+    index_corpus(job, engine)
+    return engine.open(name)
+
+
+def searched_judged(index: Index, encoder: TextEncoder, name: str, split: str) -> Iterator[Seen]:
+    judged = BeirFolder(data_dir() / "eval" / name).judged(split)
+    for query, text in judged.texts.items():
+        yield seen(index, encoder, text, {id_ for id_, grade in judged.qrels.gains[query].items() if grade > 0})
+
+
+def seen(index: Index, encoder: TextEncoder, query: str, relevant: Iterable[str] = ()) -> Seen:
+    """Search as `ses search` does, up to the page."""
+    request = SearchRequest(query)
+    state = SearchState(index, request, make_plan(index, request, encoder))
+    for stage in (retrieve, fuse, render):
+        state = stage(state)
+    right = set(relevant)
+    first = next((place for place, hit in enumerate(state.hits) if hit.id in right), -1)
+    return Seen(np.array([signals(hit, state) for hit in state.hits]).reshape(-1, 2), first)
+
+
+def weak(case: Seen, floor: Floor) -> np.ndarray:
+    """Which hits are weak, bool (hits,)."""
+    return np.array([floor.strength(*pair) < floor.least for pair in case.signals.tolist()], bool)
+
+
+def fit(judged: Sequence[Sequence[Seen]], made_up: Sequence[Seen]) -> Floor:
+    """Return the floor that calls as many hits of made-up queries weak as it can, and few relevant ones."""
+    relevant = [np.array([case.signals[case.relevant] for case in cases if case.relevant >= 0]) for cases in judged]
+
+    def passed(floor: Floor) -> float:
+        return share(not weak(case, floor).all() for case in made_up)
+
+    floors = [
+        Floor(float(min(np.quantile(pairs @ (1, words), LOST) for pairs in relevant).round(3)), float(words.round(2)))
+        for words in WEIGHTS
+    ]
+    for floor in floors:
+        print(
+            f"words {floor.words:.2f}: least {floor.least:.3f}, made-up queries with a hit not weak {passed(floor):.1%}"
+        )
+    return min(floors, key=passed)
+
+
+def share(flags: Iterable[bool]) -> float:
+    given = list(flags)
+    return sum(map(bool, given)) / len(given) if given else 0.0
+
+
+if __name__ == "__main__":
+    main()

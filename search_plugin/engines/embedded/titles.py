@@ -1,0 +1,79 @@
+"""The sort keys of titles by row: derived files like the columns, read only by listings that are sorted by title."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.files import mapped
+from search_plugin.ordering import title_key
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+
+NAME = "titles"
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """Sort keys of consecutive rows.
+
+    Attributes:
+        keys: In UTF-8, one after the other, uint8 (bytes,).
+        ends: Where each one ends, int64 (rows,).
+    """
+
+    keys: np.ndarray
+    ends: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def key(self, row: int) -> bytes:
+        """Return the key of a row; empty where there is none."""
+        return self.keys[int(self.ends[row - 1]) if row else 0 : int(self.ends[row])].tobytes()
+
+
+def gather(papers: Iterable[Paper | None]) -> Titles:
+    """Make the keys of consecutive rows; None for a row without a paper."""
+    import numpy as np
+
+    keys = [title_key(paper.title).encode() if paper else b"" for paper in papers]
+    return Titles(np.frombuffer(b"".join(keys), np.uint8), np.cumsum([len(key) for key in keys], dtype=np.int64))
+
+
+def joined(first: Titles, second: Titles) -> Titles:
+    """Return the keys of two adjacent ranges of rows as one."""
+    import numpy as np
+
+    return Titles(
+        np.concatenate([first.keys, second.keys]), np.concatenate([first.ends, second.ends + len(first.keys)])
+    )
+
+
+def save(folder: Path, titles: Titles) -> None:
+    """Write keys that begin at row 0 into the folder of a generation, and remove those that cover less."""
+    part = folder / f"{NAME}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    titles.keys.tofile(part / "keys")
+    titles.ends.astype("<i8").tofile(part / "ends")
+    complete(folder, part, NAME, len(titles))
+
+
+def load(folder: Path, count: int) -> Titles:
+    """Map the keys of a generation that cover the most rows, at most `count`; empty if there are none."""
+    import numpy as np
+
+    found = newest(folder, NAME, count)
+    if found is None:
+        return Titles(np.empty(0, np.uint8), np.empty(0, np.int64))
+    covered, path = found
+    ends = mapped(path / "ends", "<i8", covered)
+    return Titles(mapped(path / "keys", "u1", int(ends[-1])), ends)

@@ -1,0 +1,1 @@
+"""Hits as text for other programs: one file for each format."""

@@ -1,0 +1,19 @@
+"""JSON Lines: one object for each hit, which `ses index --corpus jsonl` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import orjson
+
+from search_plugin.formats.exported import facts_of
+
+if TYPE_CHECKING:
+    from search_plugin.formats.exported import FoundPaper
+
+
+def render(hits: Sequence[FoundPaper]) -> str:
+    """Return the hits, custom fields under `extra`."""
+    lines = (orjson.dumps({**facts_of(hit), "extra": hit.paper.extra}).decode() for hit in hits)
+    return "".join(f"{line}\n" for line in lines)

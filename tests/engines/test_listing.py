@@ -1,0 +1,179 @@
+"""A search without words lists papers: the same order on every engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from corpora.errors import InputError
+from search_plugin.filters.evaluate import matches
+from search_plugin.filters.parse import parse_filter
+from search_plugin.ordering import parse_sort
+from search_plugin.request import SearchRequest, make_request
+from search_plugin.schema import Field
+from search_plugin.search import search
+from tests.engines.conftest import CLUSTERS, SCHEMA, documents, emptied
+from tests.engines.earlier import make_earlier
+from tests.engines.test_search import ENCODER
+
+FIELDS = SCHEMA.with_fields([Field("seen", "date"), Field("impact", "number")])
+DATES = ("2020", "2020-01-01", "2020-03", "2021-05-06", "2019-12-31", None, "2020-03-02")
+IMPACTS = (0, 3, -2.5, None, 3.0, 1e9, 0.25)
+TITLES = ["10 mice", "Ångström units", "Élan vital", "elan: Vital", "“Quoted” words", "zebra", "β-catenin", "病毒"]
+"""In order; those of equal keys are ordered by id, and a title without a letter is last."""
+
+
+def with_values(document, number):
+    extra = {"seen": DATES[number % 7], "impact": IMPACTS[(number * 3) % 7]}
+    extra = {name: value for name, value in extra.items() if value is not None}
+    return replace(document, paper=replace(document.paper, extra=extra))
+
+
+WRITTEN = [with_values(document, number) for number, document in enumerate(documents(200))]
+PAPERS = {document.paper.id: document.paper for document in WRITTEN}
+
+
+@pytest.fixture
+def listed(engine):
+    index = engine.build("papers", FIELDS, "source")
+    index.upsert(WRITTEN)
+    index.finish()
+    engine.publish(index)
+    return engine.open("papers")
+
+
+def listing(index, **options):
+    return search(index, make_request("", fields=FIELDS.fields, **options))
+
+
+def ids(page):
+    return [hit.id for hit in page]
+
+
+def in_order(name, where=None):
+    """By the formula: those with a value, by value and id, then the others by id."""
+
+    def key(paper):
+        value = paper.value(name.removeprefix("-"))
+        if isinstance(value, str):
+            year, month, day = (*map(int, value.split("-")), 1, 1)[:3]
+            value = year * 10_000 + month * 100 + day
+        return (value is None, -(value or 0) if name.startswith("-") else value or 0, paper.id)
+
+    passing = [paper for paper in PAPERS.values() if where is None or matches(where, paper, FIELDS.fields)]
+    return [paper.id for paper in sorted(passing, key=key)]
+
+
+@pytest.mark.parametrize("sort", ["year", "-year", "seen", "-seen", "impact", "-impact"])
+@pytest.mark.parametrize("condition", ["", "year>=2000 and not journal=Nature", "not seen exists"])
+def test_numbers_and_dates_are_sorted_page_by_page(listed, sort, condition):
+    where = parse_filter(condition, FIELDS.fields) if condition else None
+    expected = in_order(sort, where)
+    assert len(expected) > 20
+    pages = [listing(listed, sort=sort, filter=where, size=15, offset=offset) for offset in range(0, 200, 15)]
+    assert [id_ for page in pages for id_ in ids(page)] == expected
+    assert [hit.rank for page in pages for hit in page] == list(range(1, len(expected) + 1))
+    assert {page.candidates for page in pages} == {len(expected)}
+    assert pages[0][0].paper == PAPERS[expected[0]]
+    assert {(page.sort, page.mode, page.query) for page in pages} == {(sort, "listing", "")}
+
+
+def test_the_newest_come_first_by_default(listed):
+    page = listing(listed, size=200)
+    assert ids(page) == in_order("-year")
+    assert page.sort == "-year"
+    assert all(hit.score == 0 and not hit.legs and not hit.snippets for hit in page)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_titles_are_sorted_without_case_accents_and_signs(engine, descending):
+    index = engine.build("papers", SCHEMA, "source")
+    titles = ["!!!", *reversed(TITLES), "elan   VITAL?"]
+    made = [replace(d, paper=replace(d.paper, title=title)) for d, title in zip(documents(10), titles, strict=True)]
+    index.upsert(made)
+    index.finish()
+    engine.publish(index)
+    by_key = [
+        ["10 mice"],
+        ["Ångström units"],
+        ["elan: Vital", "Élan vital", "elan   VITAL?"],
+        *([t] for t in TITLES[4:]),
+    ]
+    expected = [title for group in (reversed(by_key) if descending else by_key) for title in group]
+    page = listing(engine.open("papers"), sort="-title" if descending else "title", size=20)
+    assert [hit.title for hit in page] == [*expected, "!!!"]
+
+
+def test_changes_since_the_last_finish_are_listed(listed, engine):
+    with engine.lock("papers"):
+        index = engine.open("papers")
+        index.delete(["p00001"])
+        index.update({"p00002": {"impact": 1e12}, "p00003": {"impact": None}})
+        index.finish()
+    after = engine.open("papers")
+    assert listing(after).candidates == 199
+    assert ids(listing(after, sort="-impact", size=1)) == ["p00002"]
+    assert "p00003" in ids(listing(after, sort="impact", size=200))[-29:]
+
+
+def test_facets_alone_read_no_paper(listed):
+    page = listing(listed, size=0, facets=["journal", "year"])
+    venues = [paper.venue for paper in PAPERS.values() if paper.venue]
+    counts = {venue: venues.count(venue) for venue in venues}
+    assert dict(page.facets.counts["journal"]) == counts
+    assert (page.hits, page.candidates, page.facets.matches) == ((), 200, 200)
+    assert page.facets.counted == "all that match the filter"
+    some = listing(listed, size=0, facets="year", filter="year=2001")
+    assert some.facets.counts["year"] == ((2001, some.candidates),)
+    words = search(listed, SearchRequest("virus", mode="lexical", window=200, size=0, facets=("year",)))
+    assert (words.hits, words.facets.matches) == ((), words.candidates)
+    assert words.candidates > 20
+    assert listing(listed, size=0).hits == ()
+
+
+def test_papers_found_are_sorted_on_wish_and_the_page_says_which(listed):
+    best = search(listed, SearchRequest("virus lung", window=30, size=30), ENCODER)
+    by_year = search(listed, SearchRequest("virus lung", window=30, size=30, sort=parse_sort("-year")), ENCODER)
+    found = search(listed, SearchRequest("virus lung", window=30, size=0), ENCODER).candidates
+    whole = [
+        hit
+        for offset in (0, 30)
+        for hit in search(
+            listed, SearchRequest("virus lung", window=60, size=30, offset=offset, sort=parse_sort("title")), ENCODER
+        )
+    ]
+    assert by_year.notes == (
+        f"Only the {found:,} papers that the search found are sorted; a larger window finds more.",
+    )
+    assert [hit.id for hit in by_year] == [i for i in in_order("-year") if i in set(ids(by_year))]
+    assert by_year[0].paper.year == max(hit.paper.year or 0 for hit in best)
+    assert [hit.title for hit in whole] == sorted(hit.title for hit in whole)
+    assert by_year[0].legs
+    assert best.notes == ()
+
+
+def test_what_a_listing_can_not_do_is_said(listed):
+    for name in ("rerank", "collapse"):
+        with pytest.raises(InputError, match=f"listed and not ranked; leave {name} out"):
+            listing(listed, **{name: "complete" if name == "rerank" else "year"})
+    with pytest.raises(InputError, match="lie beyond the search window of 10000"):
+        listing(listed, offset=9_995)
+    assert listing(listed, offset=9_990).hits == ()
+    with pytest.raises(InputError, match="can't be sorted by 'venue'; choose one of title, year, seen, impact, with -"):
+        listing(listed, sort="venue")
+
+
+@pytest.mark.parametrize("lane", CLUSTERS)
+def test_an_earlier_index_is_listed_by_year_and_not_by_title(lane, tmp_path):
+    for engine in emptied(lane, tmp_path):
+        index = engine.build("papers", SCHEMA, "source")
+        index.upsert(documents(20))
+        index.finish()
+        engine.publish(index)
+        make_earlier(engine, "papers")
+        earlier = engine.open("papers")
+        newest = sorted((d.paper for d in documents(20)), key=lambda paper: (-(paper.year or 0), paper.id))
+        assert ids(search(earlier, SearchRequest("", size=20))) == [paper.id for paper in newest]
+        with pytest.raises(InputError, match="stored no order of titles; sort by year, or index again"):
+            search(earlier, SearchRequest("", sort=parse_sort("title")))
