@@ -139,6 +139,8 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
         as_json: As one JSON list.
     """
     if as_json:
+        import orjson
+
         click.echo(orjson.dumps([asdict(paper) for paper in papers], option=orjson.OPT_INDENT_2))
         return
     console = Console(highlight=False, soft_wrap=True)

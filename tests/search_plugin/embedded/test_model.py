@@ -178,7 +178,7 @@ class Store(RuleBasedStateMachine):
 
     @rule(text=st.none() | FILTERS, order=st.sampled_from(SORTS), size=st.integers(0, 20))
     def list_in_order(self, text, order, size):
-        where = parse_filter(text, SCHEMA.fields) if text else None
+        where = exact_filter(text, SCHEMA.fields) if text else None
         passing = {i: h for i, h in self.held.items() if where is None or matches(where, h.paper, SCHEMA.fields)}
         listing = self.index.listed(where, order, size)
         expected = sorted(passing, key=lambda id_: _place(passing[id_].paper, order, id_))
