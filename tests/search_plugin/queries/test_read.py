@@ -200,7 +200,7 @@ def test_a_request_keeps_the_query_and_adds_its_filter_to_the_given_one():
     assert made.size == 3
     assert make_request("x -y").filter == parse_filter("not text says y")
     plain = make_request("x y", filter="year>=2000")
-    assert (plain.words, plain.searched, plain.filter) == ("", "x y", parse_filter("year>=2000"))
+    assert (plain.words, plain.searched, plain.filter) == (None, "x y", parse_filter("year>=2000"))
 
 
 def test_a_literal_query_is_plain_words():
