@@ -44,13 +44,11 @@ class TypedQuery:
             Empty if there are none.
         filter: That holds for every hit; None if the text is plain words.
         notes: What was not understood as it may have been meant, one sentence each.
-        values: Words of the wanted values of fields, to search if there are no others.
     """
 
     words: str
     filter: Filter | None = None
     notes: tuple[str, ...] = ()
-    values: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +57,11 @@ class _Part:
 
     Attributes:
         words: That rank.
-        values: Of fields.
         needed: What it demands among words that rank.
         asked: What it demands as an operand, where each of its words is demanded too.
     """
 
     words: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
     needed: Filter | None = None
     asked: Filter | None = None
 
@@ -93,7 +89,7 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
         return TypedQuery(text, notes=tuple(notes))
     if len(whole) < len(tokens):
         notes["Brackets that don't pair or hold nothing were left out."] = None
-    return TypedQuery(" ".join(part.words), part.needed, tuple(notes), " ".join(part.values))
+    return TypedQuery(" ".join(part.words), part.needed, tuple(notes))
 
 
 def _pasted(text: str, tokens: Sequence[Token], language: str) -> str:
@@ -168,7 +164,7 @@ class _Reader:
         if part.asked is None:
             self._note_no_term(" ".join(part.words))
             return _Part()
-        return _Part((), (), Not(part.asked), Not(part.asked))
+        return _Part((), Not(part.asked), Not(part.asked))
 
     def _single(self, token: Token) -> _Part:
         if token.kind == "field" and token.field.lower() != TITLE:
@@ -177,10 +173,10 @@ class _Reader:
         has_terms = any(terms_of(said, self._language))
         says = Says("title" if token.kind == "field" else "text", said) if has_terms else None
         if token.kind == "word":
-            return _Part((said,) if any(map(str.isalnum, said)) else (), (), None, says)
+            return _Part((said,) if any(map(str.isalnum, said)) else (), None, says)
         if says is None:
             self._note_no_term(said)
-        return _Part((said,) if said.strip() else (), (), says, says)
+        return _Part((said,) if said.strip() else (), says, says)
 
     def _tested(self, token: Token) -> _Part:
         field = find_field(token.field, self._fields)
@@ -190,7 +186,7 @@ class _Reader:
             form = _VALUES.get(field.kind, '{0}:value or {0}:"some value"').format(token.field)
             self._note(f"The value in {token.text} can't be read, so it was taken as words; write {form}.")
             return self._single(Token("word", token.text))
-        return _Part((), (token.said,) if field.kind in ("keyword", "keywords") else (), test, test)
+        return _Part((), test, test)
 
     def _note_no_term(self, words: str) -> None:
         self._note(f'"{words}" has no word that can be searched for, so it does not restrict the search.')
@@ -201,8 +197,7 @@ class _Reader:
 
 
 def _of(parts: Sequence[_Part], needed: Filter | None, asked: Filter | None) -> _Part:
-    words = tuple(chain.from_iterable(part.words for part in parts))
-    return _Part(words, tuple(chain.from_iterable(part.values for part in parts)), needed, asked)
+    return _Part(tuple(chain.from_iterable(part.words for part in parts)), needed, asked)
 
 
 def _join(kind: type[And | Or], parts: Sequence[Filter | None]) -> Filter | None:

@@ -26,7 +26,7 @@ def render(state: SearchState) -> SearchState:
         counting = Counting(state.plan, found, list(dict.fromkeys(fields.values())), FACET_SIZE)
     read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
     if facets:
-        counted = facets.counted if state.plan.legs else "the papers found"
+        counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
     papers = {**state.papers, **read}
     hits = tuple(
