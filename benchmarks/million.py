@@ -27,6 +27,7 @@ from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.base import Document, Index
+from search_plugin.engines.embedded.approximate import READ
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.tree import Filter
@@ -130,12 +131,12 @@ def _bare(index: Index, queries: Sequence[tuple[str, np.ndarray]]) -> None:
     import faiss
 
     words, snapshot = index._words, index._snapshot()
-    graph = snapshot.approximate("vector_prx").index
+    lists = snapshot.approximate("vector_prx").index
     asked = [(words.matching(text, 0.3), vector[None]) for text, vector in queries]
-    parameters = faiss.SearchParametersHNSW(efSearch=200)
+    parameters = faiss.SearchParametersIVF(nprobe=READ)
     parts: dict[str, list[Callable[[], object]]] = {
         "bare tantivy, top 100": [lambda q=q: snapshot.searcher.search(q, 100, count=False) for q, _ in asked],
-        "bare faiss, top 200": [lambda v=v: graph.search(v, 200, params=parameters) for _, v in asked],
+        "bare faiss, top 200": [lambda v=v: lists.search(v, 200, params=parameters) for _, v in asked],
     }
     for name, calls in parts.items():
         times = _times(calls)

@@ -28,6 +28,8 @@ from corpora.paper import Paper
 from encoders.encoder import load_encoder
 from encoders.formats import Format
 from search_plugin.engines.base import Document, Index
+from search_plugin.engines.embedded.approximate import extend, load
+from search_plugin.engines.embedded.vectors import nearest
 from search_plugin.engines.registry import connect
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, Quantization, paper_vector
@@ -56,7 +58,7 @@ def main() -> None:
             for form in forms or get_args(Quantization):
                 connect(url).drop(f"nearest-{form}")
         if not urls:
-            measure(in_process(vectors), vectors, queries)
+            measure(in_process(vectors, Path(folder)), vectors, queries)
 
 
 def in_cluster(url: str, forms: Sequence[Quantization], vectors: np.ndarray) -> dict[str, Search]:
@@ -83,7 +85,7 @@ def _in_index(index: Index, query: np.ndarray) -> list[int]:
     return [int(hit.id) for hit in index.search(Plan("", (VectorClause("prx", query),), None, WINDOW))["prx"]]
 
 
-def in_process(vectors: np.ndarray) -> dict[str, Search]:
+def in_process(vectors: np.ndarray, folder: Path) -> dict[str, Search]:
     """Build indexes of libraries, and return how to search each; candidates are ranked again by full vectors."""
     import faiss
 
@@ -105,6 +107,12 @@ def in_process(vectors: np.ndarray) -> dict[str, Search]:
     for name, index in kinds.items():
         print(f"{name:28} built in {seconds(functools.partial(_fill, index, vectors)):5.1f} s")
         searches[name] = functools.partial(_in_faiss, index, vectors)
+    taken = seconds(lambda: extend(folder, "ours", vectors, "cosine"))
+    print(f"{'faiss, 8-bit lists (ours)':28} built in {taken:5.1f} s")
+    lists = load(folder, "ours", len(vectors))
+    searches["faiss, 8-bit lists (ours)"] = lambda query: nearest(vectors, query, "cosine", WINDOW, None, lists)[
+        0
+    ].tolist()
     if find_spec("usearch"):
         from usearch.index import Index as Usearch
 

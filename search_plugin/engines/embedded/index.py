@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
-from search_plugin.engines.embedded import columns, titles, vectors
+from search_plugin.engines.embedded import approximate, columns, titles
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facts import read_facts, write_facts
 from search_plugin.engines.embedded.files import LOG, NOTHING, Appended, Files, folder_bytes
@@ -145,7 +145,7 @@ class EmbeddedIndex:
         if len(snapshot.rows) - len(keys) > _UNCOLUMNED:
             titles.save(self.folder, titles.joined(keys, snapshot.later_titles))
         for field in self.schema.vectors:
-            vectors.extend(self.folder, field.name, snapshot.vectors[field.name], field.similarity)
+            approximate.extend(self.folder, field.name, snapshot.vectors[field.name], field.similarity)
         self._seen = None
 
     @told

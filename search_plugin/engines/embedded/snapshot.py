@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.embedded import columns, titles, vectors
+from search_plugin.engines.embedded import approximate, columns, titles
 from search_plugin.engines.embedded.files import NOTHING
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.records import Stored, from_record, id_of
@@ -42,7 +42,7 @@ class Snapshot:
         self._offsets = self.rows["offset"]
         self._papers = files.papers(self.lengths).data
         self.vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
-        self._approximate: dict[str, vectors.Approximate | None] = {}
+        self._approximate: dict[str, approximate.Approximate | None] = {}
         self._owners: dict[str, np.ndarray] = {}
         self._found: dict[str, int] = {}
 
@@ -97,10 +97,10 @@ class Snapshot:
         owners[np.repeat(starts, counts) + offsets] = np.repeat(rows, counts)
         return owners
 
-    def approximate(self, field: str) -> vectors.Approximate | None:
+    def approximate(self, field: str) -> approximate.Approximate | None:
         """Return the index of a vector field, if there is one."""
         if field not in self._approximate:
-            self._approximate[field] = vectors.load(self._files.folder, field, len(self.vectors[field]))
+            self._approximate[field] = approximate.load(self._files.folder, field, len(self.vectors[field]))
         return self._approximate[field]
 
     def passing(self, where: Filter | None) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
-from search_plugin.engines.embedded import index, vectors
+from search_plugin.engines.embedded import approximate, index, vectors
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from search_plugin.schema import PAPER_FIELDS, Field, IndexSchema, VectorField, paper_vector
 
@@ -31,8 +31,8 @@ WORDS = ("virus", "lung", "cell", "gene")
 def lower(monkeypatch):
     """Have columns and vector indexes made of a handful of rows."""
     monkeypatch.setattr(index, "_UNCOLUMNED", 4)
-    monkeypatch.setattr(vectors, "INDEXED_FROM", 8)
-    monkeypatch.setattr(vectors, "GRAPH_FROM", 24)
+    monkeypatch.setattr(approximate, "INDEXED_FROM", 8)
+    monkeypatch.setattr(approximate, "LISTS", 1)
     monkeypatch.setattr(vectors, "SCANNED", 5)
 
 

@@ -54,7 +54,7 @@ def test_the_files_to_be_damaged_are_whole(whole, tmp_path, monkeypatch):
     lower(monkeypatch)
     use(shutil.copytree(whole, tmp_path / "copy"))
     names = {path.name.rpartition("-")[0] for path in (whole / "papers.v1").iterdir()}
-    assert {"columns", "vector_prx.index", "vector_clf.index"} <= names
+    assert {"columns", "vector_prx.lists", "vector_clf.lists"} <= names
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None)

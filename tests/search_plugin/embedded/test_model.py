@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from search_plugin.engines.embedded import files, words
-from search_plugin.engines.embedded.vectors import closeness
+from search_plugin.engines.embedded.closeness import closeness
 from search_plugin.filters.evaluate import matches
 from search_plugin.ordering import Sort
 from search_plugin.plan import Counting, Plan, VectorClause

@@ -1,0 +1,77 @@
+"""faiss's lists of similar vectors: recall with and without filters, growth, and what a damaged file must not do."""
+
+from __future__ import annotations
+
+import faiss
+import numpy as np
+import pytest
+
+from search_plugin.engines.embedded import approximate
+from search_plugin.engines.embedded.approximate import extend, load
+from search_plugin.engines.embedded.vectors import nearest
+
+MANY, DIMENSION, WINDOW = 30_000, 32, 10
+
+
+def clustered(count, seed=0):
+    draw = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).standard_normal((60, DIMENSION))
+    return (centres[draw.integers(0, 60, count)] + 0.7 * draw.standard_normal((count, DIMENSION))).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory):
+    folder, matrix = tmp_path_factory.mktemp("lists"), clustered(MANY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approximate, "READ", 24)
+        extend(folder, "v", matrix, "cosine")
+        yield matrix, load(folder, "v", MANY)
+
+
+@pytest.mark.parametrize("share", [1, 0.9, 0.5, 0.35])
+def test_nearly_all_of_the_nearest_are_found_also_with_a_filter(held, share):
+    matrix, index = held
+    allowed = None if share == 1 else np.random.default_rng(1).random(MANY) < share
+    found = read = 0
+    for query in clustered(40, 2):
+        rows, scores = nearest(matrix, query, "cosine", WINDOW, allowed, index)
+        exact, best = nearest(matrix, query, "cosine", WINDOW, allowed, None)
+        assert allowed is None or allowed[rows].all()
+        assert scores[0] <= best[0] + 1e-6
+        found += len(set(rows) & set(exact))
+        faiss.cvar.indexIVF_stats.reset()
+        index.candidates(query[None], WINDOW, allowed)
+        read = max(read, faiss.cvar.indexIVF_stats.nlist)
+    assert found >= 0.97 * 40 * WINDOW
+    assert read == round(24 / (1 if allowed is None else allowed.mean()) ** 0.5)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
+def test_lists_are_extended_and_made_anew_when_there_are_four_times_as_many_vectors(tmp_path, similarity):
+    matrix = clustered(26_000)
+    made = []
+    for count in (4_999, 6_000, 8_000, 9_500, 25_000, 26_000):
+        extend(tmp_path, "v", matrix[:count], similarity)
+        index = load(tmp_path, "v", count)
+        made.append((index.covered, index.index.nlist) if index else None)
+    lists = [round(4 * count**0.5) for count in (6_000, 25_000)]
+    assert made == [None, *[(6_000, lists[0])] * 2, (9_500, lists[0]), *[(25_000, lists[1])] * 2]
+    rows, _ = nearest(matrix, matrix[25_500], similarity, 5, None, index)
+    exact, _ = nearest(matrix, matrix[25_500], similarity, 5, None, None)
+    assert (rows == exact).all()
+
+
+def test_rows_that_do_not_exist_are_refused(tmp_path):
+    matrix = clustered(6_000)
+    extend(tmp_path, "v", matrix, "cosine")
+    (path,) = tmp_path.iterdir()
+    index = faiss.read_index(str(path))
+    for wrong in (-1, 6_000):
+        ids = faiss.rev_swig_ptr(index.invlists.get_ids(3), index.invlists.list_size(3))
+        ids[0] = wrong
+        faiss.write_index(index, str(path))
+        with pytest.raises(ValueError, match="does not hold what its name says"):
+            load(tmp_path, "v", 6_000)
+    faiss.write_index(faiss.IndexFlatIP(DIMENSION), str(path))
+    with pytest.raises(ValueError, match="of another kind"):
+        load(tmp_path, "v", 6_000)
