@@ -60,6 +60,10 @@ def test_a_copy_holds_the_same_and_lives_alone(filled, engine):
         written.upsert([replace(documents(40)[35], content_hash="0" * 32)])
         written.finish()
     same(contents(another(engine).open("papers")), before)
+    after = contents(another(engine).open("copy"))
+    with engine.lock("papers"):
+        engine.open("papers").upsert(documents(40)[:10])
+    same(contents(another(engine).open("copy")), after)
     with engine.lock("papers"):
         engine.drop("papers")
     assert another(engine).open("copy").count() == 186

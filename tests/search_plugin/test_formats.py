@@ -10,7 +10,7 @@ import re
 import bibtexparser
 import pytest
 import rispy
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
 
@@ -78,10 +78,17 @@ def spelled(text):
     return text
 
 
+def text_depth(entry):
+    """The braces of an entry that are not closed; BibTeX counts those after a backslash too."""
+    return entry.count("{") - entry.count("}")
+
+
 @given(lists)
+@example([Paper("1", "An open { brace", "And } one more } to close.")])
 def test_bibtex_prints_in_latex_what_papers_say(found):
     library = bibtexparser.parse_string(page_of(*found).format("bibtex"))
     assert not library.failed_blocks
+    assert all(text_depth(entry.raw) == 0 for entry in library.entries)
     assert len({entry.key for entry in library.entries}) == len(library.entries) == len(found)
     for paper, entry in zip(found, library.entries, strict=True):
         held = {field.key: field.value for field in entry.fields}

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
-from search_plugin.plan import Plan
+from search_plugin.filters.tree import Says
+from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, paper_vector
 from tests.search_plugin.embedded.small import lower
 from tests.search_plugin.filtered import EXTREME, PAPERS, SPEAKING, WITHOUT_VALUE, expected
@@ -52,6 +54,19 @@ def found(index, where, word="t"):
 @given(where=filters)
 def test_both_sides_find_what_the_filter_means(index, where):
     assert found(index, where) == (expected(where), expected(where))
+
+
+def test_a_phrase_stands_in_the_title_or_in_the_abstract(tmp_path):
+    index = filled(tmp_path, [Paper("1", "a virus", abstract="lung cells"), Paper("2", "x", abstract="a virus lung")])
+    assert set(index.ids(Says("text", "virus lung"))) == {"2"}
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_vectors_pass_by_what_few_or_most_papers_say(many, tmp_path):
+    papers = [Paper(str(number), "lung" if (number > 0) == many else "cell") for number in range(9)]
+    index, query = filled(tmp_path, papers), np.ones(2, np.float32)
+    hits = index.search(Plan("", (VectorClause("prx", query),), Says("text", "lung"), 9))["prx"]
+    assert {hit.id for hit in hits} == {paper.id for paper in papers if paper.title == "lung"}
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
