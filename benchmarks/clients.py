@@ -13,14 +13,15 @@ import threading
 import time
 from collections.abc import Callable
 
-from benchmarks.common import random_index
-from benchmarks.million import QUERIES, known_encoder, read_queries
+import numpy as np
+
+from benchmarks.common import Remembered, claims, random_index
 from search_plugin.engines.base import Index
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 
-CLIENTS, SECONDS, ROUNDS = 8, 4.0, 3
+QUERIES, CLIENTS, SECONDS, ROUNDS = 200, 8, 4.0, 3
 
 
 def main() -> None:
@@ -88,8 +89,8 @@ def _process(url: str, number: int, facets: tuple[str, ...], begin: threading.Ba
 
 def _client(index: Index, number: int, facets: tuple[str, ...]) -> Callable[[], object]:
     """Return a function that searches with the next query; the first searches are done."""
-    queries = read_queries()
-    encoder = known_encoder(index, queries)
+    queries, draw = claims(QUERIES), np.random.default_rng(7)
+    encoder = Remembered(index, {query: draw.standard_normal(384).astype(np.float32) for query in queries})
     at = number * QUERIES // CLIENTS
 
     def turn() -> None:

@@ -9,13 +9,15 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
 from corpora.paper import Paper
+from encoders.formats import Format
 from search_plugin.engines.base import Document, Index
 from search_plugin.engines.registry import connect
 from search_plugin.schema import IndexSchema, paper_vector
@@ -27,6 +29,30 @@ def data_dir() -> Path:
     if not folder:
         sys.exit("Set SES_TEST_DATA to the folder of real papers, with eval/scifact and train/pubmed.jsonl.xz in it.")
     return Path(folder)
+
+
+def pubmed_rows() -> list[dict[str, str]]:
+    """Read PubMed's papers."""
+    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def claims(count: int) -> list[str]:
+    """Read the first of SciFact's claims, which serve as queries."""
+    with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line)["text"] for line in islice(file, count)]
+
+
+class Remembered:
+    """An encoder with known vectors, float32 (dimension,) by text, so that encoding is not timed."""
+
+    def __init__(self, index: Index, vectors: Mapping[str, np.ndarray]) -> None:
+        self.card = SimpleNamespace(name=index.schema.model, fingerprint=index.schema.fingerprint)
+        self._vectors = vectors
+
+    def encode(self, texts: Sequence[str], _: Format) -> np.ndarray:
+        """The vector of the only text."""
+        return self._vectors[texts[0]][None]
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -71,8 +97,7 @@ def random_documents(size: int, schema: IndexSchema) -> Iterator[Document]:
     meaning.
     """
     draw = np.random.default_rng(0)
-    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+    rows = pubmed_rows()
     for number in range(size):
         row = rows[number % len(rows)]
         year = int(row["year"] or 0) or None

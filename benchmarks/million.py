@@ -9,19 +9,16 @@ Run: python -m benchmarks.million FOLDER [PAPERS]
 
 from __future__ import annotations
 
-import json
-import lzma
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import data_dir, percentile
+from benchmarks.common import Remembered, claims, percentile, pubmed_rows, seconds
 from corpora.paper import Paper
 from encoders.encoder import load_encoder
 from encoders.formats import Format
@@ -56,9 +53,9 @@ def main() -> None:
 def encoding(folder: Path, _: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(DEFAULT_MODEL, cache_dir=folder / "cache")
-    texts = [encoder.card.text(row["title"], row["abstract"] or "") for row in _rows()[:ENCODED]]
+    texts = [encoder.card.text(row["title"], row["abstract"] or "") for row in pubmed_rows()[:ENCODED]]
     np.save(folder / "papers.npy", encoder.encode(texts))
-    np.save(folder / "queries.npy", encoder.encode(read_queries(), Format.QRY))
+    np.save(folder / "queries.npy", encoder.encode(claims(QUERIES), Format.QRY))
 
 
 def loading(folder: Path, count: int) -> None:
@@ -67,14 +64,14 @@ def loading(folder: Path, count: int) -> None:
     documents = _documents(folder, count)
     taken = 0.0
     while batch := list(islice(documents, BATCH)):
-        taken += _milliseconds(lambda batch=batch: index.upsert(batch)) / 1000
+        taken += seconds(lambda batch=batch: index.upsert(batch))
     print(f"{count:,} papers written in {taken:.0f} s, peak memory {_memory('VmHWM')} MiB", flush=True)
 
 
 def finishing(folder: Path, _: int) -> None:
     engine = connect(_url(folder))
     index = engine.generation("papers", 1)
-    taken = _milliseconds(index.finish) / 1000
+    taken = seconds(index.finish)
     engine.publish(index)
     print(f"finished in {taken:.0f} s, peak memory {_memory('VmHWM')} MiB", flush=True)
 
@@ -85,14 +82,14 @@ def opening(folder: Path, _: int) -> None:
 
     engine = connect(_url(folder))
     opened: list[Index] = []
-    print(f"opened in {_milliseconds(lambda: opened.append(engine.open('papers'))):.0f} ms", flush=True)
+    print(f"opened in {1000 * seconds(lambda: opened.append(engine.open('papers'))):.0f} ms", flush=True)
     plan = Plan("virus", (VectorClause("prx", np.load(folder / "queries.npy")[0]),), None, 100)
-    print(f"first search {_milliseconds(lambda: opened[0].search(plan)):.0f} ms", flush=True)
+    print(f"first search {1000 * seconds(lambda: opened[0].search(plan)):.0f} ms", flush=True)
 
 
 def measuring(folder: Path, count: int) -> None:
     index = connect(_url(folder)).open("papers")
-    queries = list(zip(read_queries(), np.load(folder / "queries.npy"), strict=True))
+    queries = list(zip(claims(QUERIES), np.load(folder / "queries.npy"), strict=True))
     whole = _pages(index, queries, None)
     _pages(index, queries, None, facets=("journal", "year"))
     _pages(index, queries, None, mode="lexical")
@@ -114,7 +111,7 @@ def measuring(folder: Path, count: int) -> None:
 
 def _pages(index: Index, queries: Sequence[tuple[str, np.ndarray]], where: Filter | None, **options: object) -> float:
     """Print and return the median milliseconds of a page, whose query is already encoded."""
-    encoder = KnownEncoder(index, dict(queries))
+    encoder = Remembered(index, dict(queries))
     times = _times(
         [
             lambda query=query: search(index, SearchRequest(query, filter=where, **options), encoder)
@@ -163,23 +160,11 @@ def _update(index: Index, folder: Path) -> None:
         index.upsert(changed)
         index.search(Plan(changed[0].paper.title, (), None, 10))
 
-    print(f"100 papers updated and visible in {_milliseconds(update):.0f} ms", flush=True)
-
-
-class KnownEncoder:
-    """An encoder whose vectors are known."""
-
-    def __init__(self, index: Index, vectors: dict[str, np.ndarray]) -> None:
-        self.card = type("Card", (), {"name": index.schema.model, "fingerprint": index.schema.fingerprint})
-        self._vectors = vectors
-
-    def encode(self, texts: Sequence[str], _: Format) -> np.ndarray:
-        """The vector of the only text."""
-        return self._vectors[texts[0]][None]
+    print(f"100 papers updated and visible in {1000 * seconds(update):.0f} ms", flush=True)
 
 
 def _documents(folder: Path, count: int, seed: int = 0) -> Iterator[Document]:
-    rows, vectors = _rows(), np.load(folder / "papers.npy")
+    rows, vectors = pubmed_rows(), np.load(folder / "papers.npy")
     draw = random.Random(seed)
     vocabulary = [word for row in rows[:2_000] for word in (row["abstract"] or "").split()]
 
@@ -202,33 +187,11 @@ def _documents(folder: Path, count: int, seed: int = 0) -> Iterator[Document]:
         yield Document(paper, paper.content_hash(), {"prx": unit})
 
 
-def known_encoder(index: Index, queries: Sequence[str]) -> KnownEncoder:
-    """Return an encoder with a random vector for each query."""
-    draw = np.random.default_rng(7)
-    return KnownEncoder(index, {query: draw.standard_normal(384).astype(np.float32) for query in queries})
-
-
-def _rows() -> list[dict[str, str]]:
-    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
-def read_queries() -> list[str]:
-    with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
-        return [json.loads(line)["text"] for line in islice(file, QUERIES)]
-
-
 def _times(calls: Sequence[Callable[[], object]]) -> list[float]:
     """Return the milliseconds of each call, after a warm-up."""
     for call in calls[:20]:
         call()
-    return [_milliseconds(call) for call in calls]
-
-
-def _milliseconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return (time.perf_counter() - begun) * 1000
+    return [1000 * seconds(call) for call in calls]
 
 
 def _memory(what: str) -> int:

@@ -8,20 +8,17 @@ http://HOST:9200; without forms all, without engines libraries in the process.
 from __future__ import annotations
 
 import functools
-import json
-import lzma
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
-from benchmarks.common import data_dir, percentile, seconds
+from benchmarks.common import claims, percentile, pubmed_rows, seconds
 from benchmarks.searching import settled
 from corpora.errors import SesError
 from corpora.paper import Paper
@@ -45,11 +42,9 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory() as folder:
         encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path(folder))
-        with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
-            rows = [json.loads(line) for line in islice(file, count)]
+        rows = pubmed_rows()[:count]
         vectors = encoder.encode([encoder.card.text(row["title"], row["abstract"] or "") for row in rows])
-        with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
-            queries = encoder.encode([json.loads(line)["text"] for line in islice(file, QUERIES)], Format.QRY)
+        queries = encoder.encode(claims(QUERIES), Format.QRY)
         print(f"{count:,} papers of PubMed, {len(queries)} claims of SciFact, the 100 nearest of each")
         forms = [argument for argument in sys.argv[2:] if argument in get_args(Quantization)]
         urls = [argument for argument in sys.argv[2:] if argument not in forms]

@@ -17,13 +17,12 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common import data_dir, percentile, random_index
+from benchmarks.common import claims, percentile, random_index
 from benchmarks.searching import settled
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
@@ -81,8 +80,7 @@ class Times:
 
 def client(url: str, kind: str, numbers: range, barrier: Any) -> tuple[Times, Times]:
     """Ask for pages both ways, and return the times of `search` and of the bare requests."""
-    with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
-        texts = [json.loads(line)["text"] for line in islice(file, QUERIES)]
+    texts = claims(QUERIES)
     queries = [texts[number] for number in numbers]
     vectors = np.random.default_rng(numbers[0]).standard_normal((len(queries), 1, DIMENSION)).astype(np.float32)
     index = connect(url).open("papers")

@@ -8,16 +8,14 @@ Run: python -m benchmarks.searching [PAPERS] [ENGINE ...], such as http://HOST:9
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 
-from benchmarks.common import data_dir, percentile, random_index
+from benchmarks.common import Remembered, claims, percentile, random_index
 from encoders.encoder import Encoder, load_encoder
 from encoders.formats import Format
 from encoders.registry import DEFAULT_MODEL
@@ -33,26 +31,13 @@ CLIENTS = (1, 4, 8)
 WINDOW = 100
 
 
-class Remembered:
-    """An encoder with precomputed vectors, so that encoding is not timed."""
-
-    def __init__(self, encoder: object, texts: Sequence[str]) -> None:
-        self.card = encoder.card
-        self._vectors = {text: encoder.encode([text], Format.QRY) for text in texts}
-
-    def encode(self, texts: Sequence[str], _: Format) -> object:
-        """The vector of the only text."""
-        return self._vectors[texts[0]]
-
-
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 33_000
-    with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
-        queries = [json.loads(line)["text"] for line in islice(file, QUERIES)]
+    queries = claims(QUERIES)
     with tempfile.TemporaryDirectory() as folder:
         encoder = load_encoder(DEFAULT_MODEL, cache_dir=Path(folder))
         print(f"{count:,} papers, {len(queries)} queries")
-        remembered = Remembered(encoder, queries)
+        vectors = {query: encoder.encode([query], Format.QRY)[0] for query in queries}
         for url in sys.argv[2:] or [f"embedded:{folder}/indexes"]:
             engine = connect(url)
             card = encoder.card
@@ -61,7 +46,7 @@ def main() -> None:
             settled(index)
             print(url if url.startswith("embedded") else engine.cluster.product.name)
             for clients in CLIENTS:
-                measure(index, queries, remembered, clients)
+                measure(index, queries, Remembered(index, vectors), clients)
             whole_page(index, queries, encoder)
             engine.drop("papers")
 

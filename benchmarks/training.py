@@ -9,7 +9,6 @@ Run: python -m benchmarks.training [ROUNDS]
 from __future__ import annotations
 
 import json
-import lzma
 import statistics
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import data_dir
+from benchmarks.common import pubmed_rows
 from encoders.registry import find_model
 from training.batches import examples_of, texts_of
 from training.checkpoints import TrainingProgress
@@ -257,11 +256,9 @@ def _write_papers(folder: Path) -> None:
 
 
 def _papers() -> Iterator[dict[str, str]]:
-    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
-        for line in file:
-            paper = json.loads(line)
-            if paper["abstract"] and paper["journal"]:
-                yield {key: paper[key] for key in ("title", "abstract", "journal")}
+    for paper in pubmed_rows():
+        if paper["abstract"] and paper["journal"]:
+            yield {key: paper[key] for key in ("title", "abstract", "journal")}
 
 
 if __name__ == "__main__":

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import lzma
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import data_dir
+from benchmarks.common import claims, pubmed_rows
 from benchmarks.peers.base import WINDOW, Row, fused, stems
 from encoders.encoder import load_encoder
 from encoders.formats import Format
@@ -32,14 +30,12 @@ def prepare(folder: Path, count: int, questions: int) -> None:
     if (folder / "exact.json").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    with lzma.open(data_dir() / "train" / "pubmed.jsonl.xz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in islice(file, count)]
+    rows = pubmed_rows()
     papers = [
         Row(str(number), row["title"], row["abstract"] or "", int(row["year"] or 0) or None, row["journal"] or "")
         for number, row in ((number, rows[number % len(rows)]) for number in range(count))
     ]
-    with (data_dir() / "eval" / "scifact" / "queries.jsonl").open(encoding="utf-8") as file:
-        texts = [json.loads(line)["text"] for line in islice(file, questions)]
+    texts = claims(questions)
     encoder = load_encoder(DEFAULT_MODEL, cache_dir=folder)
     encoded = encoder.encode([encoder.card.text(paper.title, paper.abstract) for paper in papers[:ENCODED]])
     vectors = disturbed(encoded, count)
