@@ -20,6 +20,11 @@ COMMANDS = {
     "show": ("ses.commands.show:show", "Show whole records of papers, by any identifier."),
     "indexes": ("ses.commands.indexes:indexes", "List, show, choose, delete or copy indexes."),
     "delete": ("ses.commands.delete:delete", "Delete papers from an index by their ids."),
+    "tags": ("ses.commands.tags:tags", "Tag papers by linear models on their vectors: train, apply, measure."),
+    "forecasts": (
+        "ses.commands.forecasts:forecasts",
+        "Forecast citations from vectors: train, apply, measure.",
+    ),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),

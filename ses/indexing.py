@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from search_plugin.schema import Bm25, Quantization
     from search_plugin.search_settings import SearchSettings
     from ses.settings import Settings
+    from ses.tags import Tags
 
 
 class Indexing:
@@ -40,6 +42,13 @@ class Indexing:
     def __contains__(self, name: str) -> bool:
         return name in self._engine.names()
 
+    @property
+    def tags(self) -> Tags:
+        """The taggers of this library: training, applying and measuring them."""
+        from ses.tags import Tags
+
+        return Tags(self._settings.data_dir / "taggers", self._engine.open, self._writing, self._load)
+
     def index(
         self,
         name: str,
@@ -57,6 +66,7 @@ class Indexing:
         quantization: Quantization | None = None,
         bm25: Bm25 | None = None,
         language: str | None = None,
+        tags: str = "",
         progress: Progress | None = None,
     ) -> IndexReport:
         """Index papers, or update their index; unchanged papers are skipped, and an interrupted run resumes.
@@ -77,6 +87,7 @@ class Indexing:
             quantization: How a cluster stores vectors in memory, in a new index.
             bm25: BM25's constants in a new index of a cluster; those of the tuned settings if None.
             language: How words are analysed in a new index; English if None.
+            tags: Name of a tagger that tags the papers when they are written; its vectors are stored too.
             progress: Receives progress reports.
 
         Returns:
@@ -122,6 +133,8 @@ class Indexing:
         else:
             source = of_program(papers, name, custom, limit=limit, origin=origin)
         model = self._model_for(name, fresh=fresh)
+        if tags:
+            formats = [*formats, self._checked_tagger(tags, name, model, fresh=fresh)]
         job = IndexJob(
             records=source.records,
             source=source.mark,
@@ -141,7 +154,10 @@ class Indexing:
             whole=limit is None,
             cached=self._settings.embedding_cache,
         )
-        return index_corpus(job, self._engine, progress)
+        report = index_corpus(job, self._engine, progress)
+        if tags:
+            self.tags.apply(tags, name, progress=progress)
+        return report
 
     def rebuild(
         self,
@@ -189,6 +205,25 @@ class Indexing:
             cached=self._settings.embedding_cache,
         )
         return index_corpus(moved(job, index), self._engine, progress)
+
+    def _checked_tagger(self, tagger: str, name: str, model: Model, *, fresh: bool) -> str:
+        """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
+        source = self.tags[tagger].source
+        if source.fingerprint != model.card.fingerprint:
+            raise InputError(
+                f"The tagger {tagger} was trained on vectors of the model {source.model} ({source.fingerprint}), not "
+                f"of {model.card.name} ({model.card.fingerprint})",
+                f"give <model={source.model}>, or another tagger",
+            )
+        if name in self and not fresh:
+            self.tags.check(tagger, name)
+        return source.format.value
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[Index]:
+        """Provide an index for writing, under its lock."""
+        with self._engine.lock(name):
+            yield self._engine.open(name)
 
     def _model_for(self, name: str, *, fresh: bool) -> Model:
         """Return the model to write an index with: an existing index is updated with its own."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from ses.opened import OpenIndex
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from indexer.report import Progress
-    from search_plugin.engines.base import Index
+    from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
 
 
@@ -156,6 +155,13 @@ class Library(Indexing):
             self._engine.rollback(name)
         return self[name]
 
+    @property
+    def forecasts(self) -> Forecasts:
+        """The forecasters of this library: training, applying and measuring them."""
+        from ses.forecasts import Forecasts
+
+        return Forecasts(self._settings.data_dir / "forecasters", self._engine.open, self._writing)
+
     def drop(self, name: str) -> None:
         """Delete an index with all its versions and unfinished builds, or raise `NotFoundError` if there are none."""
         from ses.default_index import choose_index, chosen_index
@@ -176,9 +182,3 @@ class Library(Indexing):
             return default_index(self._settings, self.indexes())
         except InputError:
             return ""
-
-    @contextmanager
-    def _writing(self, name: str) -> Iterator[Index]:
-        """Provide an index for writing, under its lock."""
-        with self._engine.lock(name):
-            yield self._engine.open(name)

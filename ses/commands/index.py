@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 @click.option(
     "--tuned", type=click.Path(path_type=Path), metavar="FILE", help="BM25's constants fitted by `ses eval tune`."
 )
+@click.option("--tags", metavar="NAME", help="Tag the papers by this tagger when they are written; see `ses tags`.")
 @click.option(
     "--rollback", is_flag=True, help="Go back to the version before the last --fresh, and index nothing; only once."
 )
@@ -108,7 +109,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}
     if name and options["fresh"] and not corpus:
-        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding")
+        of_corpora = ("path", "columns", "fields", "limit", "prune", "origin", "encoding", "tags")
         if given := next((option for option in of_corpora if options[option]), ""):
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
@@ -131,6 +132,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             origin=options["origin"],
             encoding=options["encoding"] or "",
             bm25=bm25,
+            tags=options["tags"] or "",
             **in_new,
             progress=progress,
         )

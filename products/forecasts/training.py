@@ -1,0 +1,159 @@
+"""Trains a forecaster: ridge regression on part of the papers, intervals on another, measures on the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from encoders.heads import Head
+from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
+from products.optional import optional
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from products.trained import VectorSource
+
+STRENGTHS = tuple(10.0**power for power in range(-2, 4))
+"""Ridge penalties to choose from, by leave-one-out error."""
+
+FEWEST_PAPERS = 100
+"""To fit, calibrate and measure on."""
+
+_PER_CATEGORY = 100
+_MOST_CATEGORIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastOptions:
+    """How a forecaster is trained.
+
+    Attributes:
+        level: Probability of the intervals.
+        fewest: Papers that a field and year needs.
+        held_out: Share of the papers for the report; the same share calibrates the intervals.
+        seed: Of the split.
+
+    Raises:
+        InputError: If a number is out of bounds.
+    """
+
+    level: float = 0.9
+    fewest: int = 20
+    held_out: float = 0.25
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise InputError(f"An interval can't hold with a probability of {self.level:g}; choose between 0 and 1.")
+        if not 0.05 <= self.held_out <= 0.4:
+            raise InputError(f"A share of {self.held_out:g} can't be held out; choose 0.05 to 0.4.")
+
+
+def train_forecaster(
+    name: str,
+    source: VectorSource,
+    vectors: np.ndarray,
+    percentiles: np.ndarray,
+    years: Sequence[int],
+    options: ForecastOptions,
+    *,
+    made_from: str = "",
+) -> Forecaster:
+    """Train a forecaster.
+
+    Args:
+        name: Of the forecaster.
+        source: Of the vectors.
+        vectors: float32 (papers, dimension).
+        percentiles: float64 (papers,), from 0 to 100.
+        years: Of publication.
+        options: How.
+        made_from: Where citations came from, in words.
+
+    Returns:
+        The forecaster, with its measures.
+
+    Raises:
+        InputError: If there are too few papers.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    import numpy as np
+
+    if len(vectors) < FEWEST_PAPERS:
+        raise InputError(
+            f"{len(vectors)} papers have vector, citations and year, and a forecaster needs {FEWEST_PAPERS}."
+        )
+    order = np.random.default_rng(options.seed).permutation(len(vectors))
+    share = int(options.held_out * len(order))
+    test, calibration, fitted = order[:share], order[share : 2 * share], order[2 * share :]
+    regression = optional("sklearn.linear_model", "Training a forecaster needs scikit-learn").RidgeCV(STRENGTHS)
+    model = regression.fit(vectors[fitted].astype(np.float64), percentiles[fitted])
+    head = Head(
+        name,
+        source.format,
+        (),
+        several=False,
+        weight=model.coef_[None].astype(np.float32),
+        bias=np.array([model.intercept_], np.float32),
+    )
+    nothing = np.zeros(0), np.zeros(1), np.full(1, 100.0)
+    rough = Forecaster(name, source, head, *nothing, options.level, made_from)
+    categories = max(1, min(_MOST_CATEGORIES, len(calibration) // _PER_CATEGORY))
+    expected = rough.forecast(vectors[calibration])[:, 0]
+    edges, low, high = intervals(expected, percentiles[calibration], options.level, categories)
+    forecaster = replace(rough, edges=edges, low=low, high=high)
+    how = f"{len(test):,} papers that were held out, of {len(order):,}"
+    return replace(
+        forecaster,
+        measures=measured_forecasts(forecaster, vectors[test], percentiles[test], np.array(years)[test], how),
+    )
+
+
+def measured_forecasts(
+    forecaster: Forecaster, vectors: np.ndarray, percentiles: np.ndarray, years: np.ndarray, how: str
+) -> ForecastMeasures:
+    """Measure a forecaster.
+
+    Args:
+        forecaster: To measure.
+        vectors: Of papers that it was not fitted to, float32 (papers, dimension).
+        percentiles: Theirs.
+        years: Of publication.
+        how: Which papers these are, in words.
+
+    Returns:
+        The measures.
+    """
+    import numpy as np
+
+    expected, low, high = forecaster.forecast(vectors).T
+    within = (low <= percentiles) & (percentiles <= high)
+    by_year = [
+        (int(year), float(within[years == year].mean()), int((years == year).sum())) for year in np.unique(years)
+    ]
+    return ForecastMeasures(
+        papers=len(vectors),
+        how=how,
+        coverage=float(within.mean()),
+        width=float((high - low).mean()),
+        error=float(np.abs(expected - percentiles).mean()),
+        blind_error=float(np.abs(50 - percentiles).mean()),
+        correlation=_correlation(expected, percentiles),
+        by_year=tuple(by_year),
+    )
+
+
+def _correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Return Spearman's rank correlation, with mean ranks of equal values; 0 if one of them is constant."""
+    import numpy as np
+
+    ranks = []
+    for values in (one, other):
+        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        ranks.append((np.cumsum(counts) - (counts - 1) / 2)[place])
+    deviations = [rank - rank.mean() for rank in ranks]
+    scale = float(np.sqrt((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum()))
+    return float((deviations[0] * deviations[1]).sum() / scale) if scale else 0.0

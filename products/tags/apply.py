@@ -1,0 +1,117 @@
+"""Writes tags into an index: its vectors are read, nothing is encoded, and only what has changed is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from products.tags.labels import LabelJudgments, judged_yes
+from products.tags.tagger import Tagger
+from products.trained import check_vectors, vector_blocks
+from search_plugin.schema import Field
+
+if TYPE_CHECKING:
+    from indexer.report import Progress
+    from search_plugin.engines.base import Index
+    from search_plugin.filters.tree import Filter
+
+BY_PERSON = "_by_person"
+"""Ends the name of the field that holds the labels a person gave, beside the field of the tagger."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaggingReport:
+    """What was tagged.
+
+    Attributes:
+        tagger: Its name, and that of the field.
+        index: Name of the index.
+        papers: How many were read.
+        tagged: How many of them have a tag now.
+        written: How many changed.
+        counts: Papers by tag, the most frequent first.
+        seconds: It took.
+    """
+
+    tagger: str
+    index: str
+    papers: int
+    tagged: int
+    written: int
+    counts: Mapping[str, int]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+
+def apply_tagger(index: Index, tagger: Tagger, where: Filter | None, progress: Progress) -> TaggingReport:
+    """Tag the papers of an index, in the field of the tagger's name and of the origin `tag`.
+
+    Tags that the tagger gave before are replaced. Fields of corpora and people are not touched.
+
+    Args:
+        index: Open for writing.
+        tagger: Of the index's model.
+        where: Papers to tag; None for all.
+        progress: Receives progress reports.
+
+    Returns:
+        What was done.
+
+    Raises:
+        InputError: If the tagger is of another model, or the index has a field of this name and another origin.
+    """
+    begun = time.perf_counter()
+    check_vectors(f"The tagger {tagger.name}", tagger.source, index)
+    index.add_fields([Field(tagger.name, "keywords", origin="tag")])
+    ids = list(index.ids(where))
+    progress.stage("tagging", len(ids))
+    papers = tagged = written = 0
+    counts: dict[str, int] = {}
+    for found, vectors in vector_blocks(index, tagger.source, ids):
+        given = dict(zip(found, tagger.tags(vectors), strict=True))
+        held = index.values(found, [tagger.name])
+        changes = {
+            id_: {tagger.name: tags or None}
+            for id_, tags in given.items()
+            if _tags(held, id_, tagger.name) != set(tags)
+        }
+        if changes:
+            index.update(changes)
+        papers, written = papers + len(found), written + len(changes)
+        for tags in given.values():
+            tagged += bool(tags)
+            for tag in tags:
+                counts[tag] = counts.get(tag, 0) + 1
+        progress.advance(len(found))
+    if written:
+        index.finish()
+    ranked = dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return TaggingReport(tagger.name, index.name, papers, tagged, written, ranked, time.perf_counter() - begun)
+
+
+def record_labels(index: Index, name: str, judgments: LabelJudgments) -> list[str]:
+    """Write the labels that a person gave into a field of their own, `NAME_by_person`.
+
+    Args:
+        index: Open for writing.
+        name: Of the tagger.
+        judgments: By paper and label; labels that are not true are left out.
+
+    Returns:
+        The ids that the index does not hold.
+    """
+    field = Field(f"{name}{BY_PERSON}", "keywords", origin="custom")
+    index.add_fields([field])
+    missing = list(index.update({id_: {field.name: judged_yes(judged)} for id_, judged in judgments.items()}))
+    index.finish()
+    return missing
+
+
+def _tags(held: Mapping[str, Mapping[str, object]], id_: str, name: str) -> set[str]:
+    value = held.get(id_, {}).get(name, ())
+    return set(value) if isinstance(value, tuple) else {str(value)}

@@ -1,0 +1,200 @@
+"""Labelled papers: which labels are true of which papers, by whom, as a tagger learns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.custom import LONGEST_KEYWORD
+from corpora.errors import InputError
+from corpora.paper import Rejected
+from corpora.tables import DelimitedRow, open_table
+from products.tags.hierarchy import Hierarchy
+from products.trained import BLOCK
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.engines.base import Index
+
+YES, NO, UNKNOWN = 1, 0, -1
+
+LabelJudgments = Mapping[str, Mapping[str, bool]]
+"""By paper and label, whether the label is true of the paper."""
+
+_TRUE, _FALSE = ("yes", "true", "1", "y", "+"), ("no", "false", "0", "n", "-")
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledPapers:
+    """Papers with their labels.
+
+    Attributes:
+        ids: Of the papers.
+        labels: In order.
+        truth: int8 (papers, labels) of `YES`, `NO` and `UNKNOWN`.
+        rare: Labels left out because too few papers have them, with their numbers of papers.
+        unknown_ids: Papers that were labelled and that the index does not hold.
+    """
+
+    ids: tuple[str, ...]
+    labels: tuple[str, ...]
+    truth: np.ndarray
+    rare: Mapping[str, int]
+    unknown_ids: tuple[str, ...]
+
+
+def read_judgments(path: Path) -> dict[str, dict[str, bool]]:
+    """Read the labels that a person gave.
+
+    Args:
+        path: A table with the columns id and label, and perhaps value: yes (or empty, if no row has a value), or no. A
+            cell of labels may hold several, with `;` between.
+
+    Returns:
+        By paper and label.
+
+    Raises:
+        InputError: If it can't be read so, or says both yes and no of a paper and a label.
+    """
+    found: dict[str, dict[str, bool]] = {}
+    twice: list[str] = []
+    with open_table(path, "labels of papers", ("id", "label", "value")) as table:
+        if not {"id", "label"} <= set(table.header):
+            raise InputError(f"{path} needs the columns id and label; it has {', '.join(table.header)}.")
+        for row in table.rows:
+            if isinstance(row, Rejected):
+                raise InputError(f"{path}, line {row.line}: {row.reason}")
+            judged = _judged(path, row)
+            if judged is None:
+                continue  # a suggestion that nobody has judged yet
+            id_ = row.cells["id"].strip()
+            for label in filter(None, (part.strip() for part in row.cells["label"].split(";"))):
+                if len(label) > LONGEST_KEYWORD:
+                    raise InputError(f"{path}, line {row.line}: a label has at most {LONGEST_KEYWORD:,} characters.")
+                if found.setdefault(id_, {}).setdefault(label, judged) != judged:
+                    twice.append(f"{id_} ({label})")
+    if twice:
+        raise InputError(
+            f"{path} says both yes and no of {len(twice):,} papers and labels, such as "
+            f"{', '.join(twice[:_SHOWN])}; keep one of the two."
+        )
+    if not found:
+        raise InputError(f"{path} holds no judged label; give each row an id, a label, and yes or no as its value.")
+    return found
+
+
+def _judged(path: Path, row: DelimitedRow) -> bool | None:
+    value = row.cells.get("value", "yes").strip().lower()
+    if value not in (*_TRUE, *_FALSE, ""):
+        raise InputError(f"{path}, line {row.line}: the value {value[:40]!r} is neither yes nor no.")
+    return value in _TRUE if value else None
+
+
+def judgments_of_index(index: Index, name: str) -> dict[str, dict[str, bool]]:
+    """Return the labels that papers have in a field of their index, from their corpora.
+
+    Args:
+        index: That holds them.
+        name: Of the field.
+
+    Returns:
+        By paper and label, of the papers that have one.
+
+    Raises:
+        InputError: If the field does not hold labels, or a model gave them.
+    """
+    field = index.schema.field(name)
+    if field.origin in ("tag", "forecast"):
+        raise InputError(
+            f"The values of {field.name} come from a model, and a tagger learns from people or corpora only."
+        )
+    if field.kind not in ("keyword", "keywords"):
+        raise InputError(f"The field {field.name} is of the kind {field.kind}; labels are in keyword and keywords.")
+    ids = list(index.ids())
+    found: dict[str, dict[str, bool]] = {}
+    for start in range(0, len(ids), BLOCK):
+        for id_, values in index.values(ids[start : start + BLOCK], [field.name]).items():
+            value = values.get(field.name, ())
+            listed = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+            if listed:
+                found[id_] = dict.fromkeys(listed, True)
+    if not found:
+        raise InputError(f"No paper of the index {index.name} has a value in {field.name}.")
+    return found
+
+
+def labelled_papers(
+    judgments: LabelJudgments, held: Iterable[str], hierarchy: Hierarchy, fewest: int
+) -> LabelledPapers:
+    """Make the labels that a tagger learns.
+
+    A paper has all labels that are broader than one of its own. If a label has a no anywhere, its other papers are
+    unknown; otherwise they don't have it.
+
+    Args:
+        judgments: By paper and label.
+        held: Ids of papers that have a vector, in order.
+        hierarchy: Of the labels; names and aliases of its concepts are recognised in any case.
+        fewest: Papers that a label needs.
+
+    Returns:
+        The papers that have a vector, with the labels of enough papers.
+
+    Raises:
+        InputError: If a label is stated as false of a paper with a narrower label, or no label is left.
+    """
+    import numpy as np
+
+    there = set(held)
+    names = hierarchy.names()
+    rows = {
+        id_: _closed(id_, {names.get(label.lower(), label): said for label, said in judged.items()}, hierarchy)
+        for id_, judged in judgments.items()
+        if id_ in there
+    }
+    unknown = tuple(id_ for id_ in judgments if id_ not in there)
+    if not rows:
+        raise InputError(f"The index holds none of the {len(unknown):,} labelled papers, such as {unknown[0][:60]!r}.")
+    counts: dict[str, int] = {}
+    for row in rows.values():
+        for label, said in row.items():
+            counts[label] = counts.get(label, 0) + said
+    labels = tuple(sorted(label for label, count in counts.items() if count >= max(fewest, 2)))
+    if not labels:
+        most = max(counts, key=lambda label: counts[label])
+        raise InputError(
+            f"No label has {max(fewest, 2)} papers; the most frequent, {most[:60]!r}, has {counts[most]}",
+            "label more papers, or lower <fewest>",
+        )
+    denied = {label for row in rows.values() for label, said in row.items() if not said}
+    place = {label: number for number, label in enumerate(labels)}
+    start = [UNKNOWN if label in denied else NO for label in labels]
+    truth = np.tile(np.array(start, np.int8), (len(rows), 1))
+    for number, row in enumerate(rows.values()):
+        for label, said in row.items():
+            if label in place:
+                truth[number, place[label]] = YES if said else NO
+    rare = {label: count for label, count in sorted(counts.items()) if label not in place}
+    return LabelledPapers(tuple(rows), labels, truth, rare, unknown)
+
+
+def _closed(id_: str, judged: Mapping[str, bool], hierarchy: Hierarchy) -> dict[str, bool]:
+    """Return the judgments of a paper with all broader labels of those that are true."""
+    closed = dict(judged)
+    for label, said in judged.items():
+        for above in hierarchy.ancestors(label) if said else ():
+            if not closed.setdefault(above, True):
+                raise InputError(
+                    f"The paper {id_[:60]!r} has the label {label[:60]!r} and not the broader {above[:60]!r}; correct "
+                    "one of the two."
+                )
+    return closed
+
+
+def judged_yes(judged: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return the labels that are true of a paper, in order."""
+    return tuple(sorted(label for label, said in judged.items() if said))

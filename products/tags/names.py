@@ -1,0 +1,86 @@
+"""Taggers without labelled papers: labels and papers are compared by their vectors.
+
+A label's name and definition are encoded as a query, and a paper is likely to have the label if it is near (SciMult,
+Zhang et al. 2023, section 3.1). Some labels are near to every paper, so nearness is counted in standard deviations from
+a label's own mean over the papers of the index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+from encoders.formats import Format
+from encoders.heads import Head
+from products.tags.hierarchy import Concept, Hierarchy
+from products.tags.tagger import Tagger
+from products.trained import VectorSource
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.text_encoder import TextEncoder
+
+NEAR = 2.0
+"""Standard deviations above a label's mean from which a paper gets it."""
+
+MOST = 3
+"""Labels of a paper at most."""
+
+
+def text_of_label(concept: Concept) -> str:
+    """Return what is encoded of a label: its name, and its definition if there is one."""
+    return f"{concept.label}. {concept.definition}" if concept.definition else concept.label
+
+
+def tagger_of_names(
+    name: str,
+    source: VectorSource,
+    hierarchy: Hierarchy,
+    encoder: TextEncoder,
+    vectors: np.ndarray,
+    *,
+    near: float = NEAR,
+    most: int = MOST,
+    made_from: str = "",
+) -> Tagger:
+    """Make a tagger from the names of labels.
+
+    Args:
+        name: Of the tagger.
+        source: Of the vectors.
+        hierarchy: Labels, with definitions where there are some.
+        encoder: Of the same model.
+        vectors: float32 (papers, dimension), a sample of the papers to tag.
+        near: Standard deviations above a label's mean.
+        most: Labels of a paper at most, beside the broader ones.
+        made_from: Where the labels came from, in words.
+
+    Returns:
+        The tagger. Its scores are no probabilities: a score of 0.5 is `near` standard deviations above the mean.
+
+    Raises:
+        InputError: If there are no labels, or too few papers to compare.
+    """
+    import numpy as np
+
+    labels = tuple(sorted(hierarchy.concepts))
+    if not labels or len(vectors) < 2:
+        raise InputError(f"{len(labels)} labels can't be compared with {len(vectors)} papers; give some of both.")
+    queries = encoder.encode([text_of_label(hierarchy.concepts[label]) for label in labels], Format.QRY)
+    closeness = vectors @ queries.T
+    mean, deviation = closeness.mean(axis=0), np.maximum(closeness.std(axis=0), 1e-6)
+    weight = (queries / deviation[:, None]).astype(np.float32)
+    head = Head(
+        name, source.format, labels, several=True, weight=weight, bias=(-mean / deviation - near).astype(np.float32)
+    )
+    return Tagger(
+        name,
+        source,
+        head,
+        np.full(len(labels), 0.5),
+        hierarchy=hierarchy,
+        most=most,
+        method="names",
+        made_from=made_from,
+    )

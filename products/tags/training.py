@@ -1,0 +1,260 @@
+"""Trains a tagger: a logistic regression for each label, calibrated and cut on papers that it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from corpora.errors import InputError
+from encoders.heads import Head
+from products.optional import optional
+from products.tags.hierarchy import Hierarchy
+from products.tags.labels import UNKNOWN, YES, LabelledPapers
+from products.tags.measures import TaggerMeasures, measured
+from products.tags.tagger import Tagger
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from products.trained import VectorSource
+
+Calibration = Literal["auto", "platt", "isotonic"]
+
+NEED = "Training a tagger needs scikit-learn"
+STRENGTHS = (1.0, 10.0, 100.0)
+"""Values of C to choose from, once for all labels: vectors of length 1 need weaker regularisation than usual."""
+
+ISOTONIC_FROM = 1_000
+"""Positive papers from which isotonic calibration is better than Platt's (Niculescu-Mizil & Caruana, "Predicting good
+probabilities with supervised learning", 2005, section 4)."""
+
+FEWEST_TO_HOLD_OUT = 200
+"""Labelled papers from which some are held out for the report; with fewer, it is by cross-validation."""
+
+_TRIED = 8
+_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerOptions:
+    """How a tagger is trained.
+
+    Attributes:
+        fewest: Papers that a label needs.
+        held_out: Share of the papers for the report.
+        precision: Choose thresholds for this precision instead of the best F1; labels that can't reach it are never
+            given.
+        calibration: `platt`, `isotonic`, or `auto`: isotonic for labels of many papers.
+        seed: Of the splits.
+
+    Raises:
+        InputError: If a number is out of bounds.
+    """
+
+    fewest: int = 10
+    held_out: float = 0.2
+    precision: float | None = None
+    calibration: Calibration = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.held_out <= 0.5:
+            raise InputError(f"A share of {self.held_out:g} can't be held out; choose 0 to 0.5.")
+        if self.precision is not None and not 0 < self.precision <= 1:
+            raise InputError(f"A precision of {self.precision:g} can't be reached; choose more than 0 and at most 1.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fitted:
+    """A label's model, with the probabilities that cross-validation gave to papers of known label (0 to others)."""
+
+    weight: np.ndarray
+    bias: float
+    curve: tuple[np.ndarray, np.ndarray] | None
+    threshold: float
+    probabilities: np.ndarray
+
+
+def train_tagger(
+    name: str,
+    source: VectorSource,
+    vectors: np.ndarray,
+    papers: LabelledPapers,
+    hierarchy: Hierarchy,
+    options: TaggerOptions,
+    *,
+    made_from: str = "",
+    done: Callable[[int], None] = lambda _: None,
+) -> Tagger:
+    """Train a tagger.
+
+    Args:
+        name: Of the tagger.
+        source: Of the vectors.
+        vectors: float32 (papers, dimension), of the labelled papers in their order.
+        papers: The labelled papers.
+        hierarchy: Of the labels.
+        options: How.
+        made_from: Where the labels came from, in words.
+        done: Receives how many more labels are trained.
+
+    Returns:
+        The tagger, with its measures on papers that were held out, or by cross-validation if there are few.
+
+    Raises:
+        InputError: If no label has two papers with it and two without it.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    import numpy as np
+
+    order = np.random.default_rng(options.seed).permutation(len(vectors))
+    test = order[: int(options.held_out * len(order))] if len(order) >= FEWEST_TO_HOLD_OUT else order[:0]
+    train = np.setdiff1d(order, test)
+    rows = np.ascontiguousarray(vectors[train], np.float64)
+    truth = papers.truth[train]
+    usable = [
+        number for number in range(len(papers.labels)) if min(np.bincount(truth[:, number] + 1, minlength=3)[1:]) > 1
+    ]
+    if not usable:
+        raise InputError(
+            "A label needs two papers with it and two without it, and none has them", "label papers that lack it too"
+        )
+    strength = _choose_strength(rows, truth[:, usable], options.seed)
+    fitted = []
+    for number in usable:
+        fitted.append(_fit_label(rows, truth[:, number], strength, options))
+        done(1)
+    labels = tuple(papers.labels[number] for number in usable)
+    head = Head(
+        name,
+        source.format,
+        labels,
+        several=True,
+        weight=np.stack([one.weight for one in fitted]).astype(np.float32),
+        bias=np.array([one.bias for one in fitted], np.float32),
+    )
+    curves = {label: one.curve for label, one in zip(labels, fitted, strict=True) if one.curve}
+    thresholds = np.array([one.threshold for one in fitted])
+    tagger = Tagger(name, source, head, thresholds, curves, hierarchy, made_from=made_from)
+    trained = [int((truth[:, number] == YES).sum()) for number in usable]
+
+    def measure(probabilities: np.ndarray, true: np.ndarray, how: str) -> TaggerMeasures:
+        given = tagger.given(probabilities)
+        return measured(probabilities, given, true, labels, thresholds=thresholds, trained=trained, how=how)
+
+    if len(test):
+        how = f"{len(test):,} labelled papers that were held out, of {len(order):,}"
+        found = measure(tagger.probabilities(vectors[test]), papers.truth[test][:, usable], how)
+    else:
+        how = f"cross-validation of all {len(order):,} labelled papers, which flatters the thresholds"
+        found = measure(np.column_stack([one.probabilities for one in fitted]), truth[:, usable], how)
+    return Tagger(name, source, head, thresholds, curves, hierarchy, measures=found, made_from=made_from)
+
+
+def _regression(strength: float) -> Any:
+    return optional("sklearn.linear_model", NEED).LogisticRegression(C=strength, max_iter=1_000)
+
+
+def _held_out_odds(rows: np.ndarray, true: np.ndarray, strength: float, seed: int) -> np.ndarray:
+    """Return each paper's log odds by a model that was not fitted to it (stratified cross-validation)."""
+    import numpy as np
+
+    selection = optional("sklearn.model_selection", NEED)
+    folds = selection.StratifiedKFold(min(_FOLDS, int(true.sum()), int((~true).sum())), shuffle=True, random_state=seed)
+    odds = selection.cross_val_predict(_regression(strength), rows, true, cv=folds, method="decision_function")
+    return np.asarray(odds)
+
+
+def _choose_strength(rows: np.ndarray, truth: np.ndarray, seed: int) -> float:
+    """Return the C of the lowest log loss in cross-validation, over some labels spread by their frequency."""
+    import numpy as np
+
+    by_count = np.argsort(-(truth == YES).sum(axis=0), kind="stable")
+    tried = by_count[np.unique(np.linspace(0, len(by_count) - 1, min(_TRIED, len(by_count))).astype(int))]
+
+    def loss(strength: float) -> float:
+        losses = []
+        for number in tried:
+            known = truth[:, number] != UNKNOWN
+            true = truth[known, number] == YES
+            odds = _held_out_odds(rows[known], true, strength, seed)
+            losses.append(float(np.logaddexp(0, np.where(true, -odds, odds)).mean()))
+        return float(np.mean(losses))
+
+    return min(STRENGTHS, key=loss)
+
+
+def _fit_label(rows: np.ndarray, truth: np.ndarray, strength: float, options: TaggerOptions) -> _Fitted:
+    import numpy as np
+
+    known = truth != UNKNOWN
+    true = truth[known] == YES
+    odds = _held_out_odds(rows[known], true, strength, options.seed)
+    slope, shift = _platt(odds, true)
+    held_out = _logistic(slope * odds + shift)
+    curve = None
+    if options.calibration == "isotonic" or (options.calibration == "auto" and true.sum() >= ISOTONIC_FROM):
+        isotonic = optional("sklearn.isotonic", NEED).IsotonicRegression(out_of_bounds="clip").fit(held_out, true)
+        curve = np.asarray(isotonic.X_thresholds_), np.asarray(isotonic.y_thresholds_)
+        held_out = np.interp(held_out, *curve)
+    model = _regression(strength).fit(rows[known], true)
+    everywhere = np.zeros(len(truth))
+    everywhere[known] = held_out
+    threshold = threshold_for(held_out, true, options.precision)
+    return _Fitted(slope * model.coef_[0], slope * float(model.intercept_[0]) + shift, curve, threshold, everywhere)
+
+
+def _platt(odds: np.ndarray, true: np.ndarray) -> tuple[float, float]:
+    """Return slope and shift of Platt's calibration (Platt, "Probabilistic outputs for SVMs", 1999, section 2.2).
+
+    The targets are (n + 1) / (n + 2) for the n positive papers and 1 / (m + 2) for the m negative ones. Each paper is
+    given twice, as positive and negative, weighted by its target.
+    """
+    import numpy as np
+
+    positives, negatives = int(true.sum()), int((~true).sum())
+    target = np.where(true, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    model = _regression(1e6).fit(
+        np.concatenate([odds, odds])[:, None],
+        np.repeat([True, False], len(odds)),
+        sample_weight=np.concatenate([target, 1 - target]),
+    )
+    # A label that can't be predicted may get a slope below 0, which would turn the order of all papers around.
+    return max(float(model.coef_[0, 0]), 0.0), float(model.intercept_[0])
+
+
+def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float | None = None) -> float:
+    """Choose from which probability on a label is given.
+
+    Args:
+        probabilities: Of papers that the model was not fitted to.
+        true: bool, whether they have the label.
+        precision: To reach; if None, the best F1.
+
+    Returns:
+        The threshold, halfway between two papers; infinite if the precision can't be reached.
+    """
+    import numpy as np
+
+    order = np.argsort(-probabilities, kind="stable")
+    ranked, hits = probabilities[order], np.cumsum(true[order])
+    said = np.arange(1, len(order) + 1)
+    # Papers of the same probability are given the label together.
+    ends = np.append(ranked[:-1] > ranked[1:], [True])
+    if precision is None:
+        quality = np.where(ends, 2 * hits / (said + true.sum()), -1)
+        best = int(quality.argmax())
+    else:
+        enough = np.flatnonzero(ends & (hits >= precision * said))
+        if not len(enough):
+            return float("inf")
+        best = int(enough[-1])
+    below = ranked[best + 1] if best + 1 < len(ranked) else 0.0
+    return float((ranked[best] + below) / 2)
+
+
+def _logistic(odds: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    return np.asarray(0.5 + 0.5 * np.tanh(odds / 2))

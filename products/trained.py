@@ -1,0 +1,138 @@
+"""What products trained on the vectors of an index share: which vectors, where they are read, where files are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.custom import check_field_name
+from corpora.errors import InputError, NotFoundError
+from encoders.formats import Format
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.engines.base import Index
+
+BLOCK = 2_000
+"""Papers read and written together."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSource:
+    """The vectors that a product was trained on.
+
+    Attributes:
+        model: Name of their model, to tell the user.
+        fingerprint: Of that model.
+        format: The task format.
+    """
+
+    model: str
+    fingerprint: str
+    format: Format
+
+    def __str__(self) -> str:
+        return f"{self.format} vectors of {self.model} ({self.fingerprint})"
+
+
+def vectors_for(index: Index, wanted: Format) -> tuple[VectorSource, str]:
+    """Choose the vectors of an index to train on.
+
+    Args:
+        index: Whose vectors are read.
+        wanted: The format that suits best.
+
+    Returns:
+        The vectors of that format, or PRX vectors where the index holds none; and then a sentence that says so.
+    """
+    schema = index.schema
+    held = {vector.format for vector in schema.vectors if vector.unit == "paper"}
+    chosen = wanted if wanted.value in held else Format.PRX
+    source = VectorSource(schema.model, schema.fingerprint, chosen)
+    if chosen is wanted:
+        return source, ""
+    return source, (
+        f"The index {index.name} holds no {wanted} vectors, so its {chosen} vectors are used; {wanted} vectors may be "
+        "better for this where the model has its own."
+    )
+
+
+def check_vectors(what: str, source: VectorSource, index: Index) -> None:
+    """Raise `InputError` if an index does not hold the vectors that a product was trained on.
+
+    Args:
+        what: The product, such as `The tagger mesh`.
+        source: What it was trained on.
+        index: To apply it to.
+    """
+    schema = index.schema
+    if schema.fingerprint != source.fingerprint:
+        raise InputError(
+            f"{what} was trained on vectors of the model {source.model} ({source.fingerprint}), and the index "
+            f"{index.name} holds those of {schema.model} ({schema.fingerprint}); train another on this index, or index "
+            f"with the model {source.model}."
+        )
+    if source.format.value not in {vector.format for vector in schema.vectors}:
+        raise InputError(
+            f"{what} reads {source.format} vectors, and the index {index.name} holds none",
+            f"index again with <fresh> and <formats=prx,{source.format}>",
+        )
+
+
+def vector_blocks(index: Index, source: VectorSource, ids: Sequence[str]) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Read vectors block by block.
+
+    Args:
+        index: That holds them.
+        source: Which.
+        ids: Of the papers.
+
+    Yields:
+        The ids that exist, and their vectors, float32 (papers, dimension).
+    """
+    import numpy as np
+
+    for start in range(0, len(ids), BLOCK):
+        found = index.vectors(ids[start : start + BLOCK], source.format.value)
+        if found:
+            yield list(found), np.stack(list(found.values()))
+
+
+def all_vectors(index: Index, source: VectorSource, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """Return the ids that exist, and their vectors, float32 (papers, dimension)."""
+    import numpy as np
+
+    blocks = list(vector_blocks(index, source, ids))
+    if not blocks:
+        return [], np.zeros((0, index.schema.vector(source.format.value).dimension), np.float32)
+    return [id_ for found, _ in blocks for id_ in found], np.concatenate([matrix for _, matrix in blocks])
+
+
+def place_of(folders: Sequence[Path], name: str, what: str) -> Path:
+    """Return the folder of a product that was trained and stored.
+
+    Args:
+        folders: That may hold it; the first one wins.
+        name: Of the product.
+        what: Its kind in plain words, such as `tagger`.
+
+    Returns:
+        Its folder.
+
+    Raises:
+        NotFoundError: If there is none of that name; the message names the existing ones.
+    """
+    check_field_name(name)
+    for folder in folders:
+        if (folder / name).is_dir():
+            return folder / name
+    known = ", ".join(names_in(folders)) or "none yet"
+    raise NotFoundError(f"There is no {what} {name!r} (available: {known})", f"train one, or name another {what}")
+
+
+def names_in(folders: Sequence[Path]) -> list[str]:
+    """Return the names of all products in some folders, in order."""
+    return sorted({path.name for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_dir()})

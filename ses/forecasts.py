@@ -1,0 +1,138 @@
+"""The forecasters of a library: `library.forecasts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.custom import check_field_name
+
+if TYPE_CHECKING:
+    from indexer.report import Progress
+    from products.forecasts.apply import ForecastReport
+    from products.forecasts.forecaster import Forecaster
+    from search_plugin.engines.base import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Forecasts:
+    """Forecasters by name: training and applying them.
+
+    Attributes:
+        folder: Where they are kept, each in a folder.
+        open: Returns a published index.
+        writing: Provides an index for writing, under its lock.
+    """
+
+    folder: Path
+    open: Callable[[str], Index]
+    writing: Callable[[str], AbstractContextManager[Index]]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of all forecasters."""
+        from products.trained import names_in
+
+        return iter(names_in([self.folder]))
+
+    def __getitem__(self, name: str) -> Forecaster:
+        """Read a forecaster, or raise `NotFoundError` with the available names."""
+        from products.forecasts.store import read_forecaster
+        from products.trained import place_of
+
+        return replace(read_forecaster(place_of([self.folder], name, "forecaster")), name=name)
+
+    def train(
+        self,
+        name: str,
+        index: str,
+        citations: str,
+        *,
+        within: str = "venue",
+        **options: Any,
+    ) -> tuple[Forecaster, tuple[str, ...]]:
+        """Train a forecaster on the RGN vectors of an index, and keep it; nothing is encoded.
+
+        Args:
+            name: Of the forecaster, and of the field that will hold its forecasts.
+            index: That holds the papers.
+            citations: Field of their numbers of citations.
+            within: Field within which papers of a year are compared; empty for all papers of the year.
+            **options: Attributes of `products.forecasts.training.ForecastOptions`.
+
+        Returns:
+            The forecaster, and what the user should know, one sentence each.
+
+        Raises:
+            InputError: If there are too few papers with citations, year and vector.
+            UnavailableError: If scikit-learn isn't installed.
+        """
+        import numpy as np
+
+        from encoders.formats import Format
+        from products.forecasts.percentiles import cited_papers, ranked_papers
+        from products.forecasts.store import write_forecaster
+        from products.forecasts.training import ForecastOptions, train_forecaster
+        from products.trained import all_vectors, vectors_for
+
+        check_field_name(name)
+        chosen = ForecastOptions(**options)
+        opened = self.open(index)
+        source, note = vectors_for(opened, Format.RGN)
+        papers = cited_papers(opened, citations, within)
+        ranked = ranked_papers(papers, chosen.fewest)
+        years = {paper.id: paper.group[1] for paper in papers}
+        percentiles = dict(zip(ranked.ids, ranked.percentiles, strict=True))
+        ids, vectors = all_vectors(opened, source, ranked.ids)
+        made_from = (
+            f"{citations} within {ranked.groups:,} groups of {within or 'all papers'} and year in the index {index}"
+        )
+        forecaster = train_forecaster(
+            name,
+            source,
+            vectors,
+            np.array([percentiles[id_] for id_ in ids]),
+            [years[id_] for id_ in ids],
+            chosen,
+            made_from=made_from,
+        )
+        write_forecaster(self.folder / name, forecaster)
+        notes = [note] if note else []
+        if ranked.left_out:
+            notes.append(f"Papers of years with fewer than {chosen.fewest} papers, left out: {ranked.left_out:,}")
+        return forecaster, tuple(notes)
+
+    def apply(
+        self,
+        name: str,
+        index: str,
+        *,
+        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        progress: Progress | None = None,
+    ) -> ForecastReport:
+        """Write forecasts into an index, in the fields `NAME`, `NAME_low` and `NAME_high`; nothing is encoded.
+
+        Args:
+            name: Of the forecaster.
+            index: Whose papers are forecast.
+            filter: Papers to forecast; all if empty.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done.
+
+        Raises:
+            InputError: If the forecaster is of another model, or the index has another field of its name.
+            ConflictError: If another run is writing the index.
+        """
+        from indexer.report import Silent
+        from products.forecasts.apply import apply_forecaster
+        from search_plugin.filters.parse import parse_filters
+
+        forecaster = self[name]
+        with self.writing(index) as opened:
+            listed = [filter] if isinstance(filter, str) else [*filter]
+            where = parse_filters(listed, opened.schema.fields) if any(listed) else None
+            return apply_forecaster(opened, forecaster, where, progress or Silent())

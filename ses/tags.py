@@ -1,0 +1,288 @@
+"""The taggers of a library: `library.tags`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.custom import check_field_name
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from encoders.text_encoder import TextEncoder
+    from indexer.report import Progress
+    from products.tags.apply import TaggingReport
+    from products.tags.hierarchy import Hierarchy
+    from products.tags.labels import LabelJudgments
+    from products.tags.suggest import LabelSuggestion
+    from products.tags.tagger import Tagger
+    from search_plugin.engines.base import Index
+
+_SAMPLE = 20_000
+"""Papers with which the names of labels are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Taggers by name: training, applying and measuring them.
+
+    Attributes:
+        folder: Where own taggers are kept, each in a folder.
+        open: Returns a published index.
+        writing: Provides an index for writing, under its lock.
+        load: Loads the model of an index.
+    """
+
+    folder: Path
+    open: Callable[[str], Index]
+    writing: Callable[[str], AbstractContextManager[Index]]
+    load: Callable[[Index], TextEncoder]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of all taggers: own ones, and those that come with ses."""
+        from products.trained import names_in
+
+        return iter(names_in(self._folders))
+
+    def __getitem__(self, name: str) -> Tagger:
+        """Read a tagger, or raise `NotFoundError` with the available names."""
+        from products.tags.store import read_tagger
+        from products.trained import place_of
+
+        return replace(read_tagger(place_of(self._folders, name, "tagger")), name=name)
+
+    def train(
+        self,
+        name: str,
+        index: str,
+        labels: str | Path | Mapping[str, Mapping[str, bool]],
+        *,
+        hierarchy: Path | Hierarchy | None = None,
+        format: str = "clf",  # noqa: A002 - the option's name
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> tuple[Tagger, tuple[str, ...]]:
+        """Train a tagger on the vectors of an index, and keep it; nothing is encoded.
+
+        Args:
+            name: Of the tagger, and of the field that will hold its tags.
+            index: That holds the papers.
+            labels: A field of the index whose values are the labels; a path of a table of labels that a person gave; or
+                such labels, by paper and label.
+            hierarchy: Of the labels, or its file.
+            format: Of the vectors; those for search are used where the index holds no such vectors.
+            progress: Receives progress reports; it counts labels.
+            **options: Attributes of `products.tags.training.TaggerOptions`.
+
+        Returns:
+            The tagger, and what the user should know, one sentence each.
+
+        Raises:
+            InputError: If the labels can't be used so.
+            UnavailableError: If scikit-learn isn't installed.
+        """
+        from encoders.formats import Format
+        from indexer.report import Silent
+        from products.tags.hierarchy import Hierarchy
+        from products.tags.labels import labelled_papers
+        from products.tags.store import write_tagger
+        from products.tags.training import TaggerOptions, train_tagger
+        from products.trained import all_vectors, vectors_for
+
+        check_field_name(name)
+        chosen = TaggerOptions(**options)
+        opened, known = self.open(index), _hierarchy(hierarchy) or Hierarchy()
+        judgments, made_from = self._judgments(opened, labels)
+        source, note = vectors_for(opened, Format(format))
+        ids, vectors = all_vectors(opened, source, list(judgments))
+        papers = labelled_papers(judgments, ids, known, chosen.fewest)
+        notes = [note] if note else []
+        if papers.unknown_ids:
+            notes.append(f"Labelled papers that the index does not hold, left out: {len(papers.unknown_ids):,}")
+        if papers.rare:
+            notes.append(f"Labels of fewer than {chosen.fewest} papers, left out: {len(papers.rare):,}")
+        progress = progress or Silent()
+        progress.stage(f"training {len(papers.labels):,} labels", None)
+        place = {id_: row for row, id_ in enumerate(ids)}
+        rows = vectors[[place[id_] for id_ in papers.ids]]
+        tagger = train_tagger(name, source, rows, papers, known, chosen, made_from=made_from, done=progress.advance)
+        if alone := set(papers.labels) - set(tagger.labels):
+            notes.append(f"Labels that too few papers lack or have in the training part, left out: {len(alone):,}")
+        write_tagger(self.folder / name, tagger)
+        return tagger, tuple(notes)
+
+    def from_names(
+        self, name: str, index: str, hierarchy: Path | Hierarchy, *, near: float | None = None, most: int | None = None
+    ) -> Tagger:
+        """Make a tagger without labelled papers, from the names and definitions of labels, and keep it.
+
+        Args:
+            name: Of the tagger.
+            index: Whose papers the labels are compared with; its model encodes the labels.
+            hierarchy: The labels, or their file.
+            near: Standard deviations above a label's mean from which a paper gets it.
+            most: Labels of a paper at most, beside the broader ones.
+
+        Returns:
+            The tagger; its scores are no probabilities.
+
+        Raises:
+            InputError: If there are no labels, or no papers.
+            UnavailableError: If the model is missing.
+        """
+        from itertools import islice
+
+        from encoders.formats import Format
+        from products.tags.names import MOST, NEAR, tagger_of_names
+        from products.tags.store import write_tagger
+        from products.trained import all_vectors, vectors_for
+
+        check_field_name(name)
+        opened, known = self.open(index), _hierarchy(hierarchy)
+        source, _ = vectors_for(opened, Format.PRX)
+        _, vectors = all_vectors(opened, source, list(islice(opened.ids(), _SAMPLE)))
+        tagger = tagger_of_names(
+            name,
+            source,
+            known,
+            self.load(opened),
+            vectors,
+            near=NEAR if near is None else near,
+            most=MOST if most is None else most,
+            made_from=f"names of labels in {_told(hierarchy)}",
+        )
+        write_tagger(self.folder / name, tagger)
+        return tagger
+
+    def check(self, name: str, index: str) -> None:
+        """Raise `InputError` if a tagger can't be applied to an index."""
+        from products.trained import check_vectors
+
+        check_vectors(f"The tagger {name}", self[name].source, self.open(index))
+
+    def apply(
+        self,
+        name: str,
+        index: str,
+        *,
+        filter: str | Sequence[str] = (),  # noqa: A002 - the option's name
+        progress: Progress | None = None,
+    ) -> TaggingReport:
+        """Tag the papers of an index, in the field of the tagger's name; nothing is encoded.
+
+        Args:
+            name: Of the tagger.
+            index: To tag.
+            filter: Papers to tag; all if empty.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done.
+
+        Raises:
+            InputError: If the tagger is of another model, or the index has another field of its name.
+            ConflictError: If another run is writing the index.
+        """
+        from indexer.report import Silent
+        from products.tags.apply import apply_tagger
+        from search_plugin.filters.parse import parse_filters
+
+        tagger = self[name]
+        with self.writing(index) as opened:
+            listed = [filter] if isinstance(filter, str) else [*filter]
+            where = parse_filters(listed, opened.schema.fields) if any(listed) else None
+            return apply_tagger(opened, tagger, where, progress or Silent())
+
+    def record(self, name: str, index: str, labels: Path | Mapping[str, Mapping[str, bool]]) -> list[str]:
+        """Write labels that a person gave into the field `NAME_by_person`; return ids that the index does not hold."""
+        from products.tags.apply import record_labels
+
+        with self.writing(index) as opened:
+            return record_labels(opened, name, self._judgments(opened, labels)[0])
+
+    def measure(self, name: str, index: str, labels: str | Path | Mapping[str, Mapping[str, bool]]) -> Tagger:
+        """Return a tagger with its measures on the labelled papers of an index; parameters as of `train`."""
+        from products.tags.labels import labelled_papers
+        from products.tags.measures import measured
+        from products.trained import all_vectors, check_vectors
+
+        tagger, opened = self[name], self.open(index)
+        check_vectors(f"The tagger {name}", tagger.source, opened)
+        judgments, made_from = self._judgments(opened, labels)
+        ids, vectors = all_vectors(opened, tagger.source, list(judgments))
+        papers = labelled_papers(judgments, ids, tagger.hierarchy, 1)
+        place = {id_: row for row, id_ in enumerate(ids)}
+        rows = vectors[[place[id_] for id_ in papers.ids]]
+        shared = [label for label in tagger.labels if label in papers.labels]
+        if not shared:
+            raise InputError(f"The tagger {name} has none of the labels from {made_from}.")
+        own = [tagger.labels.index(label) for label in shared]
+        probabilities = tagger.probabilities(rows)
+        before = {one.label: one.trained for one in tagger.measures.labels} if tagger.measures else {}
+        found = measured(
+            probabilities[:, own],
+            tagger.given(probabilities)[:, own],
+            papers.truth[:, [papers.labels.index(label) for label in shared]],
+            shared,
+            thresholds=tagger.thresholds[own],
+            trained=[before.get(label, 0) for label in shared],
+            how=f"{len(rows):,} papers with labels from {made_from}",
+        )
+        return replace(tagger, measures=found)
+
+    def suggest(
+        self,
+        name: str,
+        index: str,
+        *,
+        count: int = 20,
+        labelled: str | Path | Mapping[str, Mapping[str, bool]] | None = None,
+    ) -> list[LabelSuggestion]:
+        """Return which papers to label next: those that a tagger is unsure of, and that differ from each other.
+
+        Args:
+            name: Of the tagger.
+            index: That holds the papers.
+            count: How many.
+            labelled: What is labelled already, as of `train`; it is left out.
+
+        Returns:
+            Papers, each with the label in doubt.
+        """
+        from products.tags.suggest import suggested
+        from products.trained import all_vectors, check_vectors
+
+        tagger, opened = self[name], self.open(index)
+        check_vectors(f"The tagger {name}", tagger.source, opened)
+        done = self._judgments(opened, labelled)[0] if labelled else {}
+        ids, vectors = all_vectors(opened, tagger.source, [id_ for id_ in opened.ids() if id_ not in done])
+        return suggested(tagger, ids, vectors, count)
+
+    @property
+    def _folders(self) -> list[Path]:
+        from products.tags.store import SHIPPED
+
+        return [self.folder, SHIPPED]
+
+    @staticmethod
+    def _judgments(index: Index, labels: str | Path | LabelJudgments) -> tuple[LabelJudgments, str]:
+        from products.tags.labels import judgments_of_index, read_judgments
+
+        if isinstance(labels, str):
+            return judgments_of_index(index, labels), f"the field {labels} of the index {index.name}"
+        if isinstance(labels, Path):
+            return read_judgments(labels), f"a person, in {labels.name}"
+        return labels, "a program"
+
+
+def _hierarchy(given: Path | Hierarchy | None) -> Any:
+    from products.tags.thesauri import read_hierarchy
+
+    return read_hierarchy(given) if isinstance(given, Path) else given
+
+
+def _told(given: Path | Hierarchy) -> str:
+    return given.name if isinstance(given, Path) else "a program"
