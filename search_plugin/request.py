@@ -10,6 +10,7 @@ from dataclasses import fields as attributes_of
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError
+from search_plugin.boosting import Boost, parse_boost
 from search_plugin.filters.tree import And
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.languages import DEFAULT_LANGUAGE
@@ -52,6 +53,7 @@ class SearchRequest:
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
         words: That are searched, encoded and highlighted; the query itself if None.
         notes: How the query was understood, one sentence each.
+        boost: By a forecast; none if None.
         sort: Order of the papers found, instead of the best first; a listing is by year, newest first, if None.
 
     Raises:
@@ -75,6 +77,7 @@ class SearchRequest:
     words: str | None = None
     notes: tuple[str, ...] = ()
     sort: Sort | None = None
+    boost: Boost | None = None
 
     @property
     def searched(self) -> str:
@@ -122,7 +125,7 @@ def make_request(
         literal: Whether to take the query as plain words, without operators.
         **given: Attributes of `SearchRequest`; None, an empty text and an empty list count as not given. `filter` may
             also be an expression, or several that must all hold; `weights` may be texts `LEG=NUMBER`; `facets` may be
-            a single field; `sort` may be a text such as `-year`.
+            a single field; `sort` may be a text such as `-year`, and `boost` one such as `impact=0.1`.
 
     Returns:
         The request, checked.
@@ -145,6 +148,8 @@ def make_request(
         said["filter"] = parse_filters(_listed(said["filter"]), fields)
     if isinstance(said.get("sort"), str):
         said["sort"] = parse_sort(said["sort"], fields)
+    if isinstance(said.get("boost"), str):
+        said["boost"] = parse_boost(said["boost"], fields)
     said["facets"] = tuple(_listed(said.get("facets", ())))
     return SearchRequest(query, **said) if literal else _typed(clean_query(query), said, fields, language)
 

@@ -82,6 +82,9 @@ page_options = _together(
     click.option("--sort", metavar="FIELD",
                  help="title, year, or a custom field of numbers or dates; -year for the largest first "
                  "[default: the best first; without words, -year]."),
+    click.option("--boost", metavar="FIELD",
+                 help="Move papers with a higher forecast a little up, such as impact, or impact=0.1 with a strength "
+                 "[default: no boost]."),
     click.option("--size", default=DEFAULTS["size"], show_default=True, metavar="N",
                  help="Hits on the page; 0 for facets alone."),
     click.option("--offset", default=DEFAULTS["offset"], show_default=True, metavar="N", help="Hits before the page."),

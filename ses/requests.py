@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
+    from search_plugin.boosting import Boost
     from search_plugin.filters.tree import Filter
     from search_plugin.ordering import Sort
     from search_plugin.request import Join, Mode
@@ -29,6 +30,7 @@ class PageOptions(TypedDict, total=False):
         join: Who joins the legs.
         title_boost: Weight of the title's own BM25.
         literal: Take the query as plain words; of a search only.
+        boost: A forecast such as `impact`, or `impact=0.1` with a strength; papers of a higher one move a little up.
         sort: `title`, or a field of numbers or dates such as `year`; with `-` before it, the largest value first.
     """
 
@@ -47,6 +49,7 @@ class PageOptions(TypedDict, total=False):
     title_boost: float
     literal: bool
     sort: str | Sort
+    boost: str | Boost
 
 
 def given_options(options: Mapping[str, Any]) -> PageOptions:

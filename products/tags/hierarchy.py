@@ -57,8 +57,10 @@ class Hierarchy:
     def pairs(self, labels: Sequence[str]) -> list[tuple[int, int]]:
         """Return (narrower, broader) positions among some labels; all pairs below a label come before those above."""
         place = {label: number for number, label in enumerate(labels)}
-        by_depth = sorted(labels, key=lambda label: -len(self._chain(label)))
-        return [(place[label], place[above]) for label in by_depth for above in self.ancestors(label) if above in place]
+        # A label has more ancestors than any label above it.
+        above = {label: self.ancestors(label) for label in labels}
+        by_depth = sorted(labels, key=lambda label: -len(above[label]))
+        return [(place[label], place[name]) for label in by_depth for name in above[label] if name in place]
 
     def names(self) -> dict[str, str]:
         """Return labels by every name in lower case: the label itself and its aliases; a label wins over an alias."""
@@ -68,11 +70,6 @@ class Hierarchy:
     def _broader(self, label: str) -> list[str]:
         concept = self.concepts.get(label)
         return list(concept.broader) if concept else []
-
-    def _chain(self, label: str) -> list[str]:
-        """Return the longest way up from a label."""
-        ways = [self._chain(above) for above in self._broader(label)]
-        return [label, *max(ways, key=len, default=[])]
 
 
 def _check_acyclic(concepts: Mapping[str, Concept]) -> None:

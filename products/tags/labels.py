@@ -62,7 +62,7 @@ def read_judgments(path: Path) -> dict[str, dict[str, bool]]:
     """
     found: dict[str, dict[str, bool]] = {}
     twice: list[str] = []
-    with open_table(path, "labels of papers", ("id", "label", "value")) as table:
+    with open_table(path, "a table of labels", ("csv", "")) as table:
         if not {"id", "label"} <= set(table.header):
             raise InputError(f"{path} needs the columns id and label; it has {', '.join(table.header)}.")
         for row in table.rows:

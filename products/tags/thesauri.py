@@ -54,7 +54,7 @@ def read_hierarchy(path: Path, language: str = "en") -> Hierarchy:
 
 def _read_table(path: Path) -> Iterator[Concept]:
     accepted = ("label", "broader", "definition", "aliases")
-    with open_table(path, "a hierarchy", accepted) as table:
+    with open_table(path, "a hierarchy of labels", ("csv", "")) as table:
         if "label" not in table.header:
             raise InputError(f"{path} has no column label; its columns are {', '.join(table.header)}.")
         for row in table.rows:

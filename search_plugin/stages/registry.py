@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from search_plugin.stages.boost import boost
 from search_plugin.stages.collapse import collapse
 from search_plugin.stages.fuse import fuse
 from search_plugin.stages.known import known
@@ -21,6 +22,7 @@ STAGES: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "fuse": fuse,
     "rerank": rerank,
+    "boost": boost,
     "known": known,
     "collapse": collapse,
     "sort": sort,

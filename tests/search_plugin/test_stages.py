@@ -66,7 +66,7 @@ def test_every_stage_is_timed_in_order(index):
     page = search(index, SearchRequest("virus lung"), Encoder)
     assert (
         list(page.milliseconds)
-        == ["read", "encode", "retrieve", "fuse", "rerank", "known", "collapse", "sort", "render", "warn"]
+        == ["read", "encode", "retrieve", "fuse", "rerank", "boost", "known", "collapse", "sort", "render", "warn"]
         == [
             "read",
             "encode",
