@@ -106,7 +106,8 @@ def intervals(forecasts: np.ndarray, outcomes: np.ndarray, level: float, categor
     low, high = [], []
     for category in range(len(edges) + 1):
         ordered = np.sort(outcomes[place == category])
-        rank = int(np.floor((len(ordered) + 1) * (1 - level) / 2))
+        # 1 - 0.9 is a little less than 0.1.
+        rank = int(np.floor((len(ordered) + 1) * (1 - level) / 2 + 1e-9))
         low.append(float(ordered[rank - 1]) if 0 < rank <= len(ordered) else 0.0)
         high.append(float(ordered[-rank]) if 0 < rank <= len(ordered) else 100.0)
     return edges, np.array(low), np.array(high)
