@@ -21,7 +21,7 @@ BLOCK = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class VectorSource:
+class TrainedVectors:
     """The vectors that a product was trained on.
 
     Attributes:
@@ -38,7 +38,7 @@ class VectorSource:
         return f"{self.format} vectors of {self.model} ({self.fingerprint})"
 
 
-def vectors_for(index: Index, wanted: Format) -> tuple[VectorSource, str]:
+def vectors_for(index: Index, wanted: Format) -> tuple[TrainedVectors, str]:
     """Choose the vectors of an index to train on.
 
     Args:
@@ -51,7 +51,7 @@ def vectors_for(index: Index, wanted: Format) -> tuple[VectorSource, str]:
     schema = index.schema
     held = {vector.format for vector in schema.vectors if vector.unit == "paper"}
     chosen = wanted if wanted.value in held else Format.PRX
-    source = VectorSource(schema.model, schema.fingerprint, chosen)
+    source = TrainedVectors(schema.model, schema.fingerprint, chosen)
     if chosen is wanted:
         return source, ""
     return source, (
@@ -60,7 +60,7 @@ def vectors_for(index: Index, wanted: Format) -> tuple[VectorSource, str]:
     )
 
 
-def check_vectors(what: str, source: VectorSource, index: Index) -> None:
+def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
     """Raise `InputError` if an index does not hold the vectors that a product was trained on.
 
     Args:
@@ -82,7 +82,7 @@ def check_vectors(what: str, source: VectorSource, index: Index) -> None:
         )
 
 
-def vector_blocks(index: Index, source: VectorSource, ids: Sequence[str]) -> Iterator[tuple[list[str], np.ndarray]]:
+def vector_blocks(index: Index, source: TrainedVectors, ids: Sequence[str]) -> Iterator[tuple[list[str], np.ndarray]]:
     """Read vectors block by block.
 
     Args:
@@ -101,7 +101,7 @@ def vector_blocks(index: Index, source: VectorSource, ids: Sequence[str]) -> Ite
             yield list(found), np.stack(list(found.values()))
 
 
-def all_vectors(index: Index, source: VectorSource, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def all_vectors(index: Index, source: TrainedVectors, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Return the ids that exist, and their vectors, float32 (papers, dimension)."""
     import numpy as np
 

@@ -53,8 +53,8 @@ class SearchRequest:
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
         words: That are searched, encoded and highlighted; the query itself if None.
         notes: How the query was understood, one sentence each.
-        boost: By a forecast; none if None.
         sort: Order of the papers found, instead of the best first; a listing is by year, newest first, if None.
+        boost: By a forecast; none if None.
 
     Raises:
         InputError: If the query is too long, or a number is out of bounds.

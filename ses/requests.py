@@ -30,8 +30,8 @@ class PageOptions(TypedDict, total=False):
         join: Who joins the legs.
         title_boost: Weight of the title's own BM25.
         literal: Take the query as plain words; of a search only.
-        boost: A forecast such as `impact`, or `impact=0.1` with a strength; papers of a higher one move a little up.
         sort: `title`, or a field of numbers or dates such as `year`; with `-` before it, the largest value first.
+        boost: A forecast such as `impact`, or `impact=0.1` with a strength; papers of a higher one move a little up.
     """
 
     mode: Mode

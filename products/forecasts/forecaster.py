@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from products.trained import VectorSource
+from products.trained import TrainedVectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ class Forecaster:
     """
 
     name: str
-    source: VectorSource
+    source: TrainedVectors
     head: Head
     edges: np.ndarray
     low: np.ndarray

@@ -13,7 +13,7 @@ from encoders.heads import read_heads, write_heads
 from encoders.layouts.json_files import read_json
 from encoders.layouts.write_files import write_json, writing
 from products.forecasts.forecaster import Forecaster, ForecastMeasures
-from products.trained import VectorSource
+from products.trained import TrainedVectors
 
 DESCRIPTION = "forecaster.json"
 
@@ -46,7 +46,7 @@ def read_forecaster(folder: Path) -> Forecaster:
         edges, low, high = (np.array(described[part], np.float64) for part in ("edges", "low", "high"))
         forecaster = Forecaster(
             name=head.name,
-            source=VectorSource(str(described["model"]), str(described["fingerprint"]), head.format),
+            source=TrainedVectors(str(described["model"]), str(described["fingerprint"]), head.format),
             head=head,
             edges=edges,
             low=low,

@@ -14,7 +14,7 @@ from products.optional import optional
 if TYPE_CHECKING:
     import numpy as np
 
-    from products.trained import VectorSource
+    from products.trained import TrainedVectors
 
 STRENGTHS = tuple(10.0**power for power in range(-2, 4))
 """Ridge penalties to choose from, by leave-one-out error."""
@@ -54,7 +54,7 @@ class ForecastOptions:
 
 def train_forecaster(
     name: str,
-    source: VectorSource,
+    source: TrainedVectors,
     vectors: np.ndarray,
     percentiles: np.ndarray,
     years: Sequence[int],

@@ -14,7 +14,7 @@ from encoders.formats import Format
 from encoders.heads import Head
 from products.tags.hierarchy import Concept, Hierarchy
 from products.tags.tagger import Tagger
-from products.trained import VectorSource
+from products.trained import TrainedVectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ def text_of_label(concept: Concept) -> str:
 
 def tagger_of_names(
     name: str,
-    source: VectorSource,
+    source: TrainedVectors,
     hierarchy: Hierarchy,
     encoder: TextEncoder,
     vectors: np.ndarray,

@@ -15,7 +15,7 @@ from encoders.layouts.write_files import write_json, writing
 from products.tags.hierarchy import Concept, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.tags.tagger import Tagger
-from products.trained import VectorSource
+from products.trained import TrainedVectors
 
 DESCRIPTION = "tagger.json"
 
@@ -56,7 +56,7 @@ def read_tagger(folder: Path) -> Tagger:
         found = described["measures"]
         tagger = Tagger(
             name=head.name,
-            source=VectorSource(str(described["model"]), str(described["fingerprint"]), head.format),
+            source=TrainedVectors(str(described["model"]), str(described["fingerprint"]), head.format),
             head=head,
             thresholds=np.array([np.inf if one is None else float(one) for one in described["thresholds"]]),
             curves={str(label): _curve(curve) for label, curve in described["curves"].items()},

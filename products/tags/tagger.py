@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from encoders.heads import Head
 from products.tags.hierarchy import Hierarchy
 from products.tags.measures import TaggerMeasures
-from products.trained import VectorSource
+from products.trained import TrainedVectors
 
 if TYPE_CHECKING:
     import numpy as np
 
-Method = Literal["labels", "names"]
+TaggingMethod = Literal["labels", "names"]
 """How a tagger was made: trained on labelled papers, or from the names of labels alone."""
 
 
@@ -36,13 +36,13 @@ class Tagger:
     """
 
     name: str
-    source: VectorSource
+    source: TrainedVectors
     head: Head
     thresholds: np.ndarray
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     most: int = 0
-    method: Method = "labels"
+    method: TaggingMethod = "labels"
     measures: TaggerMeasures | None = None
     made_from: str = ""
 

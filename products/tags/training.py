@@ -17,7 +17,7 @@ from products.tags.tagger import Tagger
 if TYPE_CHECKING:
     import numpy as np
 
-    from products.trained import VectorSource
+    from products.trained import TrainedVectors
 
 Calibration = Literal["auto", "platt", "isotonic"]
 
@@ -78,7 +78,7 @@ class _Fitted:
 
 def train_tagger(
     name: str,
-    source: VectorSource,
+    source: TrainedVectors,
     vectors: np.ndarray,
     papers: LabelledPapers,
     hierarchy: Hierarchy,

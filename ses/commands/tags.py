@@ -72,7 +72,7 @@ def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> Non
     opened = index or library.default().name
     if options["names"]:
         if not options["hierarchy"] or options["field"] or options["labels"]:
-            raise InputError("To compare papers with the names of labels, give <names> and <hierarchy> alone.")
+            raise InputError("To compare papers with the names of labels, give --names and --hierarchy alone.")
         tagger, notes = library.tags.from_names(name, opened, options["hierarchy"]), tuple[str, ...]()
     else:
         given = {
@@ -196,7 +196,7 @@ def record(*, name: str, index: str | None, labels: Path, as_json: bool, **optio
 def _labels(options: Mapping[str, Any]) -> str | Path:
     given = [one for one in (options["field"], options["labels"]) if one]
     if len(given) != 1:
-        raise InputError("Say where the labels come from, with one of <from=FIELD> and <labels=FILE>.")
+        raise InputError("Say where the labels come from, with one of --from FIELD and --labels FILE.")
     chosen: str | Path = given[0]
     return chosen
 

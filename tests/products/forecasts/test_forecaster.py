@@ -14,10 +14,10 @@ from products.forecasts.forecaster import intervals
 from products.forecasts.percentiles import CitedPaper, ranked_papers
 from products.forecasts.store import DESCRIPTION, read_forecaster, write_forecaster
 from products.forecasts.training import ForecastOptions, measured_forecasts, train_forecaster
-from products.trained import VectorSource
+from products.trained import TrainedVectors
 from tests.damage import EDITS, edited
 
-SOURCE = VectorSource("tiny", "f", Format.RGN)
+SOURCE = TrainedVectors("tiny", "f", Format.RGN)
 
 
 def planted(count, seed=0):

@@ -14,10 +14,10 @@ from products.tags.report import label_rows, report_page, summary_lines
 from products.tags.store import DESCRIPTION, read_tagger, write_tagger
 from products.tags.suggest import suggested
 from products.tags.tagger import Tagger
-from products.trained import VectorSource, names_in, place_of
+from products.trained import TrainedVectors, names_in, place_of
 from tests.damage import EDITS, edited
 
-SOURCE = VectorSource("tiny", "0123", Format.CLF)
+SOURCE = TrainedVectors("tiny", "0123", Format.CLF)
 KNOWN = make_hierarchy([Concept("b", ("a",), "A letter", ("B",)), Concept("c")])
 
 

@@ -10,10 +10,10 @@ from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import labelled_papers
 from products.tags.measures import calibration_error, reliability
 from products.tags.training import TaggerOptions, _platt, threshold_for, train_tagger
-from products.trained import VectorSource
+from products.trained import TrainedVectors
 from tests.products import planted
 
-SOURCE = VectorSource("tiny", "f", Format.CLF)
+SOURCE = TrainedVectors("tiny", "f", Format.CLF)
 ANIMALS = make_hierarchy([Concept("cats", ("animals",))])
 
 

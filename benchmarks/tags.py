@@ -1,0 +1,209 @@
+"""Taggers and forecasters: as good as a probe, calibrated, much faster than indexing again, and intervals that hold.
+
+Needs SES_TEST_DATA and scikit-learn. `quality` and `forecasts` encode 6,000 papers each, once: the cache keeps them.
+Run: python -m benchmarks.tags quality | forecasts | speed [PAPERS [ENGINE]] | ship FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ses
+from benchmarks.common import data_dir, seconds
+from encoders.formats import Format
+from eval.probes.linear import classify_multi_label
+from eval.suites.frozen import read_frozen, title_key
+from products.forecasts.percentiles import CitedPaper, ranked_papers
+from products.forecasts.training import ForecastOptions, train_forecaster
+from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
+from products.tags.labels import labelled_papers
+from products.tags.measures import measured
+from products.tags.store import write_tagger
+from products.tags.training import TaggerOptions, train_tagger
+from products.trained import TrainedVectors
+
+MODELS = ("all-MiniLM-L6-v2", "ses-minilm")
+PAPERS = 6_000
+SEEDS = range(5)
+
+
+def rows_of(name: str) -> Iterator[dict[str, Any]]:
+    with lzma.open(data_dir() / "train" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def drawn(rows: list[dict[str, Any]], count: int = PAPERS) -> list[dict[str, Any]]:
+    random.Random(0).shuffle(rows)
+    return rows[:count]
+
+
+def arxiv_papers() -> tuple[list[dict[str, Any]], list[dict[str, Any]], Hierarchy]:
+    """Return the frozen papers, 7,000 others, and the archives of their categories."""
+    frozen = read_frozen().titles
+    rows = list({row["id"]: row for row in rows_of("arxiv")}.values())
+    held = [row for row in rows if title_key(row["title"]) in frozen]
+    rest = drawn([row for row in rows if title_key(row["title"]) not in frozen], 7_000)
+    names = {name for row in (*held, *rest) for name in row["categories"] if "." in name}
+    return held, rest, make_hierarchy(Concept(name, (name.partition(".")[0],)) for name in sorted(names))
+
+
+def ship(folder: str) -> None:
+    """Train the tagger that comes with ses, without frozen papers, and measure it on them too."""
+    held, rest, hierarchy = arxiv_papers()
+    judged = {row["id"]: dict.fromkeys(row["categories"], True) for row in (*rest, *held)}
+    source, matrix = vectors("ses-minilm", "clf", [*rest, *held])
+    learnt = labelled_papers({row["id"]: judged[row["id"]] for row in rest}, judged, hierarchy, 50)
+    options = TaggerOptions(fewest=50)
+    told = "arXiv categories of 7,000 papers"
+    tagger = train_tagger("arxiv", source, matrix[: len(rest)], learnt, hierarchy, options, made_from=told)
+    write_tagger(Path(folder), tagger)
+    own = labelled_papers({row["id"]: judged[row["id"]] for row in held}, judged, hierarchy, 2)
+    shared = [label for label in tagger.labels if label in own.labels]
+    columns = [tagger.labels.index(label) for label in shared]
+    said = tagger.probabilities(matrix[len(rest) :])
+    found = measured(
+        said[:, columns],
+        tagger.given(said)[:, columns],
+        own.truth[:, [own.labels.index(label) for label in shared]],
+        shared,
+        thresholds=tagger.thresholds[columns],
+        trained=[0] * len(shared),
+        how=f"{len(held):,} frozen papers",
+    )
+    for measures in filter(None, (tagger.measures, found)):
+        print(
+            f"{measures.how}: {len(measures.labels)} labels, macro F1 {measures.macro_f1:.3f}, micro F1 "
+            f"{measures.micro_f1:.3f}, ECE {measures.ece:.3f}, mean of labels {measures.label_ece:.3f}, untagged "
+            f"{measures.untagged:.1%}"
+        )
+
+
+def vectors(model: str, task_format: str, rows: list[dict[str, Any]]) -> tuple[TrainedVectors, np.ndarray]:
+    loaded = ses.load_model(model)
+    texts = [loaded.card.text(row["title"], row["abstract"] or "") for row in rows]
+    source = TrainedVectors(loaded.card.name, loaded.card.fingerprint, Format(task_format))
+    return source, np.concatenate(
+        [loaded.encode(texts[at : at + 512], task_format) for at in range(0, len(texts), 512)]
+    )
+
+
+def quality() -> None:
+    """Compare taggers with SciRepEval's probe, refitted on the same split, on the same vectors."""
+    pubmed = drawn([row for row in rows_of("pubmed") if row.get("mesh") and row["abstract"]])
+    held, rest, archives = arxiv_papers()
+    sets = {
+        "MeSH headings": (pubmed, "mesh", Hierarchy()),
+        "arXiv categories and archives": ([*held, *rest][:PAPERS], "categories", archives),
+    }
+    print("| labels | model | number | tagger: macro F1 | probe: macro F1 | ECE, all | ECE, mean of labels |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for what, (rows, field, hierarchy) in sets.items():
+        judged = {row["id"]: dict.fromkeys(row[field], True) for row in rows}
+        papers = labelled_papers(judged, judged, hierarchy, 100)
+        place = {row["id"]: number for number, row in enumerate(rows)}
+        for model in MODELS:
+            source, found = vectors(model, "clf", rows)
+            matrix = found[[place[id_] for id_ in papers.ids]]
+            tagger = train_tagger("tags", source, matrix, papers, hierarchy, TaggerOptions(fewest=100))
+            order = np.random.default_rng(0).permutation(len(matrix))
+            test, train = order[: len(order) // 5], np.sort(order[len(order) // 5 :])
+            own = [papers.labels.index(label) for label in tagger.labels]
+            truth = papers.truth[:, own]
+            said = classify_multi_label(matrix[train], truth[train], matrix[test], jobs=1).labels
+            told = tagger.measures
+            if told is None or told.papers != len(test):
+                sys.exit("The tagger was not measured on the probe's test papers.")
+            cells = (f"{one:.3f}" for one in (told.macro_f1, macro_f1(truth[test], said), told.ece, told.label_ece))
+            print(f"| {what} | {model} | {len(tagger.labels)} | {' | '.join(cells)} |", flush=True)
+
+
+def macro_f1(truth: np.ndarray, said: np.ndarray) -> float:
+    from sklearn.metrics import f1_score
+
+    there = truth.any(axis=0)
+    return float(f1_score(truth[:, there], said[:, there], average="macro", zero_division=0))
+
+
+def forecasts() -> None:
+    """Measure coverage of 90 % intervals on conference papers that ses-minilm was not trained on."""
+    frozen = read_frozen().titles
+    kept = {
+        row["id"]: row
+        for row in rows_of("conf")
+        if (row["citations"] or 0) >= 0 and row["abstract"] and row["year"] and title_key(row["title"]) in frozen
+    }
+    cited = [
+        CitedPaper(id_, float(row["citations"] or 0), (row["venue"], int(row["year"]))) for id_, row in kept.items()
+    ]
+    ranked = ranked_papers(cited, 20)
+    years = [int(kept[id_]["year"]) for id_ in ranked.ids]
+    print(f"{len(ranked.ids):,} papers in {ranked.groups} groups; {len(SEEDS)} splits: mean, lowest and highest")
+    print("| model | coverage of 90 % intervals | width | error | error of 50 for all | Spearman |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for model in MODELS:
+        source, matrix = vectors(model, "rgn", [kept[id_] for id_ in ranked.ids])
+        told = [
+            train_forecaster("f", source, matrix, ranked.percentiles, years, ForecastOptions(seed=seed)).measures
+            for seed in SEEDS
+        ]
+        coverage = [one.coverage for one in told if one]
+        means = [
+            np.mean([getattr(one, part) for one in told]) for part in ("width", "error", "blind_error", "correlation")
+        ]
+        cells = [f"{np.mean(coverage):.3f} ({min(coverage):.3f} to {max(coverage):.3f})"]
+        cells += [*(f"{one:.1f}" for one in means[:3]), f"{means[3]:.3f}"]
+        print(f"| {model} | {' | '.join(cells)} |", flush=True)
+
+
+def speed() -> None:
+    """Compare tagging an index with indexing it again without cached vectors, on the same engine."""
+    size = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    os.environ["SES_EMBEDDING_CACHE"] = "false"
+    rows = drawn([row for row in rows_of("pubmed") if row.get("mesh") and row["abstract"]])[:size]
+    papers = [ses.Paper(row["id"], row["title"], row["abstract"], fields=tuple(row["mesh"])) for row in rows]
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        library = ses.open(sys.argv[3] if len(sys.argv) > 3 else home / "indexes", data_dir=home / "data")
+        given = {"formats": ["prx,clf"]}
+        library.index("bench-tags", papers, **given)  # type: ignore[arg-type]
+        again = seconds(lambda: library.index("bench-tags", papers, fresh=True, **given))  # type: ignore[arg-type]
+        library.tags.train("bench", "bench-tags", "fields", fewest=30)
+        index = library["bench-tags"].index
+        ids = [paper.id for paper in papers]
+        before = index.vectors(ids, "clf")
+        tagging = seconds(lambda: library.tags.apply("bench", "bench-tags"))
+        after = library["bench-tags"].index.vectors(ids, "clf")
+        if not all((before[id_] == after[id_]).all() for id_ in ids):
+            sys.exit("Tagging changed vectors.")
+        labels = len(library.tags["bench"].labels)
+        print(
+            f"{size:,} papers, {labels} labels: indexed again in {again:.1f} s, tagged in {tagging:.2f} s: "
+            f"{again / tagging:.0f} times as fast; vectors unchanged"
+        )
+        library.drop("bench-tags")
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case ["ship", folder]:
+            ship(folder)
+        case ["forecasts"]:
+            forecasts()
+        case ["speed", *_]:
+            speed()
+        case _:
+            quality()
+
+
+if __name__ == "__main__":
+    main()
