@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Index
 
 _SAMPLE = 20_000
-"""Papers with which the names of labels are compared."""
+"""Papers with which the names of labels are compared, and among which some are suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,15 +250,18 @@ class Tags:
             labelled: What is labelled already, as of `train`; it is left out.
 
         Returns:
-            Papers, each with the label in doubt.
+            Papers, each with the label in doubt; of more than 20,000 unlabelled papers, only so many are considered.
         """
+        from itertools import islice
+
         from products.tags.suggest import suggested
         from products.trained import all_vectors, check_vectors
 
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
         done = self._judgments(opened, labelled)[0] if labelled else {}
-        ids, vectors = all_vectors(opened, tagger.source, [id_ for id_ in opened.ids() if id_ not in done])
+        unlabelled = islice((id_ for id_ in opened.ids() if id_ not in done), _SAMPLE)
+        ids, vectors = all_vectors(opened, tagger.source, list(unlabelled))
         return suggested(tagger, ids, vectors, count)
 
     @property
