@@ -25,7 +25,7 @@ from eval.files.archives import unpacked
 from eval.files.text import bad_line, numbered_lines
 from eval.outcome import Outcome
 from eval.reviewers.ranking import rank_reviewers
-from eval.reviewers.rules import Matching, openreview
+from products.reviewers.rules import Matching, openreview
 from eval.statistics.bootstrap import bootstrap_statistic
 
 HIGH, LOW = 4.0, 2.0

@@ -11,7 +11,7 @@ from corpora.errors import SesError
 from encoders.formats import Format
 from eval.embedder import Embedder
 from eval.reviewers.protocol import evaluate_reviewers
-from eval.reviewers.rules import MATCHINGS
+from products.reviewers.rules import MATCHINGS
 from eval.scirepeval.data import read_matching, read_ranking, read_supervised
 from eval.scirepeval.embedding_files import task_vectors
 from eval.scirepeval.protocols import FORMATS, TaskResult, evaluate_ranking, evaluate_supervised

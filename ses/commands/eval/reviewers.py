@@ -66,7 +66,7 @@ def reviewers(
     """
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers
-    from eval.reviewers.rules import MATCHINGS, openreview
+    from products.reviewers.rules import MATCHINGS, openreview
 
     if aggregate != "max" and protocol != "openreview":
         raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
@@ -106,7 +106,7 @@ def gold_standard(
     on easy and hard pairs.
     """
     from eval.reviewers.gold_standard import evaluate_gold_standard, read_gold_standard
-    from eval.reviewers.rules import openreview
+    from products.reviewers.rules import openreview
 
     matching = openreview(aggregate)
     read = read_gold_standard(data)
