@@ -1,0 +1,16 @@
+"""Libraries that a product needs and the rest of ses does not, imported where they are needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from corpora.errors import UnavailableError
+
+
+def optional(module: str, need: str, extra: str = "tags") -> Any:
+    """Return a library's module, or raise `UnavailableError`; `need` says what needs which library of which extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UnavailableError(f"{need}; install it: pip install 'ses[{extra}]'.") from error
