@@ -21,6 +21,7 @@ COMMANDS = {
     "indexes": ("ses.commands.indexes:indexes", "List, show, choose, delete or copy indexes."),
     "delete": ("ses.commands.delete:delete", "Delete papers from an index by their ids."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
+    "reviewers": ("ses.commands.reviewers:reviewers", "Find reviewers for submissions."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),
     "models": (

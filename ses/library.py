@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from indexer.report import Progress
     from search_plugin.engines.base import Index
     from ses.index_facts import IndexFacts
+    from ses.reviewers import Reviewers
 
 
 def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
@@ -78,6 +79,13 @@ class Library(Indexing):
         from ses.default_index import default_index
 
         return self[default_index(self._settings, self.indexes())]
+
+    @property
+    def reviewers(self) -> Reviewers:
+        """Finds reviewers for submissions, by the reviewers' papers in an index."""
+        from ses.reviewers import Reviewers
+
+        return Reviewers(self, lambda name: (self[name] if name else self.default()).index)
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""

@@ -25,8 +25,8 @@ from eval.files.archives import unpacked
 from eval.files.text import bad_line, numbered_lines
 from eval.outcome import Outcome
 from eval.reviewers.ranking import rank_reviewers
-from products.reviewers.rules import Matching, openreview
 from eval.statistics.bootstrap import bootstrap_statistic
+from products.reviewers.rules import Matching, openreview
 
 HIGH, LOW = 4.0, 2.0
 """Bounds of high and low expertise, which make a pair easy or hard."""

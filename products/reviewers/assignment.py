@@ -1,7 +1,8 @@
 """An optimal assignment of reviewers to submissions: a flow of least cost, solved as a linear program.
 
-Each submission gets the same number of reviewers, nobody twice, and no reviewer more submissions than they have room
-for. Such a program has a solution in whole numbers (its matrix is totally unimodular), and the simplex method finds one.
+Each submission gets the same number of reviewers, nobody twice, and no reviewer gets more submissions than they have
+room for. Such a program has a solution in whole numbers (its matrix is totally unimodular), which the simplex method
+finds.
 Only promising pairs are in the program at first. Its dual prices say which others could improve it; these are added
 until there are none, so the result is the optimum over all pairs (column generation).
 """
@@ -63,7 +64,10 @@ class _Program:
         shape = (count + self.rows,)
 
         def matrix(values: np.ndarray, at: np.ndarray, size: int, slack: float) -> Any:
-            held = (np.concatenate([values, np.full(self.rows, slack)]), (np.r_[at, all_rows % size], np.r_[place, lacking]))
+            held = (
+                np.concatenate([values, np.full(self.rows, slack)]),
+                (np.r_[at, all_rows % size], np.r_[place, lacking]),
+            )
             return sparse.csr_matrix(held, shape=(size, *shape))
 
         good = (self.values >= self.floor.least).astype(float)
@@ -83,13 +87,16 @@ class _Program:
         return self.pairs[found.x[:count] > 0.5], lack, prices
 
 
-def assign(scores: Spool, per_paper: int, room: Sequence[int], floor: Floor | None = None) -> np.ndarray:
+def assign(
+    scores: Spool, per_paper: int, room: Sequence[int], names: Sequence[str] = (), floor: Floor | None = None
+) -> np.ndarray:
     """Choose the reviewers of all submissions so that the sum of their scores is as large as possible.
 
     Args:
         scores: (submissions, reviewers); minus infinity where a reviewer must not review a submission.
         per_paper: Reviewers of each submission.
         room: How many submissions each reviewer takes.
+        names: Of the submissions, for messages; the numbers of their rows if there are none.
         floor: A condition to keep.
 
     Returns:
@@ -121,7 +128,7 @@ def assign(scores: Spool, per_paper: int, room: Sequence[int], floor: Floor | No
         held = np.concatenate([program.values, values])[order]
         program = _Program(merged[order], held, rows, program.room, per_paper, program.floor)
     if lack.any():
-        raise _short(int(lack.sum()), rows * per_paper, np.flatnonzero(lack) + 1)
+        raise _short(lack, rows * per_paper, names)
     return np.stack(np.divmod(chosen, columns), axis=1)
 
 
@@ -130,18 +137,21 @@ def check_room(submissions: int, per_paper: int, room: Sequence[int]) -> None:
     there, needed = int(sum(room)), submissions * per_paper
     if there < needed:
         raise InputError(
-            f"The reviewers have room for {there:,} reviews and {needed:,} are needed, so {needed - there:,} are missing",
+            f"The reviewers have room for {there:,} reviews and {needed:,} are needed, so {needed - there:,} are "
+            "missing",
             "raise <capacity>, lower <per_paper>, or add reviewers",
         )
     if (able := sum(one > 0 for one in room)) < per_paper:
         raise InputError(f"There are {able} reviewers, and each submission needs {per_paper}", "lower <per_paper>")
 
 
-def _short(lack: int, needed: int, papers: np.ndarray) -> InputError:
-    listed = ", ".join(map(str, papers[:_LISTED])) + (" and others" if len(papers) > _LISTED else "")
+def _short(lack: np.ndarray, needed: int, names: Sequence[str]) -> InputError:
+    rows = np.flatnonzero(lack).tolist()
+    listed = ", ".join(names[row] if names else str(row + 1) for row in rows[:_LISTED])
+    more = " and others" if len(rows) > _LISTED else ""
     return InputError(
-        f"{lack:,} of {needed:,} reviews find no reviewer who has room and no conflict (submissions in the rows "
-        f"{listed})",
+        f"{int(lack.sum()):,} of {needed:,} reviews find no reviewer who has room and no conflict (submissions "
+        f"{listed}{more})",
         "raise <capacity>, lower <per_paper>, or add reviewers",
     )
 
@@ -156,11 +166,15 @@ def _bounds(scores: Spool) -> tuple[float, float]:
 
 def _promising(scores: Spool, low: float, scale: float, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the best pairs of each submission, and their scores from 0 to 1."""
-    found = [_best(start, (block - np.float32(low)) / np.float32(scale), count, -1.0) for start, block in scores.blocks()]
+    found = [
+        _best(start, (block - np.float32(low)) / np.float32(scale), count, -1.0) for start, block in scores.blocks()
+    ]
     return np.concatenate([pairs for pairs, _ in found]), np.concatenate([values for _, values in found])
 
 
-def _improving(scores: Spool, low: float, scale: float, program: _Program, prices: Any) -> tuple[np.ndarray, np.ndarray]:
+def _improving(
+    scores: Spool, low: float, scale: float, program: _Program, prices: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs outside the program that its prices say would improve it, and their scores."""
     of_row, of_column, of_good = prices
     found = []

@@ -21,13 +21,14 @@ _FIRST = 50
 """Reviewers of each submission among whom the score is searched at first."""
 
 
-def assign_fairly(scores: Spool, per_paper: int, room: Sequence[int]) -> np.ndarray:
+def assign_fairly(scores: Spool, per_paper: int, room: Sequence[int], names: Sequence[str] = ()) -> np.ndarray:
     """Choose the reviewers of all submissions so that the worst sum of a submission is as large as possible.
 
     Args:
         scores: As of `assign`.
         per_paper: As of `assign`.
         room: As of `assign`.
+        names: As of `assign`.
 
     Returns:
         As `assign`; an assignment of the largest sum is among those compared, so the worst is never worse than its.
@@ -37,11 +38,11 @@ def assign_fairly(scores: Spool, per_paper: int, room: Sequence[int]) -> np.ndar
         UnavailableError: If scipy is missing.
     """
     check_room(len(scores), per_paper, room)
-    best = assign(scores, per_paper, room)
+    best = assign(scores, per_paper, room, names)
     best_sums = sums_of(scores, best)
     for count in range(1, per_paper + 1):
         try:
-            found = assign(scores, per_paper, room, Floor(count, reachable(scores, count, room)))
+            found = assign(scores, per_paper, room, names, Floor(count, reachable(scores, count, room)))
         except InputError:  # there is room, but not with this condition
             continue
         sums = sums_of(scores, found)

@@ -12,7 +12,7 @@ from corpora.errors import InputError, NotFoundError
 if TYPE_CHECKING:
     from search_plugin.engines.base import Document, Index
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 FIELD = "reviewers"
 """The field of an index that holds the ids of the reviewers who wrote a paper."""
@@ -33,7 +33,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class ReviewerPool:
     """Reviewers, those with fewer papers first.
 
     All papers of all reviewers, in this order, are the columns of a factor; a paper of two reviewers is two columns.
@@ -69,14 +69,14 @@ class Pool:
         return slice(start, start + len(self.papers[place]))
 
 
-def in_blocks(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
+def in_blocks(items: Iterable[_Item], size: int) -> Iterator[tuple[_Item, ...]]:
     """Yield items in tuples of a size; the last may be shorter."""
     rest = iter(items)
     while block := tuple(islice(rest, size)):
         yield block
 
 
-def make_pool(profiles: Mapping[str, Sequence[str]]) -> Pool:
+def make_pool(profiles: Mapping[str, Sequence[str]]) -> ReviewerPool:
     """Return the reviewers who have papers.
 
     Args:
@@ -91,10 +91,10 @@ def make_pool(profiles: Mapping[str, Sequence[str]]) -> Pool:
     held = sorted((len(papers), name, tuple(papers)) for name, papers in profiles.items() if papers)
     if not held:
         raise InputError("No reviewer has a paper to be matched by", "index the papers of the reviewers first")
-    return Pool(tuple(name for _, name, _ in held), tuple(papers for _, _, papers in held))
+    return ReviewerPool(tuple(name for _, name, _ in held), tuple(papers for _, _, papers in held))
 
 
-def read_pool(index: Index) -> Pool:
+def read_pool(index: Index) -> ReviewerPool:
     """Return the reviewers of an index, or raise `InputError` if its papers name none."""
     if FIELD not in {field.name for field in index.schema.fields}:
         raise InputError(
@@ -110,7 +110,7 @@ def read_pool(index: Index) -> Pool:
     return make_pool({reviewer: sorted(papers) for reviewer, papers in profiles.items()})
 
 
-def read_papers(index: Index, pool: Pool, formats: Sequence[str]) -> Iterator[list[Document]]:
+def read_papers(index: Index, pool: ReviewerPool, formats: Sequence[str]) -> Iterator[list[Document]]:
     """Yield the reviewers' papers with their vectors, in the order of the pool's columns, in blocks."""
     for ids in in_blocks((paper for papers in pool.papers for paper in papers), READ):
         held = index.documents(tuple(dict.fromkeys(ids)), formats)

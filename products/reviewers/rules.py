@@ -70,9 +70,7 @@ AGGREGATES: Mapping[str, Aggregate] = {"top3": mean_of_top, "max": largest}
 """The ways to make the similarities of a reviewer's papers one number."""
 
 
-def by_aggregate(
-    aggregate: Aggregate, similarities: Similarities, profiles: Profiles
-) -> dict[str, float]:
+def by_aggregate(aggregate: Aggregate, similarities: Similarities, profiles: Profiles) -> dict[str, float]:
     """Score reviewers by one number taken over the similarities of all their papers, by the only factor."""
     (similarity,) = similarities.values()
     return {reviewer: float(aggregate(similarity[columns])) for reviewer, columns in profiles.items()}

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from corpora.errors import InputError
-from products.reviewers.factors import Factor
-from products.reviewers.pool import Pool
+from encoders.text_encoder import Done, ignore
+from products.reviewers.factors import Comparison
+from products.reviewers.pool import ReviewerPool
 from products.reviewers.rules import AGGREGATES, sum_of_reciprocal_ranks
 from products.reviewers.spool import ROWS, Spool
 
@@ -35,21 +36,22 @@ class VenueScores:
 
 
 def score_venue(
-    factors: Mapping[str, Factor],
-    pool: Pool,
+    factors: Mapping[str, Comparison],
+    pool: ReviewerPool,
     submissions: int,
     folder: Path,
     *,
     aggregate: str = "top3",
-    combine: str = "ranks",
+    combine: str = "scores",
     conflicts: Mapping[int, Collection[int]] | None = None,
-    done: Callable[[int], None] = lambda count: None,
+    done: Done = ignore,
 ) -> VenueScores:
     """Score all reviewers for all submissions.
 
     A reviewer's score by a factor is the mean of the three papers most like the submission (`top3`), or the likest one
     (`max`). `ranks` adds 1 / rank over the factors, divided by their number (UniPR, section 3.3, equation 10). `scores`
-    is the mean over the factors of the scores in standard deviations from the mean of all pairs.
+    is the mean over the factors of the scores in standard deviations from the mean of all pairs; a factor alone keeps
+    its scores.
 
     Args:
         factors: By name.
@@ -96,7 +98,9 @@ def score_venue(
     return VenueScores(spools, combined)
 
 
-def _block(factor: Factor, submissions: slice, pool: Pool, aggregate: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _block(
+    factor: Comparison, submissions: slice, pool: ReviewerPool, aggregate: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     count = submissions.stop - submissions.start
     scores = np.empty((count, len(pool.reviewers)), np.float32)
     for block in pool.blocks():
@@ -118,6 +122,8 @@ def _by_scores(means: np.ndarray, spreads: np.ndarray) -> Combine:
     scale = np.where(spreads > 0, spreads, 1)
 
     def join(by_factor: np.ndarray) -> np.ndarray:
+        if len(by_factor) == 1:
+            return np.asarray(by_factor[0])
         return np.asarray(((by_factor - means[:, None, None]) / scale[:, None, None]).mean(axis=0))
 
     return join
