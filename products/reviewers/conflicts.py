@@ -51,8 +51,8 @@ def find_conflicts(
             at[fold(institution)].add(column)
     reasons: dict[int, dict[int, str]] = {}
     by_paper: dict[str, set[str]] = defaultdict(set)
-    for paper, reviewer in declared:
-        by_paper[paper].add(reviewer)
+    for name, reviewer in declared:
+        by_paper[name].add(reviewer)
     columns = {reviewer: column for column, reviewer in enumerate(pool.reviewers)}
     for row, paper in enumerate(submissions):
         own = {columns[reviewer]: "declared" for reviewer in by_paper[paper.id] if reviewer in columns}

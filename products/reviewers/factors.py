@@ -27,11 +27,11 @@ class FactorBuilder(Protocol):
     def add(self, documents: Sequence[Document]) -> None:
         """Take the next papers, in the order of the pool."""
 
-    def factor(self) -> Comparison:
+    def factor(self) -> MatchFactor:
         """Return the factor, once all papers were added."""
 
 
-class Comparison(Protocol):
+class MatchFactor(Protocol):
     """Similarities of submissions and the papers of a pool."""
 
     def similarities(self, submissions: slice, papers: slice) -> np.ndarray:
@@ -91,7 +91,7 @@ class VectorsBuilder:
         """Keep the vectors of papers of the pool."""
         self._papers.append(unit_rows(self._read(documents)))
 
-    def factor(self) -> Comparison:
+    def factor(self) -> MatchFactor:
         """Return the factor."""
         return ByVectors(self._submissions, self._papers)
 
@@ -128,7 +128,7 @@ class WordsBuilder:
         """Count the words of papers of the pool."""
         self._theirs.append(self._counted([document.paper for document in documents]))
 
-    def factor(self) -> Comparison:
+    def factor(self) -> MatchFactor:
         """Return the factor."""
         sparse = optional("scipy.sparse", NEED, "reviewers")
         theirs = sparse.vstack(self._theirs, format="csr")
@@ -163,7 +163,7 @@ class ReferencesBuilder:
             # The paper itself counts once, whatever number of names it has.
             self._sizes.append(1 + len(paper.references))
 
-    def factor(self) -> Comparison:
+    def factor(self) -> MatchFactor:
         """Return the factor."""
         width = len(self._places)
         own = _unit_sets(self._own, [len(held) for held in self._own], width)

@@ -1,8 +1,8 @@
 """Fair assignment: the worst submission is served as well as possible (Stelmakh, Shah & Singh, PeerReview4All, 2019).
 
 The exact problem is NP-hard. As in that paper, for each number k of reviewers the largest score is found that k
-reviewers of every submission can reach at once. With that as a condition, the sum of all scores is maximised. Of these
-assignments, the one whose worst submission has the largest sum is taken. It has at least k times the score of each k.
+reviewers of every submission can reach at once. With that as a condition, the sum of all scores is maximised. The one
+whose worst submission has the largest sum is taken. It has at least k times the score of each k.
 The later steps of the paper, which improve the second worst submission and so on, are left to the maximised sum.
 """
 

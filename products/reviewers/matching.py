@@ -16,7 +16,7 @@ from corpora.paper import Paper
 from encoders.text_encoder import Done, ignore
 from products.reviewers.assignment import assign
 from products.reviewers.conflicts import Reasons, count_reasons, find_conflicts
-from products.reviewers.factors import Comparison, FactorBuilder
+from products.reviewers.factors import FactorBuilder, MatchFactor
 from products.reviewers.fairness import assign_fairly
 from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool, read_papers
@@ -122,7 +122,7 @@ class Compared:
         reasons: Of conflicts.
     """
 
-    factors: Mapping[str, Comparison]
+    factors: Mapping[str, MatchFactor]
     scores: VenueScores
     reasons: Reasons
 

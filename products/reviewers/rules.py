@@ -141,7 +141,7 @@ def openreview(aggregate: str = "max") -> Matching:
     if aggregate == "max":
         score: Aggregate = largest
     elif aggregate == "average":
-        score = partial(np.mean, axis=-1)
+        score = lambda rows: np.asarray(rows.mean(axis=-1))  # noqa: E731
     elif percentile:
         score = partial(np.percentile, q=int(percentile[1]), axis=-1)
     else:

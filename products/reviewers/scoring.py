@@ -10,7 +10,7 @@ import numpy as np
 
 from corpora.errors import InputError
 from encoders.text_encoder import Done, ignore
-from products.reviewers.factors import Comparison
+from products.reviewers.factors import MatchFactor
 from products.reviewers.pool import ReviewerPool
 from products.reviewers.rules import AGGREGATES, sum_of_reciprocal_ranks
 from products.reviewers.spool import ROWS, Spool
@@ -36,7 +36,7 @@ class VenueScores:
 
 
 def score_venue(
-    factors: Mapping[str, Comparison],
+    factors: Mapping[str, MatchFactor],
     pool: ReviewerPool,
     submissions: int,
     folder: Path,
@@ -99,7 +99,7 @@ def score_venue(
 
 
 def _block(
-    factor: Comparison, submissions: slice, pool: ReviewerPool, aggregate: Callable[[np.ndarray], np.ndarray]
+    factor: MatchFactor, submissions: slice, pool: ReviewerPool, aggregate: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     count = submissions.stop - submissions.start
     scores = np.empty((count, len(pool.reviewers)), np.float32)
