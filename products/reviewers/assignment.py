@@ -26,7 +26,7 @@ _LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class ScoreFloor:
     """A condition of a fair assignment: `count` reviewers of each submission have a score of `least` or more."""
 
     count: int = 0
@@ -51,7 +51,7 @@ class _Program:
     rows: int
     room: np.ndarray
     per_paper: int
-    floor: Floor
+    floor: ScoreFloor
 
     def solve(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return the pairs that are chosen, the reviews that each submission lacks, and the dual prices."""
@@ -88,7 +88,7 @@ class _Program:
 
 
 def assign(
-    scores: Spool, per_paper: int, room: Sequence[int], names: Sequence[str] = (), floor: Floor | None = None
+    scores: Spool, per_paper: int, room: Sequence[int], names: Sequence[str] = (), floor: ScoreFloor | None = None
 ) -> np.ndarray:
     """Choose the reviewers of all submissions so that the sum of their scores is as large as possible.
 
@@ -110,14 +110,14 @@ def assign(
     check_room(rows, per_paper, room)
     low, high = _bounds(scores)
     scale = high - low or 1.0
-    floor = floor or Floor()
+    floor = floor or ScoreFloor()
     program = _Program(
         *_promising(scores, low, scale, max(_FIRST, 3 * per_paper)),
         rows,
         np.asarray(room, dtype=np.float64),
         per_paper,
         # In the precision of the scores, since it is one of them.
-        Floor(floor.count, float((np.float32(floor.least) - np.float32(low)) / np.float32(scale))),
+        ScoreFloor(floor.count, float((np.float32(floor.least) - np.float32(low)) / np.float32(scale))),
     )
     while True:
         chosen, lack, prices = program.solve()

@@ -14,7 +14,7 @@ import numpy as np
 
 from corpora.errors import InputError
 from products.optional import optional
-from products.reviewers.assignment import Floor, assign, check_room
+from products.reviewers.assignment import ScoreFloor, assign, check_room
 from products.reviewers.spool import Spool
 
 _FIRST = 50
@@ -42,7 +42,7 @@ def assign_fairly(scores: Spool, per_paper: int, room: Sequence[int], names: Seq
     best_sums = sums_of(scores, best)
     for count in range(1, per_paper + 1):
         try:
-            found = assign(scores, per_paper, room, names, Floor(count, reachable(scores, count, room)))
+            found = assign(scores, per_paper, room, names, ScoreFloor(count, reachable(scores, count, room)))
         except InputError:  # there is room, but not with this condition
             continue
         sums = sums_of(scores, found)

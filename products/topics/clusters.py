@@ -25,7 +25,7 @@ _LARGEST_MAP = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class LabelledTopic:
     """A cluster of papers.
 
     Attributes:
@@ -52,7 +52,7 @@ class Topics:
         places: Coordinates of each paper, float64 (papers, 2).
     """
 
-    topics: tuple[Topic, ...]
+    topics: tuple[LabelledTopic, ...]
     ids: tuple[str, ...]
     topic_of: np.ndarray
     places: np.ndarray
@@ -110,7 +110,7 @@ def find_topics(
     for place, best in enumerate(terms):
         rows = np.flatnonzero(topic_of == place)
         nearest = rows[np.argsort(-closeness[rows], kind="stable")[:_IN_LABEL]]
-        topics.append(Topic(_label(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
+        topics.append(LabelledTopic(_label(best, used), best, len(rows), tuple(ids[row] for row in nearest)))
     return Topics(tuple(topics), tuple(ids), topic_of, _project(units, projection, seed))
 
 

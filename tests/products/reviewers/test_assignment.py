@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from corpora.errors import InputError
 from products.reviewers import assignment
-from products.reviewers.assignment import Floor, assign
+from products.reviewers.assignment import ScoreFloor, assign
 from products.reviewers.fairness import assign_fairly, reachable, sums_of
 from products.reviewers.spool import Spool
 
@@ -117,5 +117,5 @@ def test_the_reachable_score_is_the_best_bottleneck(spooled, monkeypatch):
 
 def test_a_floor_holds_for_every_submission(spooled):
     scores = np.array([[1.0, 0.5, 0.4], [0.9, 0.3, 0.35]])
-    pairs = assign(spooled(scores), 1, [1, 1, 1], (), Floor(1, 0.35))
+    pairs = assign(spooled(scores), 1, [1, 1, 1], (), ScoreFloor(1, 0.35))
     assert scores[pairs[:, 0], pairs[:, 1]].min() >= 0.35
