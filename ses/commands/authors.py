@@ -28,7 +28,7 @@ def authors() -> None:
 )
 @click.option(
     "--threshold",
-    default=0.5,
+    default=0.72,
     show_default=True,
     metavar="NUMBER",
     help="Distance by cosine up to which clusters are joined; a smaller one makes more authors.",
