@@ -64,6 +64,7 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
             }
         )
         progress.advance(len(rows))
+    index.finish()
 
 
 def _texts(index: Index, ids: list[str]) -> Iterator[str]:

@@ -14,6 +14,9 @@ from products.optional import optional
 
 Projection = Literal["pca", "tsne"]
 
+SEPARATOR = " / "
+"""Between the terms of a label; lists of labels have commas."""
+
 _NEED = "Topics need scikit-learn"
 _TERMS = 30_000
 """Most words and pairs of words, the most frequent ones."""
@@ -119,7 +122,7 @@ def terms_of(texts: Iterable[str], topic_of: np.ndarray, count: int) -> list[tup
 
     A term's weight is its share of the topic's terms, times ln(1 + A / f): f is how often all topics have it, and A is
     the mean number of terms of a topic. Terms are words and pairs of words; one that is part of a better one, or has it
-    as a part, is left out.
+    as a part, is left out, singular and plural being one.
 
     Args:
         texts: Of the papers.
@@ -151,11 +154,13 @@ def terms_of(texts: Iterable[str], topic_of: np.ndarray, count: int) -> list[tup
 
 
 def _best(weights: np.ndarray, names: Any) -> tuple[str, ...]:
-    chosen: list[str] = []
+    from Stemmer import Stemmer
+
+    stem, chosen = Stemmer("english").stemWords, dict[str, set[str]]()
     for column in np.argsort(-weights, kind="stable")[: 10 * _SHOWN].tolist():
-        words = set(names[column].split())
-        if weights[column] > 0 and not any(words <= set(held.split()) or words >= set(held.split()) for held in chosen):
-            chosen.append(str(names[column]))
+        words = set(stem(names[column].split()))
+        if weights[column] > 0 and not any(words <= held or words >= held for held in chosen.values()):
+            chosen[str(names[column])] = words
         if len(chosen) == _SHOWN:
             break
     return tuple(chosen)
@@ -163,7 +168,7 @@ def _best(weights: np.ndarray, names: Any) -> tuple[str, ...]:
 
 def _label(terms: Sequence[str], used: set[str]) -> str:
     """Return the first terms; more of them, and last a number, where another topic has the same label."""
-    labels = [", ".join(terms[:size]) for size in range(_IN_LABEL, len(terms) + 1)] or [", ".join(terms)]
+    labels = [SEPARATOR.join(terms[:size]) for size in range(_IN_LABEL, len(terms) + 1)] or [SEPARATOR.join(terms)]
     base = labels[0] or "no terms"
     numbered = (f"{base} ({number})" for number in range(2, len(used) + 3))
     label = next(one for one in (*filter(None, labels), base, *numbered) if one not in used)
