@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _LONGEST_QUERY = 1_000
 
 
+def _by_vector(options: PageOptions) -> PageOptions:
+    return {"mode": "vector", **options, "literal": True}
+
+
 def title_and_abstract(text: str) -> tuple[str, str]:
     """Return the first line of a manuscript, and the rest as one line; `InputError` if it is empty."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
@@ -90,7 +94,7 @@ class OpenIndex:
         from search_plugin.request import make_request
         from search_plugin.search import similar
 
-        asked: PageOptions = {"mode": "vector", **options, "literal": True}
+        asked = _by_vector(options)
         fields = self.index.schema.fields
         return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, fields=fields, **asked))
 
@@ -112,7 +116,7 @@ class OpenIndex:
         from search_plugin.search import similar_text
 
         title, abstract = title_and_abstract(text)
-        asked: PageOptions = {"mode": "vector", **options, "literal": True}
+        asked = _by_vector(options)
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
         return similar_text(self.index, title, abstract, request, self.load(self.index))
 

@@ -84,7 +84,7 @@ def pair_sums(predictions: Sequence[Expertise], expertise: Expertise) -> np.ndar
         [compare_pairs(one.get(reviewer, {}), reported) for reviewer, reported in expertise.items()]
         for one in predictions
     ]
-    return np.array(per_draw, dtype=np.float64).mean(axis=0)
+    return np.asarray(np.array(per_draw, dtype=np.float64).mean(axis=0))
 
 
 def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) -> Outcome:
