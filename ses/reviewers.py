@@ -103,7 +103,7 @@ class Reviewers:
         self,
         submissions: str | Path | Iterable[Paper],
         *,
-        index: str = "",
+        index: str = "reviewers",
         corpus: str = "csv",
         columns: Mapping[str, str] | None = None,
         factors: Sequence[str] = ("semantic",),
@@ -116,7 +116,7 @@ class Reviewers:
 
         Args:
             submissions: A file of them, or the papers.
-            index: Of the reviewers' papers; the default index if empty.
+            index: Of the reviewers' papers; if empty, the default index.
             corpus: How to read the file: a corpus, or `openreview`.
             columns: Columns by attribute; `institutions` are those of the authors.
             factors: Some of `FACTORS`.
@@ -191,7 +191,7 @@ class Reviewers:
         self,
         submissions: str | Path | Iterable[Paper],
         *,
-        index: str = "",
+        index: str = "reviewers",
         corpus: str = "csv",
         columns: Mapping[str, str] | None = None,
         people: str | Path | None = None,

@@ -37,9 +37,10 @@ def _venue_options(function: Any) -> Any:
         _column,
         click.option(
             "--index",
-            default="",
+            default="reviewers",
+            show_default=True,
             metavar="NAME",
-            help="The index of the reviewers' papers [default: the default index].",
+            help="The index of the reviewers' papers.",
         ),
         click.option(
             "--factor",
