@@ -59,7 +59,9 @@ def test_a_submission_like_a_paper_goes_to_its_authors(home):
 
 def test_people_choose_capacities_names_and_institutions(home):
     (home / "people.csv").write_text("reviewer,name,institution,capacity\nada,,Leeds,1\nlise,,,2\nnew,,,1\nrosa,,,0\n")
-    told = matched(home, "--people", home / "people.csv", "--column", "institutions=affiliation", "--per-paper", 1)
+    told = matched(
+        home, "--people", home / "people.csv", "--column", "institutions=affiliation", "--per-paper", 1, "--capacity", 0
+    )
     assert pairs(told) == {("s1", "lise"), ("s2", "ada")} or pairs(told) == {("s1", "lise"), ("s2", "lise")}
     assert told["conflicts"] == {"institution": 1, "co-author": 1}
     assert told["notes"][0] == "1 reviewer (new) without papers in the index: they get no submissions."

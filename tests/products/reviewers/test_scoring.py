@@ -112,7 +112,7 @@ def test_words_are_compared_as_by_tf_idf():
 
 def test_references_count_where_a_paper_is_cited_or_cites_the_same():
     submissions = [Paper("s", "t", references=("doi:10.1/A", "x", "y", "z")), Paper("t", "t")]
-    cited = document("q", identifiers=("doi:10.1/a",))
+    cited = document("q", identifiers=("10.1/a",))
     coupled = document("r", references=("x", "y", "w"))
     factor = built(ReferencesBuilder(submissions), [cited, coupled, document("u")])
     # 1 of sets of 4 and 1; 2 of sets of 4 and 4 (three references and the paper itself).

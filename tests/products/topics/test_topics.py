@@ -52,6 +52,9 @@ def test_terms_are_weighted_by_the_formula():
     assert first == ("virus", "lung")
     assert weight(3 / 10, 4) > weight(2 / 10, 2) > weight(1 / 10, 1)
     assert second == ("lung", "star", "galaxy")
+    # A word of all topics is less than a rarer one of this topic.
+    (best, *_), _ = terms_of(["common star common virus common virus", "common galaxy " * 6], np.array([0, 1]), 2)
+    assert best in ("virus", "common virus")
 
 
 def test_labels_differ_even_where_terms_do_not():
