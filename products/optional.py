@@ -1,4 +1,4 @@
-"""Libraries that training a product needs and applying it does not, imported where they are needed."""
+"""Libraries that products need and the rest of ses does not, imported where they are needed."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ def optional(module: str, need: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise UnavailableError(f"{need}; install it: pip install 'ses[tags]'.") from error
+        raise UnavailableError(f"{need}; install it: pip install 'ses[products]'.") from error

@@ -56,6 +56,11 @@ def same_author(typed: str, stored: str) -> bool:
     return any(_agree(one, other) for one, other in product(typed_readings(typed), stored_readings(stored)))
 
 
+def same_person(one: str, other: str) -> bool:
+    """Return whether two names of corpora can be those of one person."""
+    return any(_agree(a, b) for a, b in product(stored_readings(one), stored_readings(other)))
+
+
 @lru_cache(maxsize=65_536)
 def stored_readings(text: str) -> frozenset[Name]:
     """Return the ways to read a name of a corpus: several where nothing says how long the family name is."""

@@ -117,6 +117,42 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     return _page(SearchState(index, request, plan, notes=resolved.notes), clock)
 
 
+def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: TextEncoder) -> Page:
+    """Find papers like one that is not in the index, by its text.
+
+    Args:
+        index: Of any engine.
+        title: Of the paper.
+        abstract: Of the paper; empty if it has none.
+        request: Gives mode, filter, facets and page; its query is not used.
+        encoder: Of the model that made the index.
+
+    Returns:
+        The page asked for.
+
+    Raises:
+        InputError: If the encoder's model is not the index's.
+    """
+    request = replace(request, query=title[:MAX_QUERY], words=None, notes=())
+    _check(index, request)
+    clock = Clock()
+    with clock.step("read"):
+        resolved = resolve(request.filter, index)
+    with clock.step("encode"):
+        vectors: tuple[VectorClause, ...] = ()
+        if request.mode != "lexical":
+            vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, encoder)),)
+    plan = _plan(index, request, vectors, resolved.filter)
+    return _page(SearchState(index, request, plan, notes=resolved.notes), clock)
+
+
+def text_vector(index: Index, title: str, abstract: str, encoder: TextEncoder) -> np.ndarray:
+    """Return the vector of a paper that is not in the index, float32 (dimension,); errors as of `similar_text`."""
+    check_model(index, encoder.card.name, encoder.card.fingerprint)
+    row: np.ndarray = encoder.encode([encoder.card.text(title, abstract)], Format(SEARCHED))[0]
+    return row
+
+
 def _check(index: Index, request: SearchRequest) -> None:
     """Find errors before the index is asked anything."""
     fusion_of(request.fusion)

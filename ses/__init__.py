@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from indexer.report import IndexReport
     from search_plugin.page import Hit, Page
+    from ses.authors import AuthorClusters, cluster_authors
     from ses.library import Library, open  # noqa: A004 - as in `ses.open()`
     from ses.loaded_model import LoadedModel, load_model
     from ses.opened import OpenIndex
     from ses.training import train
 
 __all__ = [
+    "AuthorClusters",
     "ConflictError",
     "Hit",
     "IndexReport",
@@ -33,6 +35,7 @@ __all__ = [
     "SesError",
     "StoppedError",
     "UnavailableError",
+    "cluster_authors",
     "load_model",
     "open",
     "train",
@@ -43,6 +46,7 @@ _HOMES = {
         ("ConflictError", "InputError", "NotFoundError", "SesError", "StoppedError", "UnavailableError"),
         "corpora.errors",
     ),
+    **dict.fromkeys(("AuthorClusters", "cluster_authors"), "ses.authors"),
     **dict.fromkeys(("Hit", "Page"), "search_plugin.page"),
     "IndexReport": "indexer.report",
     "Library": "ses.library",

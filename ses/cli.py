@@ -26,6 +26,9 @@ COMMANDS = {
         "Forecast citations from vectors: train, apply, measure.",
     ),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
+    "reviewers": ("ses.commands.reviewers:reviewers", "Find reviewers for submissions."),
+    "authors": ("ses.commands.authors:authors", "Group papers under one name by author."),
+    "topics": ("ses.commands.topics:topics", "Cluster the papers of an index into topics."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),
     "models": (

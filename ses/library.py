@@ -16,8 +16,10 @@ from ses.opened import OpenIndex
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from indexer.report import Progress
+    from products.topics.clusters import Projection, Topics
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
+    from ses.reviewers import Reviewers
 
 
 def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
@@ -77,6 +79,13 @@ class Library(Indexing):
         from ses.default_index import default_index
 
         return self[default_index(self._settings, self.indexes())]
+
+    @property
+    def reviewers(self) -> Reviewers:
+        """Finds reviewers for submissions, by the reviewers' papers in an index."""
+        from ses.reviewers import Reviewers
+
+        return Reviewers(self, lambda name: (self[name] if name else self.default()).index)
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
@@ -145,6 +154,49 @@ class Library(Indexing):
 
         with self._writing(name) as index:
             index.add_fields(custom_fields(declared(fields, {})[0]))
+
+    def topics(
+        self,
+        name: str,
+        *,
+        count: int | None = None,
+        task_format: str = "prx",
+        projection: Projection = "pca",
+        field: str = "topic",
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Topics:
+        """Cluster the papers of an index into topics with labels, and write them into its fields.
+
+        Args:
+            name: Of the index.
+            count: Number of topics; the root of half the number of papers if None, 100 at most.
+            task_format: The vectors to cluster.
+            projection: How to make coordinates: `pca`, or `tsne`, which is slow.
+            field: For labels; coordinates are in two more, with `_x` and `_y` after the name. If empty, nothing is
+                written.
+            seed: Of the clusters and the coordinates.
+            progress: Receives progress reports.
+
+        Returns:
+            The topics, and each paper's topic and coordinates.
+
+        Raises:
+            InputError: If there are fewer papers than topics, or a field can't have that name.
+            UnavailableError: If scikit-learn is missing.
+        """
+        from indexer.report import Silent
+        from ses.topics import topics_of, write_topics
+
+        progress = progress or Silent()
+        index = self._engine.open(name)
+        found = topics_of(
+            index, count=count, task_format=task_format, projection=projection, seed=seed, progress=progress
+        )
+        if field:
+            with self._writing(name) as writable:
+                write_topics(writable, found, field, progress)
+        return found
 
     def rollback(self, name: str) -> OpenIndex:
         """Search the version before the last fresh one again, or raise `NotFoundError` if there is none.

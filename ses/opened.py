@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
+from corpora.errors import InputError
 from ses.requests import PageOptions
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.text_encoder import TextEncoder
+    from products.suggestions.neighbours import Suggestion
     from search_plugin.engines.base import Index
     from search_plugin.page import Page
     from search_plugin.search_settings import SearchSettings
+
+
+_LONGEST_QUERY = 1_000
+
+
+def _by_vector(options: PageOptions) -> PageOptions:
+    return {"mode": "vector", **options, "literal": True}
+
+
+def title_and_abstract(text: str) -> tuple[str, str]:
+    """Return the first line of a manuscript, and the rest as one line; `InputError` if it is empty."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise InputError("The text is empty: give a title, and an abstract in the lines after it.")
+    return lines[0], " ".join(lines[1:])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,9 +94,73 @@ class OpenIndex:
         from search_plugin.request import make_request
         from search_plugin.search import similar
 
-        asked: PageOptions = {"mode": "vector", **options, "literal": True}
+        asked = _by_vector(options)
         fields = self.index.schema.fields
         return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, fields=fields, **asked))
+
+    def similar_text(self, text: str, **options: Unpack[PageOptions]) -> Page:
+        """Find papers like a manuscript.
+
+        Args:
+            text: Its title, and its abstract in the lines after that.
+            **options: As of `search`; the mode is `vector` if none is given.
+
+        Returns:
+            One page of hits.
+
+        Raises:
+            InputError: If the text is empty.
+            UnavailableError: If the model is missing.
+        """
+        from search_plugin.request import make_request
+        from search_plugin.search import similar_text
+
+        title, abstract = title_and_abstract(text)
+        asked = _by_vector(options)
+        request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
+        return similar_text(self.index, title, abstract, request, self.load(self.index))
+
+    def suggest(
+        self, what: Literal["venues", "references", "reviewers"], *, text: str = "", paper_id: str = "", size: int = 10
+    ) -> list[Suggestion]:
+        """Suggest venues, references or reviewers for a manuscript, from the 100 papers most like it.
+
+        Args:
+            what: What to suggest.
+            text: The manuscript: its title, and its abstract in the lines after that.
+            paper_id: Or a paper in the index.
+            size: How many suggestions.
+
+        Returns:
+            The best first, each with the papers that speak for it.
+
+        Raises:
+            InputError: If neither or both of text and paper are given.
+            NotFoundError: If the paper is not in the index.
+        """
+        from products.suggestions import neighbours as near
+        from search_plugin.search import SEARCHED, text_vector
+
+        if bool(text) == bool(paper_id):
+            raise InputError("Give the manuscript as a text, or name a paper in the index.")
+        authors: tuple[str, ...] = ()
+        if text:
+            vector = text_vector(self.index, *title_and_abstract(text), self.load(self.index))
+            page = self.similar_text(text, size=near.NEAREST, window=near.NEAREST)
+        else:
+            paper = self.show(paper_id)
+            authors = paper.authors
+            vector = self.index.vectors([paper.id], SEARCHED)[paper.id]
+            page = self.similar(paper.id, size=near.NEAREST, window=near.NEAREST)
+        found = near.read_neighbours(self.index, [hit.id for hit in page], vector, SEARCHED)
+        if what == "venues":
+            return near.suggest_venues(found)[:size]
+        if what == "reviewers":
+            return near.suggest_reviewers(found, authors)[:size]
+        return near.suggest_references(found, self._titles)[:size]
+
+    def _titles(self, ids: Sequence[str]) -> dict[str, str]:
+        return {name: paper.title for name, paper in self.index.papers(ids).items()}
 
     def show(self, name: str) -> Paper:
         """Return a paper by its id or another identifier (`find`), or raise `NotFoundError`."""

@@ -18,9 +18,9 @@ from eval.authors.signatures import Signatures
 from eval.embedder import Embedder, Vectors
 from eval.measures.clusters import BCubed, b_cubed, b_cubed_of_each
 from eval.measures.similarity import l2_normalize
-from eval.optional import optional
 from eval.outcome import Outcome
 from eval.statistics.bootstrap import bootstrap_statistic
+from products.authors.clustering import cut_block
 
 THRESHOLDS = tuple(step / 100 for step in range(101))
 """Cosine distances to try as the threshold above which clusters are not joined."""
@@ -118,14 +118,10 @@ def _f1(clusters: Clusters, data: Signatures) -> float:
 
 def _cuts(block: str, data: Signatures, vectors: Vectors) -> Sequence[Clusters]:
     """Cluster a block at each threshold."""
-    hierarchy = optional("scipy.cluster.hierarchy", "Clustering needs scipy")
     known, alone = _known(data.blocks[block], block, data, vectors)
     if len(known) < 2:
         return [alone | dict.fromkeys(known, f"{block}:0")] * len(THRESHOLDS)
-    rows = _normalized(vectors, data, known)
-    above = np.triu_indices(len(known), 1)
-    tree = hierarchy.linkage(np.clip(1 - (rows @ rows.T)[above], 0, None), "average")
-    cuts = [hierarchy.fcluster(tree, threshold, "distance").tolist() for threshold in THRESHOLDS]
+    cuts = cut_block(_normalized(vectors, data, known), THRESHOLDS)
     return [alone | {name: f"{block}:{of}" for name, of in zip(known, cut, strict=True)} for cut in cuts]
 
 

@@ -25,8 +25,8 @@ from eval.files.archives import unpacked
 from eval.files.text import bad_line, numbered_lines
 from eval.outcome import Outcome
 from eval.reviewers.ranking import rank_reviewers
-from eval.reviewers.rules import Matching, openreview
 from eval.statistics.bootstrap import bootstrap_statistic
+from products.reviewers.rules import Matching, openreview
 
 HIGH, LOW = 4.0, 2.0
 """Bounds of high and low expertise, which make a pair easy or hard."""
@@ -78,6 +78,15 @@ def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float])
     return tuple(value for pair in sums.values() for value in pair)
 
 
+def pair_sums(predictions: Sequence[Expertise], expertise: Expertise) -> np.ndarray:
+    """Return the sums of `compare_pairs` for each reviewer, means over the draws, float64 (reviewers, 6)."""
+    per_draw = [
+        [compare_pairs(one.get(reviewer, {}), reported) for reviewer, reported in expertise.items()]
+        for one in predictions
+    ]
+    return np.asarray(np.array(per_draw, dtype=np.float64).mean(axis=0))
+
+
 def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) -> Outcome:
     """Measure predictions, one for each draw of the profiles, by the mean over draws.
 
@@ -89,11 +98,7 @@ def score_predictions(predictions: Sequence[Expertise], expertise: Expertise) ->
         `loss`, and the accuracy on `easy` and `hard` pairs where there are any, with intervals over 1,000 resamples of
         the reviewers, and the loss of each reviewer.
     """
-    per_draw = [
-        [compare_pairs(one.get(reviewer, {}), reported) for reviewer, reported in expertise.items()]
-        for one in predictions
-    ]
-    sums = np.array(per_draw, dtype=np.float64).mean(axis=0)
+    sums = pair_sums(predictions, expertise)
     cells = {
         name: bootstrap_statistic(_ratio, sums[:, 2 * column], sums[:, 2 * column + 1], resamples=RESAMPLES)
         for column, name in enumerate(("loss", "easy", "hard"))

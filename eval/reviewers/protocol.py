@@ -10,9 +10,9 @@ from eval.measures.metrics import evaluate
 from eval.outcome import Outcome, outcome_of
 from eval.reviewers.data import ReviewerSet
 from eval.reviewers.ranking import rank_reviewers
-from eval.reviewers.rules import Matching
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
+from products.reviewers.rules import Matching
 
 MEASURES = ("P@5", "P@10")
 

@@ -10,8 +10,8 @@ import numpy as np
 from corpora.errors import InputError
 from eval.embedder import Vectors
 from eval.measures.similarity import l2_normalize
-from eval.reviewers.rules import MATCHINGS, Matching
 from eval.trec.runs import Run
+from products.reviewers.rules import MATCHINGS, Matching
 
 _SCIREPEVAL = MATCHINGS["scirepeval"]
 

@@ -11,11 +11,11 @@ from corpora.errors import SesError
 from encoders.formats import Format
 from eval.embedder import Embedder
 from eval.reviewers.protocol import evaluate_reviewers
-from eval.reviewers.rules import MATCHINGS
 from eval.scirepeval.data import read_matching, read_ranking, read_supervised
 from eval.scirepeval.embedding_files import task_vectors
 from eval.scirepeval.protocols import FORMATS, TaskResult, evaluate_ranking, evaluate_supervised
 from eval.scirepeval.task_file import Task
+from products.reviewers.rules import MATCHINGS
 
 
 def run_task(

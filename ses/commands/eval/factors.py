@@ -14,7 +14,7 @@ from ses.commands.eval.sources import VectorSource, model_source, vector_source
 if TYPE_CHECKING:
     from encoders.model import Model
     from eval.embedder import Text, Vectors
-    from eval.reviewers.rules import Matching
+    from products.reviewers.rules import Matching
 
 
 @dataclass(frozen=True, slots=True)

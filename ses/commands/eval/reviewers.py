@@ -66,7 +66,7 @@ def reviewers(
     """
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers
-    from eval.reviewers.rules import MATCHINGS, openreview
+    from products.reviewers.rules import MATCHINGS, openreview
 
     if aggregate != "max" and protocol != "openreview":
         raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
@@ -94,19 +94,35 @@ def reviewers(
     "--data", required=True, type=click.Path(path_type=Path), help="The data set, unpacked or as the tar archive."
 )
 @_aggregate
+@click.option(
+    "--factors",
+    is_flag=True,
+    help="Measure the factors of `ses reviewers match` instead: words, PRX vectors, CLF vectors if the model has its "
+    "own, and all together; with --aggregate top3 or max.",
+)
 @vector_options
-def gold_standard(
-    data: Path,
-    aggregate: str,
-    **options: Any,
-) -> None:
+def gold_standard(data: Path, aggregate: str, *, factors: bool, **options: Any) -> None:
     """Compare with what reviewers said of their own expertise (Stelmakh et al. 2023).
 
     Prints the weighted share of pairs of papers in the wrong order (lower is better, 0.5 is chance), and the accuracy
     on easy and hard pairs.
     """
+    from encoders.formats import Format
+    from eval.reviewers.combined import compare_factors
     from eval.reviewers.gold_standard import evaluate_gold_standard, read_gold_standard
-    from eval.reviewers.rules import openreview
+    from products.reviewers.rules import AGGREGATES, openreview
+
+    if factors:
+        if aggregate not in AGGREGATES:
+            raise InputError(f"With --factors, --aggregate is one of {', '.join(AGGREGATES)}.")
+        read, source = read_gold_standard(data), vector_source(options)
+        wanted = {"semantic": Format.PRX}
+        if source.card is not None and source.card.heads.get(Format.CLF) != source.card.heads.get(Format.PRX):
+            wanted["topic"] = Format.CLF
+        vectors = {name: source.embed(list(read.papers.values()), kind) for name, kind in wanted.items()}
+        about = {"data": data, "aggregate": aggregate}
+        show(compare_factors(read, vectors, aggregate), [source], about, "factors", options)
+        return
 
     matching = openreview(aggregate)
     read = read_gold_standard(data)

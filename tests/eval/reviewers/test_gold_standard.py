@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from corpora.errors import InputError
 from eval.embedder import Vectors
+from eval.reviewers.combined import compare_factors
 from eval.reviewers.gold_standard import compare_pairs, evaluate_gold_standard, read_gold_standard, score_predictions
 from ses.commands.eval import eval_
 
@@ -148,3 +149,28 @@ def test_damaged_files_are_told(small, file, change, message):
     (small / file).write_text(change((small / file).read_text()))
     with pytest.raises(InputError, match=message):
         read_gold_standard(small)
+
+
+def test_factors_are_measured_alone_together_and_against_words(small, tmp_path):
+    data = read_gold_standard(small)
+    embedded = {"p": [1, 0], "q": [0, 1], "x": [0, 2], "y": [0.5, -0.5], "z": [1, 1]}
+    vectors = Vectors({name: n for n, name in enumerate(embedded)}, np.array(list(embedded.values()), np.float32))
+    found = compare_factors(data, {"semantic": vectors}, "max")
+    assert list(found) == ["words", "semantic", "semantic + words, by scores", "semantic + words, by ranks"]
+    # Vectors order both reviewers' pairs wrongly; no word is shared, so all ties of words are at half.
+    assert found["semantic"].cells["loss"].mean == 1
+    assert found["words"].cells["loss"].mean == 0.5
+    assert found["semantic"].cells["loss - words"].mean == 0.5
+    assert found["words"].cells["loss - words"].mean == 0
+    file = tmp_path / "v.jsonl"
+    file.write_text("".join(json.dumps({"paper_id": name, "embedding": row}) + "\n" for name, row in embedded.items()))
+    given = ["gold-standard", "--data", str(small), "--embeddings", str(file), "--factors"]
+    run = CliRunner().invoke(eval_, [*given, "--aggregate", "max", "--json"])
+    assert run.exit_code == 0, run.output
+    rows = {row["factors"]: row["measures"]["loss"]["mean"] for row in json.loads(run.stdout)["rows"]}
+    assert rows["semantic"] == 1
+    del vectors.rows["y"]
+    with pytest.raises(InputError, match="Some papers of the gold standard have no vector"):
+        compare_factors(data, {"semantic": vectors}, "max")
+    with pytest.raises(InputError, match="--aggregate is one of top3, max"):
+        CliRunner().invoke(eval_, [*given, "--aggregate", "p75"], catch_exceptions=False)

@@ -17,7 +17,7 @@ from eval.embedder import Vectors
 from eval.reviewers import MATCHINGS, rank_reviewers
 from eval.reviewers.data import read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers
-from eval.reviewers.rules import chain_of_factors, mean_of_top, openreview, reciprocal_ranks
+from products.reviewers.rules import chain_of_factors, mean_of_top, openreview, reciprocal_ranks
 from ses.commands.eval import eval_
 
 

@@ -18,6 +18,9 @@ Profiles = Mapping[str, np.ndarray]
 Similarities = Mapping[str, np.ndarray]
 """Similarities of one submission to all papers of reviewers, by factor."""
 
+Aggregate = Callable[[np.ndarray], np.ndarray]
+"""A function that takes the last axis, the papers of a reviewer, to one number."""
+
 Score = Callable[[Similarities, Profiles], Mapping[str, float]]
 """A function from similarities and profiles to a score of each reviewer."""
 
@@ -51,17 +54,26 @@ class Matching:
         return replace(self, factors=tuple(factor for factor in self.factors if factor in factors))
 
 
-def mean_of_top(similarities: np.ndarray) -> float:
-    """Return the mean of the three largest, or of all if there are fewer (SciRepEval's code)."""
-    return float(np.sort(similarities)[-TOP:].mean())
+def mean_of_top(similarities: np.ndarray) -> np.ndarray:
+    """Return the mean of the three largest of the last axis, or of all if there are fewer (SciRepEval's code)."""
+    if similarities.shape[-1] > TOP:
+        similarities = np.partition(similarities, -TOP, axis=-1)[..., -TOP:]
+    return np.asarray(similarities.mean(axis=-1))
 
 
-def by_aggregate(
-    aggregate: Callable[[np.ndarray], float], similarities: Similarities, profiles: Profiles
-) -> dict[str, float]:
+def largest(similarities: np.ndarray) -> np.ndarray:
+    """Return the largest of the last axis (openreview-expertise's default)."""
+    return np.asarray(similarities.max(axis=-1))
+
+
+AGGREGATES: Mapping[str, Aggregate] = {"top3": mean_of_top, "max": largest}
+"""The ways to make the similarities of a reviewer's papers one number."""
+
+
+def by_aggregate(aggregate: Aggregate, similarities: Similarities, profiles: Profiles) -> dict[str, float]:
     """Score reviewers by one number taken over the similarities of all their papers, by the only factor."""
     (similarity,) = similarities.values()
-    return {reviewer: aggregate(similarity[columns]) for reviewer, columns in profiles.items()}
+    return {reviewer: float(aggregate(similarity[columns])) for reviewer, columns in profiles.items()}
 
 
 def chain_of_factors(similarities: Similarities, profiles: Profiles) -> dict[str, float]:
@@ -104,9 +116,13 @@ def reciprocal_ranks(similarities: Similarities, profiles: Profiles) -> dict[str
     """
     rows = similarities.values()
     by_factor = np.array([[mean_of_top(row[columns]) for columns in profiles.values()] for row in rows])
+    return dict(zip(profiles, sum_of_reciprocal_ranks(by_factor).tolist(), strict=True))
+
+
+def sum_of_reciprocal_ranks(by_factor: np.ndarray) -> np.ndarray:
+    """Return the sum of 1 / rank over factors: float64 (reviewers,) from (factors, reviewers); ties share the best."""
     better = [np.searchsorted(np.sort(-row), -row, side="left") for row in by_factor]
-    scores = (1 / (1 + np.array(better, dtype=np.float64))).sum(axis=0)
-    return dict(zip(profiles, scores.tolist(), strict=True))
+    return np.asarray((1 / (1 + np.array(better, dtype=np.float64))).sum(axis=0))
 
 
 def openreview(aggregate: str = "max") -> Matching:
@@ -123,11 +139,11 @@ def openreview(aggregate: str = "max") -> Matching:
     """
     percentile = re.fullmatch(r"p(\d{1,2}|100)", aggregate, re.ASCII)
     if aggregate == "max":
-        score: Callable[[np.ndarray], float] = lambda row: float(row.max())  # noqa: E731
+        score: Aggregate = largest
     elif aggregate == "average":
-        score = lambda row: float(row.mean())  # noqa: E731
+        score = lambda rows: np.asarray(rows.mean(axis=-1))  # noqa: E731
     elif percentile:
-        score = lambda row: float(np.percentile(row, int(percentile[1])))  # noqa: E731
+        score = partial(np.percentile, q=int(percentile[1]), axis=-1)
     else:
         raise InputError(f"There is no aggregate {aggregate!r}; give max, average or a percentile such as p75.")
     return Matching(("proximity",), cosine=True, score=partial(by_aggregate, score))

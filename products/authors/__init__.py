@@ -1,0 +1,1 @@
+"""Author disambiguation: which papers of one name are by the same person."""

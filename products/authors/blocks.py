@@ -1,0 +1,74 @@
+"""Blocks of papers that may be by one author, from a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from corpora.cleaning import text_of
+from corpora.errors import InputError
+from search_plugin.names import stored_readings
+
+_Row = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorName:
+    """An author's name on a paper.
+
+    Attributes:
+        id: Of this row.
+        block: Rows are compared within a block only.
+        name: As the paper writes it; empty if not given.
+        title: Of the paper.
+        abstract: Of the paper.
+        author: The true author, if known.
+    """
+
+    id: str
+    block: str
+    name: str
+    title: str
+    abstract: str
+    author: str = ""
+
+
+def read_blocks(rows: Iterable[tuple[int, _Row]]) -> dict[str, list[AuthorName]]:
+    """Read names on papers.
+
+    Args:
+        rows: Of a table or of JSON lines, with their lines: `id`, `title`, `abstract`, `name` or `block` or both, and
+            `author` where the truth is known. The block of a name is its family name with the first initial.
+
+    Returns:
+        By block.
+
+    Raises:
+        InputError: If a row lacks an id, a title, or both name and block, or two rows have one id.
+    """
+    blocks: dict[str, list[AuthorName]] = defaultdict(list)
+    seen: set[str] = set()
+    for line, row in rows:
+        told = {key: text_of(row.get(key)) for key in ("id", "block", "name", "title", "abstract", "author")}
+        if missing := [key for key in ("id", "title") if not told[key]]:
+            raise InputError(f"Line {line} has no {missing[0]}: each row needs id, title, and name or block.")
+        if not told["name"] and not told["block"]:
+            raise InputError(f"Line {line} has neither name nor block: give one of them.")
+        if told["id"] in seen:
+            raise InputError(f"Line {line}: the id {told['id']} came before; give each row an id of its own.")
+        seen.add(told["id"])
+        block = told["block"] or block_of(told["name"])
+        blocks[block].append(AuthorName(**{**told, "block": block}))
+    if not blocks:
+        raise InputError("There are no rows to cluster.")
+    return dict(blocks)
+
+
+def block_of(name: str) -> str:
+    """Return the block of a name, such as `j smith`: the reading that is last in the alphabet, so ü is u and not ue."""
+    readings = sorted(stored_readings(name), key=lambda read: (read.core, read.given), reverse=True)
+    if not readings:
+        return name.strip().lower()
+    first = readings[0]
+    return " ".join(filter(None, ((first.given or ("",))[0][:1], "".join(first.core))))

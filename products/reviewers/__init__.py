@@ -1,0 +1,1 @@
+"""Paper-reviewer matching: scores of reviewers for submissions, conflicts, assignment and explanations."""

@@ -1,0 +1,279 @@
+"""Matches the submissions of a venue with reviewers: scores, conflicts, and an assignment or a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from corpora.errors import InputError
+from corpora.paper import Paper
+from encoders.text_encoder import Done, ignore
+from products.reviewers.assignment import assign
+from products.reviewers.conflicts import Reasons, count_reasons, find_conflicts
+from products.reviewers.factors import FactorBuilder, MatchFactor
+from products.reviewers.fairness import assign_fairly
+from products.reviewers.people import Reviewer
+from products.reviewers.pool import ReviewerPool, read_papers
+from products.reviewers.scoring import VenueScores, score_venue
+
+if TYPE_CHECKING:
+    from search_plugin.engines.base import Index
+
+Combining = Literal["scores", "ranks"]
+Aggregating = Literal["top3", "max"]
+_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A reviewer for a submission.
+
+    Attributes:
+        submission: Its id.
+        reviewer: Their id.
+        score: Of all factors together.
+        rank: Of the reviewer for this submission, among those without a conflict, by the score.
+        factors: Scores by factor.
+    """
+
+    submission: str
+    reviewer: str
+    score: float
+    rank: int
+    factors: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingOptions:
+    """How to match.
+
+    Attributes:
+        per_paper: Reviewers of each submission.
+        capacity: Submissions of each reviewer for whom nothing else is said.
+        fair: Serve the worst submission as well as possible.
+        ranked: Return the best reviewers of each submission and assign nobody; all may have any number of them.
+        aggregate: Over a reviewer's papers.
+        combine: The factors.
+    """
+
+    per_paper: int = 3
+    capacity: int = 6
+    fair: bool = False
+    ranked: bool = False
+    aggregate: Aggregating = "top3"
+    combine: Combining = "scores"
+
+    def __post_init__(self) -> None:
+        if self.per_paper < 1 or self.capacity < 0:
+            raise InputError("Each submission needs one reviewer or more, and a capacity is 0 or more.")
+
+
+@dataclass(frozen=True, slots=True)
+class Venue:
+    """What is matched.
+
+    Attributes:
+        submissions: The submissions.
+        pool: The reviewers with their papers.
+        index: Holds these papers.
+        people: Facts about reviewers, by id.
+        declared: Declared conflicts, pairs of a submission's id and a reviewer's.
+    """
+
+    submissions: Sequence[Paper]
+    pool: ReviewerPool
+    index: Index
+    people: Mapping[str, Reviewer] = field(default_factory=dict)
+    declared: Collection[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The result.
+
+    Attributes:
+        matches: By submission in their order, then by score.
+        conflicts: Pairs that were left out, by reason.
+        loads: How many submissions each reviewer has, of all reviewers.
+        worst: The smallest sum of scores of a submission.
+        total: The sum of all scores.
+    """
+
+    matches: tuple[Match, ...]
+    conflicts: Mapping[str, int]
+    loads: Mapping[str, int]
+    worst: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Submissions compared with all reviewers.
+
+    Attributes:
+        factors: By name.
+        scores: Of all factors.
+        reasons: Of conflicts.
+    """
+
+    factors: Mapping[str, MatchFactor]
+    scores: VenueScores
+    reasons: Reasons
+
+
+def match(
+    venue: Venue,
+    builders: Callable[[Path], Mapping[str, FactorBuilder]],
+    options: MatchingOptions,
+    done: Done = ignore,
+) -> Matched:
+    """Find reviewers for all submissions.
+
+    Args:
+        venue: Submissions and reviewers.
+        builders: Makes what builds each factor, with its files in a folder.
+        options: How.
+        done: Receives how many more submissions were compared.
+
+    Returns:
+        The matches.
+
+    Raises:
+        InputError: If the reviewers can't do all reviews.
+        UnavailableError: If scipy is missing.
+    """
+    with compared(venue, builders, options, done) as found:
+        scores = found.scores.combined
+        if options.ranked:
+            pairs = _ranked(found.scores, options.per_paper)
+        else:
+            solve = assign_fairly if options.fair else assign
+            names = [paper.id for paper in venue.submissions]
+            pairs = solve(scores, options.per_paper, _room(venue, options.capacity), names)
+        matches = tuple(_matches(venue, pairs, found.scores))
+    loads = dict.fromkeys(venue.pool.reviewers, 0)
+    sums = {paper.id: 0.0 for paper in venue.submissions}
+    for one in matches:
+        loads[one.reviewer] += 1
+        sums[one.submission] += one.score
+    return Matched(matches, count_reasons(found.reasons), loads, min(sums.values()), sum(sums.values()))
+
+
+@contextmanager
+def compared(
+    venue: Venue,
+    builders: Callable[[Path], Mapping[str, FactorBuilder]],
+    options: MatchingOptions,
+    done: Done = ignore,
+) -> Iterator[Compared]:
+    """Compare all submissions with all reviewers; the scores are in files while the block runs.
+
+    Args:
+        venue: As of `match`.
+        builders: As of `match`.
+        options: As of `match`.
+        done: As of `match`.
+
+    Yields:
+        Factors, scores and conflicts.
+    """
+    check_submissions(venue.submissions)
+    with TemporaryDirectory(prefix="ses-reviewers-") as name:
+        made = builders(Path(name))
+        authors = _read(venue, made.values())
+        reasons = find_conflicts(venue.submissions, venue.pool, authors, venue.people, venue.declared)
+        factors = {told: builder.factor() for told, builder in made.items()}
+        scores = score_venue(
+            factors,
+            venue.pool,
+            len(venue.submissions),
+            Path(name),
+            aggregate=options.aggregate,
+            combine=options.combine,
+            conflicts=reasons,
+            done=done,
+        )
+        yield Compared(factors, scores, reasons)
+
+
+def check_submissions(submissions: Sequence[Paper]) -> None:
+    """Raise `InputError` if there are no submissions, or two with one id."""
+    if not submissions:
+        raise InputError("There are no submissions to match.")
+    seen: set[str] = set()
+    for paper in submissions:
+        if paper.id in seen:
+            raise InputError(f"Two submissions have the id {paper.id}; keep one of them, or give the other a new id.")
+        seen.add(paper.id)
+
+
+def notes_on(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> list[str]:
+    """Return sentences about reviewers whose profiles say little: those without papers, and those with one."""
+    absent = sorted(people.keys() - set(pool.reviewers))
+    single = [reviewer for reviewer, papers in zip(pool.reviewers, pool.papers, strict=True) if len(papers) == 1]
+    notes = []
+    if absent:
+        notes.append(f"{_named(absent)} without papers in the index: they get no submissions.")
+    if single:
+        notes.append(f"{_named(single)} with one paper only: their scores rest on it alone.")
+    return notes
+
+
+def _named(reviewers: Sequence[str]) -> str:
+    noun = "reviewer" if len(reviewers) == 1 else "reviewers"
+    rest = f" and {len(reviewers) - _LISTED:,} more" if len(reviewers) > _LISTED else ""
+    return f"{len(reviewers):,} {noun} ({', '.join(reviewers[:_LISTED])}{rest})"
+
+
+def _read(venue: Venue, builders: Collection[FactorBuilder]) -> list[set[str]]:
+    """Read the reviewers' papers once, for all factors; return the authors of each reviewer's papers."""
+    from itertools import chain, repeat
+
+    pool = venue.pool
+    formats = [field.format for field in venue.index.schema.vectors if field.unit == "paper"]
+    owners = chain.from_iterable(repeat(place, len(papers)) for place, papers in enumerate(pool.papers))
+    authors: list[set[str]] = [set() for _ in pool.reviewers]
+    for documents in read_papers(venue.index, pool, formats):
+        for document in documents:
+            authors[next(owners)].update(document.paper.authors)
+        for builder in builders:
+            builder.add(documents)
+    return authors
+
+
+def _room(venue: Venue, capacity: int) -> list[int]:
+    told = (venue.people.get(reviewer) for reviewer in venue.pool.reviewers)
+    return [capacity if one is None or one.capacity is None else one.capacity for one in told]
+
+
+def _ranked(scores: VenueScores, count: int) -> np.ndarray:
+    found = []
+    for start, block in scores.combined.blocks():
+        order = np.argsort(-block, axis=1, kind="stable")[:, :count]
+        rows = np.broadcast_to(np.arange(start, start + len(block))[:, None], order.shape)
+        kept = np.isfinite(np.take_along_axis(block, order, axis=1))
+        found.append(np.stack([rows[kept], order[kept]], axis=1))
+    return np.concatenate(found)
+
+
+def _matches(venue: Venue, pairs: np.ndarray, scores: VenueScores) -> Iterator[Match]:
+    for start, block in scores.combined.blocks():
+        stop = start + len(block)
+        by_factor = {name: spool.read(start, stop) for name, spool in scores.factors.items()}
+        here = pairs[(pairs[:, 0] >= start) & (pairs[:, 0] < stop)]
+        order = np.lexsort((-block[here[:, 0] - start, here[:, 1]], here[:, 0]))
+        for row, column in here[order].tolist():
+            own = block[row - start]
+            yield Match(
+                venue.submissions[row].id,
+                venue.pool.reviewers[column],
+                float(own[column]),
+                1 + int((own > own[column]).sum()),
+                {name: float(of[row - start, column]) for name, of in by_factor.items()},
+            )

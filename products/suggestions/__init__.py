@@ -1,0 +1,1 @@
+"""Suggestions for a manuscript from the papers most like it: venues, references, reviewers."""

@@ -1,0 +1,92 @@
+"""`ses topics`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from ses.options import engine_options
+
+if TYPE_CHECKING:
+    from products.topics.clusters import Topics
+
+
+@click.command()
+@click.option("--index", "name", metavar="NAME", help="The index [default: as of a search].")
+@click.option(
+    "--topics",
+    "count",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Number of topics [default: the root of half the number of papers, 100 at most].",
+)
+@click.option(
+    "--format", "task_format", default="prx", show_default=True, metavar="NAME", help="The vectors to cluster."
+)
+@click.option(
+    "--map",
+    "projection",
+    default="pca",
+    show_default=True,
+    type=click.Choice(("pca", "tsne")),
+    help="Coordinates: two principal components, or t-SNE, which is slow.",
+)
+@click.option(
+    "--field",
+    default="topic",
+    show_default=True,
+    metavar="NAME",
+    help="Field for labels; NAME_x and NAME_y hold coordinates.",
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing into the index.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write id, topic, x and y as CSV too.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Of k-means and t-SNE.")
+@engine_options
+def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Cluster the papers of an index into topics, and label them by their terms.
+
+    The labels and coordinates are written into the index, so that searches can filter, count and show them, as in
+    --facet topic. Nothing is encoded again.
+    """
+    import ses
+    from ses.arguments import settings_of
+    from ses.progress import progress_on_stderr
+
+    library = ses.open(**settings_of(options))
+    field = "" if options["dry_run"] else options["field"]
+    given = {key: options[key] for key in ("count", "task_format", "projection", "seed")}
+    with progress_on_stderr() as progress:
+        found = library.topics(name or library.default().name, field=field, progress=progress, **given)
+    if out:
+        _write(out, found)
+    if as_json:
+        import orjson
+
+        rows = [
+            {"topic": one.label, "papers": one.size, "terms": list(one.terms), "nearest": list(one.nearest)}
+            for one in found.topics
+        ]
+        click.echo(orjson.dumps({"topics": rows, "papers": len(found.ids)}, option=orjson.OPT_INDENT_2))
+        return
+    for one in found.topics:
+        click.echo(f"{one.size:6,}  {one.label}")
+    where = f"in the fields {field}, {field}_x and {field}_y" if field else "not written"
+    click.echo(f"{len(found.ids):,} papers in {len(found.topics):,} topics, {where}")
+
+
+def _write(path: Path, found: Topics) -> None:
+    import csv
+
+    from corpora.errors import UnavailableError
+
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["id", "topic", "x", "y"])
+            for row, name in enumerate(found.ids):
+                label = found.topics[found.topic_of[row]].label
+                writer.writerow([name, label, *(f"{value:.6f}" for value in found.places[row])])
+    except OSError as error:
+        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error

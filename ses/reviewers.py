@@ -1,0 +1,318 @@
+"""Reviewers for submissions, as Python programs and the commands find them: `library.reviewers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, NotFoundError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+    from indexer.report import IndexReport, Progress
+    from products.reviewers.explaining import Explanation
+    from products.reviewers.factors import FactorBuilder
+    from products.reviewers.matching import Matched, Venue
+    from products.reviewers.people import Reviewer
+    from products.reviewers.pool import ReviewerPool
+    from products.reviewers.profiles import ProfilePapers
+    from search_plugin.engines.base import Document, Index
+    from ses.indexing import Indexing
+
+OPENREVIEW = "openreview"
+"""The name of OpenReview's form, beside the corpora."""
+
+FACTORS = ("semantic", "topic", "words", "citation")
+"""By PRX vectors, by CLF vectors, by words, and by references or an instruction for citations."""
+
+_FORMATS = {"semantic": "prx", "topic": "clf"}
+_BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """What indexing reviewers did.
+
+    Attributes:
+        report: Of the papers.
+        profiles: The papers read, what was rejected, and reviewers without papers.
+    """
+
+    report: IndexReport
+    profiles: ProfilePapers
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewers:
+    """Reviewers whose papers are in indexes of a library; made by `library.reviewers`.
+
+    Attributes:
+        library: Indexes papers and loads models.
+        open: Opens an index by name, or the default index if the name is empty.
+    """
+
+    library: Indexing
+    open: Callable[[str], Index]
+
+    def index(
+        self,
+        name: str,
+        path: str | Path,
+        *,
+        corpus: str = "csv",
+        columns: Mapping[str, str] | None = None,
+        formats: Sequence[str] = ("prx",),
+        progress: Progress | None = None,
+    ) -> Profiled:
+        """Index the papers of reviewers; papers that reviewers no longer have are deleted.
+
+        Args:
+            name: Of the index.
+            path: A file or folder.
+            corpus: How to read it: a corpus whose papers name their reviewers, or `openreview`.
+            columns: Columns by attribute; `reviewers` is in the column `reviewer` if nothing else is said.
+            formats: Task formats to store vectors for.
+            progress: Receives progress reports.
+
+        Returns:
+            What was done.
+
+        Raises:
+            InputError: If the file can't be read, or names no reviewer.
+            UnavailableError: If the engine, the model or the disk fails.
+        """
+        from products.reviewers.pool import FIELD
+        from products.reviewers.profiles import gather_profiles, read_openreview
+
+        if corpus == OPENREVIEW:
+            profiles = read_openreview(Path(path))
+        else:
+            named = {FIELD: "reviewer", **(columns or {})}
+            profiles = gather_profiles(self._records(path, corpus, {FIELD: "keywords"}, named))
+        report = self.library.index(
+            name, profiles.papers, fields={FIELD: "keywords"}, formats=formats, prune=True, progress=progress
+        )
+        return Profiled(report, profiles)
+
+    def match(
+        self,
+        submissions: str | Path | Iterable[Paper],
+        *,
+        index: str = "reviewers",
+        corpus: str = "csv",
+        columns: Mapping[str, str] | None = None,
+        factors: Sequence[str] = ("semantic",),
+        people: str | Path | None = None,
+        conflicts: str | Path | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Matched:
+        """Find reviewers for submissions.
+
+        Args:
+            submissions: A file of them, or the papers.
+            index: Of the reviewers' papers; if empty, the default index.
+            corpus: How to read the file: a corpus, or `openreview`.
+            columns: Columns by attribute; `institutions` are those of the authors.
+            factors: Some of `FACTORS`.
+            people: Table of the reviewers to choose from: `reviewer`, `name`, `institution`, `capacity`. All of the
+                index if None.
+            conflicts: Table of declared conflicts: `paper`, `reviewer`.
+            progress: Receives progress reports.
+            **options: The attributes of `products.reviewers.matching.MatchingOptions`.
+
+        Returns:
+            The matches.
+
+        Raises:
+            InputError: If an id is not known, the reviewers have too little room, or an option can't be used so.
+            UnavailableError: If the engine, the model or scipy is missing.
+        """
+        venue = self.venue(submissions, index=index, corpus=corpus, columns=columns, people=people, conflicts=conflicts)
+        return self.match_venue(venue, factors, progress=progress, **options)
+
+    def match_venue(
+        self, venue: Venue, factors: Sequence[str] = ("semantic",), *, progress: Progress | None = None, **options: Any
+    ) -> Matched:
+        """Find reviewers for the submissions of `venue`; parameters and errors as of `match`."""
+        from indexer.report import Silent
+        from products.reviewers.matching import MatchingOptions, match
+
+        progress = progress or Silent()
+        builders = self._builders(venue, factors, progress)
+        progress.stage("comparing", len(venue.submissions))
+        return match(venue, builders, MatchingOptions(**options), lambda count: progress.advance(count))
+
+    def explain(
+        self,
+        submissions: str | Path | Iterable[Paper],
+        paper: str,
+        reviewer: str,
+        *,
+        factors: Sequence[str] = ("semantic",),
+        aggregate: str = "top3",
+        **given: Any,
+    ) -> Explanation:
+        """Say why a reviewer suits a submission: the nearest of their papers by each factor, rank, and conflict.
+
+        Args:
+            submissions: As of `match`.
+            paper: Id of one of them.
+            reviewer: Their id.
+            factors: As of `match`.
+            aggregate: Over a reviewer's papers, `top3` or `max`.
+            **given: `index`, `corpus`, `columns`, `people` and `conflicts` of `match`.
+
+        Returns:
+            The explanation.
+
+        Raises:
+            NotFoundError: If there is no such submission or reviewer.
+        """
+        from indexer.report import Silent
+        from products.reviewers.explaining import explain
+        from products.reviewers.matching import MatchingOptions
+
+        venue = self.venue(submissions, **given)
+        own = [one for one in venue.submissions if one.id == paper]
+        if not own:
+            known = venue.submissions[0].id if venue.submissions else ""
+            raise NotFoundError(f"There is no submission {paper!r}", f"give an id such as {known}")
+        venue = replace(venue, submissions=own)
+        options = MatchingOptions(aggregate=aggregate)  # type: ignore[arg-type]  # checked where it is used
+        return explain(venue, reviewer, self._builders(venue, factors, Silent()), options)
+
+    def venue(
+        self,
+        submissions: str | Path | Iterable[Paper],
+        *,
+        index: str = "reviewers",
+        corpus: str = "csv",
+        columns: Mapping[str, str] | None = None,
+        people: str | Path | None = None,
+        conflicts: str | Path | None = None,
+    ) -> Venue:
+        """Return submissions and reviewers, checked; parameters and errors as of `match`."""
+        from products.reviewers.matching import Venue, check_submissions
+        from products.reviewers.people import read_declared, read_people
+        from products.reviewers.pool import read_pool
+
+        opened = self.open(index)
+        papers = self._submissions(submissions, corpus, columns or {})
+        check_submissions(papers)
+        table = read_people(Path(people)) if people else {}
+        pool = _only(read_pool(opened), table)
+        declared = set()
+        if conflicts:
+            known = {*pool.reviewers, *table}
+            declared = read_declared(Path(conflicts), {paper.id for paper in papers}, known)
+        return Venue(papers, pool, opened, table, declared)
+
+    def _submissions(
+        self, submissions: str | Path | Iterable[Paper], corpus: str, columns: Mapping[str, str]
+    ) -> list[Paper]:
+        from corpora.paper import Accepted, Rejected
+        from products.reviewers.conflicts import INSTITUTIONS
+        from products.reviewers.profiles import read_notes
+
+        if not isinstance(submissions, str | Path):
+            return list(submissions)
+        custom = {INSTITUTIONS: "keywords"} if INSTITUTIONS in columns else {}
+        path = Path(submissions)
+        records = read_notes(path) if corpus == OPENREVIEW else self._records(path, corpus, custom, columns)
+        papers = []
+        for record in records:
+            if isinstance(record, Rejected):
+                raise InputError(f"{path}, record on line {record.line}: {record.reason}")
+            if isinstance(record, Accepted):
+                papers.append(record.paper)
+        return papers
+
+    def _records(self, path: str | Path, corpus: str, fields: Mapping[str, str], columns: Mapping[str, str]) -> Any:
+        from corpora.custom import declared
+        from ses.papers import of_corpus
+
+        custom, rest = declared(fields, columns)
+        return of_corpus(corpus, path, Path(), columns=rest, fields=custom).records()
+
+    def _builders(
+        self, venue: Venue, factors: Sequence[str], progress: Progress
+    ) -> Callable[[Path], Mapping[str, FactorBuilder]]:
+        """Return what builds each factor: submissions are encoded now, the reviewers' papers are read later."""
+        from products.reviewers.factors import ReferencesBuilder, WordsBuilder
+
+        chosen = tuple(dict.fromkeys(factors))
+        if not chosen or set(chosen) - set(FACTORS):
+            raise InputError(
+                f"Give one or more of the factors {', '.join(FACTORS)}, not {', '.join(chosen) or 'none'}."
+            )
+        makers: dict[str, Callable[[Path], FactorBuilder]] = {}
+        for name in chosen:
+            if name == "words":
+                makers[name] = lambda _: WordsBuilder(venue.submissions)
+            elif name == "citation" and any(paper.references for paper in venue.submissions):
+                makers[name] = lambda _: ReferencesBuilder(venue.submissions)
+            elif name == "citation":
+                makers[name] = self._by_instruction(venue, name, progress)
+            else:
+                makers[name] = self._by_format(venue, _FORMATS[name], progress)
+        return lambda folder: {name: make(folder) for name, make in makers.items()}
+
+    def _by_format(self, venue: Venue, task_format: str, progress: Progress) -> Callable[[Path], FactorBuilder]:
+        from encoders.formats import Format
+        from products.reviewers.factors import VectorsBuilder, stored
+
+        venue.index.schema.vector(task_format)
+        encoder = self.library._load(venue.index)
+        own = _encoded(encoder, Format(task_format), venue.submissions, progress)
+        return lambda folder: VectorsBuilder(own, stored(task_format), folder / f"{task_format}.vectors")
+
+    def _by_instruction(self, venue: Venue, factor: str, progress: Progress) -> Callable[[Path], FactorBuilder]:
+        """Encode submissions and reviewers' papers by the model's instruction for a factor, which no index holds."""
+        from encoders.formats import Format
+        from encoders.layouts.factors import factor_models, instructions_for
+        from encoders.registry import find_model
+        from products.reviewers.factors import VectorsBuilder
+
+        instructed = factor_models(find_model(venue.index.schema.model), instructions_for(""))
+        if factor not in instructed:
+            raise InputError(
+                f"The submissions have no references, and the model of the index has no instruction for {factor}",
+                "give submissions with references, or leave the factor citation out",
+            )
+        encode = partial(_encoded, self.library._encoder(instructed[factor]), Format.PRX)
+        own = encode(venue.submissions, progress)
+        return lambda folder: VectorsBuilder(own, partial(_read_again, encode), folder / f"{factor}.vectors")
+
+
+def _encoded(encoder: Any, task_format: Any, papers: Sequence[Paper], progress: Progress | None = None) -> np.ndarray:
+    import numpy as np
+
+    if progress:
+        progress.stage("encoding", len(papers))
+    texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]
+    parts = []
+    for start in range(0, len(texts), _BLOCK):
+        parts.append(encoder.encode(texts[start : start + _BLOCK], task_format))
+        if progress:
+            progress.advance(len(parts[-1]))
+    return np.concatenate(parts)
+
+
+def _read_again(encode: Callable[[Sequence[Paper]], np.ndarray], documents: Sequence[Document]) -> np.ndarray:
+    return encode([document.paper for document in documents])
+
+
+def _only(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> ReviewerPool:
+    """Return the reviewers of a table; all if there is none."""
+    from products.reviewers.pool import make_pool
+
+    if not people:
+        return pool
+    held = zip(pool.reviewers, pool.papers, strict=True)
+    return make_pool({reviewer: papers for reviewer, papers in held if reviewer in people})

@@ -1,0 +1,114 @@
+"""Suggestions from the nearest papers: each score by hand, and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import ses as api
+from corpora.paper import Paper
+from products.suggestions.neighbours import (
+    Neighbour,
+    suggest_references,
+    suggest_reviewers,
+    suggest_venues,
+    weights_of,
+)
+from tests.commands import fails, ses
+from tests.tiny import make_model
+
+NEAR = [
+    Neighbour(Paper("a", "A", venue="X", authors=("Ada", "Bob"), references=("r", "b")), 0.9),
+    Neighbour(Paper("b", "B", venue="Y", authors=("Ada",), references=("r",)), 0.85),
+    Neighbour(Paper("c", "C", authors=("Cy",)), 0.8),
+    Neighbour(Paper("d", "D", venue="X", authors=("Ada", "Dan")), 0.6),
+]
+
+
+def test_a_venue_has_the_weight_of_its_papers():
+    weights = [math.exp(similarity / 0.05) for similarity in (0.9, 0.85, 0.6)]
+    found = {one.name: (one.score, one.because) for one in suggest_venues(NEAR)}
+    assert found == {
+        "X": (pytest.approx((weights[0] + weights[2]) / sum(weights)), ("a", "d")),
+        "Y": (pytest.approx(weights[1] / sum(weights)), ("b",)),
+    }
+    assert weights_of(NEAR).sum() == pytest.approx(1)
+    assert suggest_venues([]) == suggest_venues(NEAR[2:3]) == []
+
+
+def test_references_are_what_the_nearest_cite_and_themselves():
+    found = suggest_references(NEAR, lambda ids: {"b": "B"} if "b" in ids else {})
+    weights = weights_of(NEAR).tolist()
+    assert [(one.name, one.title) for one in found[:3]] == [("b", "B"), ("r", ""), ("a", "")]
+    assert found[0].score == found[1].score == pytest.approx(weights[0] + weights[1])
+    assert found[2].score == pytest.approx(weights[0])
+
+
+def test_reviewers_wrote_the_nearest_and_one_near_paper_is_less_than_three():
+    found = {one.name: one.score for one in suggest_reviewers(NEAR, without=("Dan",))}
+    assert found == {
+        "Ada": pytest.approx((0.9 + 0.85 + 0.6) / 3),
+        "Bob": pytest.approx((0.9 + 2 * 0.6) / 3),
+        "Cy": pytest.approx((0.8 + 2 * 0.6) / 3),
+    }
+    known = [Neighbour(Paper("a", "A", authors=("Ada",), extra={"reviewers": ("r1",)}), 0.5)]
+    assert [one.name for one in suggest_reviewers(known)] == ["r1"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("similar")
+    library = api.open(
+        folder / "library",
+        model=str(make_model(folder / "model")),
+        data_dir=folder / "data",
+        cache_dir=folder / "cache",
+    )
+    library.index(
+        "mine",
+        [
+            Paper("a", "virus lung cell", "protein gene", venue="Lung", authors=("Ada Byron",), references=("b",)),
+            Paper("b", "virus vaccine", "immune response", venue="Vaccine", authors=("Lise Meitner",)),
+            Paper("c", "quantum star galaxy", venue="Stars", authors=("Ada Byron",)),
+        ],
+    )
+    return folder, library
+
+
+def test_a_manuscript_finds_the_paper_with_its_text(home, tmp_path):
+    folder, library = home
+    page = library["mine"].similar_text("virus lung cell\n\nprotein\ngene")
+    assert page[0].id == "a"
+    assert len(page) == 3
+    (tmp_path / "m.txt").write_text("virus lung cell\nprotein gene\n")
+    given = ("--engine", f"embedded:{folder / 'library'}", "--json")
+    done = ses(folder, "similar", "--file", tmp_path / "m.txt", *given)
+    assert [hit["paper"]["id"] for hit in json.loads(done.stdout)["hits"]] == [hit.id for hit in page]
+    (best, *_) = library["mine"].suggest("references", text="virus lung cell\nprotein gene")
+    assert (best.title, best.because[0]) in (("virus lung cell", "a"), ("virus vaccine", "a"))
+
+
+@pytest.mark.parametrize(("what", "name"), [("venues", "Lung"), ("references", "b"), ("reviewers", "Ada Byron")])
+def test_the_command_suggests(home, what, name):
+    folder, _ = home
+    given = ("--engine", f"embedded:{folder / 'library'}", "--suggest", what)
+    text = ("--text", "virus lung cell\nprotein gene")
+    done = ses(folder, "similar", *text, *given, "--json")
+    assert done.returncode == 0, done.stderr
+    assert name in [one["name"] for one in json.loads(done.stdout)["suggestions"]]
+    assert name in ses(folder, "similar", *text, *given).stdout
+    if what == "venues":
+        scores = [one["score"] for one in json.loads(done.stdout)["suggestions"]]
+        assert sum(scores) == pytest.approx(1)
+    if what == "reviewers":
+        assert "Ada Byron" not in ses(folder, "similar", "a", *given).stdout
+
+
+def test_one_manuscript_or_one_paper(home):
+    folder, _ = home
+    given = ("--engine", f"embedded:{folder / 'library'}")
+    for wrong in ((), ("a", "--text", "x"), ("--text", "")):
+        fails(ses(folder, "similar", *wrong, *given), 2, "Name one paper by its id, or give a manuscript")
+    fails(ses(folder, "similar", "--text", " \n ", *given), 2, "The text is empty")
