@@ -20,6 +20,8 @@ COMMANDS = {
     "show": ("ses.commands.show:show", "Show whole records of papers, by any identifier."),
     "indexes": ("ses.commands.indexes:indexes", "List, show, choose, delete or copy indexes."),
     "delete": ("ses.commands.delete:delete", "Delete papers from an index by their ids."),
+    "feed": ("ses.commands.feed:feed", "Recommend new papers by what a reader likes, or by a saved query."),
+    "screen": ("ses.commands.screen:screen", "Screen the papers of a systematic review, the most relevant first."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from indexer.report import Progress
     from search_plugin.engines.base import Index
+    from ses.feeds import Feeds
     from ses.index_facts import IndexFacts
+    from ses.screening import Screening
 
 
 def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
@@ -78,6 +80,20 @@ class Library(Indexing):
         from ses.default_index import default_index
 
         return self[default_index(self._settings, self.indexes())]
+
+    @property
+    def feeds(self) -> Feeds:
+        """The feeds over this library's indexes."""
+        from ses.feeds import feeds_of
+
+        return feeds_of(self._settings, self._opened)
+
+    @property
+    def screening(self) -> Screening:
+        """The systematic reviews over this library's indexes."""
+        from ses.screening import screening_of
+
+        return screening_of(self._settings, self._opened)
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
@@ -168,6 +184,9 @@ class Library(Indexing):
 
     def __repr__(self) -> str:
         return f"<library {self._engine.url}: {', '.join(self.indexes()) or 'no indexes yet'}>"
+
+    def _opened(self, name: str) -> OpenIndex:
+        return self[name] if name else self.default()
 
     def _default_name(self) -> str:
         from ses.default_index import default_index
