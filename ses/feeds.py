@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from products.kept import Kept
     from search_plugin.filters.tree import Filter
     from ses.opened import OpenIndex
+    from ses.requests import PageOptions
     from ses.settings import Settings
 
 _FOLDER = "feeds"
@@ -148,7 +149,9 @@ class Feeds:
         new = arrived(opened.index, date_field, since) if since else None
         if not feed.query:
             return recommend(opened.index, feed, _where(opened, feed, new), size)
-        page = opened.search(feed.query, filter=_where(opened, feed, new), size=size, window=max(100, size))
+        where = _where(opened, feed, new)
+        narrowed: PageOptions = {"filter": where} if where else {}
+        page = opened.search(feed.query, size=size, window=max(100, size), **narrowed)
         return [Entry(hit.rank, hit.paper, hit.score) for hit in page]
 
     def export(

@@ -64,4 +64,5 @@ def _scores(matrix: Any, rows: list[int], labels: np.ndarray, weights: np.ndarra
         machine.fit(matrix[rows], labels, sample_weight=weights)
     scores: np.ndarray = machine.decision_function(matrix)
     spread = scores.std()
-    return (scores - scores.mean()) / (spread or 1.0)
+    standard: np.ndarray = (scores - scores.mean()) / (spread or 1.0)
+    return standard
