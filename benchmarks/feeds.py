@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.screening import MODEL, some_reviews
 from eval.embedder import Vectors
-from eval.scirepeval.feeds import MEASURES, FeedRanker, Reader, by_mean, by_model, evaluate_feeds
+from eval.scirepeval.feeds import MEASURES, FeedRanker, FeedReader, by_mean, by_model, evaluate_feeds
 from eval.screening import Review
 from eval.statistics.interval import value_of
 from eval.suites.words import OkapiBm25
@@ -44,12 +44,12 @@ def main() -> None:
         print(f"{name}: {means}; ses has the higher nDCG in {better} of {len(measured['nDCG'])} reviews")
 
 
-def reader_of(review: Review, draw: int) -> Reader:
+def reader_of(review: Review, draw: int) -> FeedReader:
     """Return a reader who liked five of a review's included papers."""
     chance = np.random.default_rng([draw, *review.name.encode()])
     seeds = set(chance.choice(np.flatnonzero(review.included), SEEDS, replace=False).tolist())
     rest = [row for row in range(len(review.papers)) if row not in seeds]
-    return Reader(
+    return FeedReader(
         f"{review.name} {draw}",
         tuple(review.papers[row] for row in sorted(seeds)),
         tuple(review.papers[row] for row in rest),
@@ -67,11 +67,11 @@ def rankers(review: Review) -> Mapping[str, FeedRanker]:
     bm25 = OkapiBm25([f"{text.title} {text.abstract or ''}" for text in review.papers])
     mean = by_mean(vectors)
 
-    def by_words(reader: Reader) -> np.ndarray:
+    def by_words(reader: FeedReader) -> np.ndarray:
         scores = bm25.scores(" ".join(f"{text.title} {text.abstract or ''}" for text in reader.liked))
         return scores[[vectors.rows[text.id] for text in reader.candidates]]
 
-    def by_both(reader: Reader) -> np.ndarray:
+    def by_both(reader: FeedReader) -> np.ndarray:
         return sum(1 / (RRF + ranks(scores)) for scores in (by_words(reader), mean(reader)))  # type: ignore[return-value]
 
     return {"ses": by_model(vectors), "mean of seeds": mean, "BM25": by_words, "both by rank": by_both}

@@ -24,7 +24,7 @@ from corpora.paper import Paper
 from eval.screening import Review, read_reviews
 from eval.suites.words import OkapiBm25
 from products.relevance.views import Views, views_of
-from products.screening.simulation import Learner, Simulated, draw_known, learner_of, simulate
+from products.screening.simulation import RelevanceLearner, Simulated, draw_known, learner_of, simulate
 
 ARCHIVE = Path("eval") / "systematic-reviews.tar.xz"
 MODEL = "all-MiniLM-L6-v2"
@@ -67,24 +67,24 @@ def views_of_review(review: Review) -> Views:
     return views_of(papers, {paper.id: vector for paper, vector in zip(papers, vectors, strict=True)})
 
 
-def learners(review: Review, views: Views) -> Mapping[str, Callable[[int], Learner]]:
+def learners(review: Review, views: Views) -> Mapping[str, Callable[[int], RelevanceLearner]]:
     """Return what makes the learner of each way, by the number of the draw."""
     texts = [f"{paper.title} {paper.abstract or ''}" for paper in review.papers]
     elas, bm25 = elas_u4(texts), OkapiBm25(texts)
 
-    def by_words(draw: int) -> Learner:
+    def by_words(draw: int) -> RelevanceLearner:
         (included, _) = draw_known(review.included, draw)
         scores = bm25.scores(texts[included])
         return lambda _rows, _relevant: scores
 
-    def by_chance(draw: int) -> Learner:
+    def by_chance(draw: int) -> RelevanceLearner:
         scores = np.random.default_rng([draw, 1]).random(len(texts))
         return lambda _rows, _relevant: scores
 
     return {"ses": lambda _: learner_of(views), "ELAS u4": lambda _: elas, "BM25": by_words, "random": by_chance}
 
 
-def elas_u4(texts: Sequence[str]) -> Learner:
+def elas_u4(texts: Sequence[str]) -> RelevanceLearner:
     """Return ASReview's default learner."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.svm import LinearSVC
@@ -102,7 +102,7 @@ def elas_u4(texts: Sequence[str]) -> Learner:
     return scores
 
 
-def run(review: Review, learner: Callable[[int], Learner]) -> list[Simulated]:
+def run(review: Review, learner: Callable[[int], RelevanceLearner]) -> list[Simulated]:
     """Screen a review once for each draw."""
     return [simulate(review.included, learner(draw), draw_known(review.included, draw)) for draw in range(DRAWS)]
 

@@ -12,7 +12,7 @@ from corpora.errors import InputError, NotFoundError
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed
-    from products.feeds.ranking import Entry
+    from products.feeds.ranking import FeedEntry
     from products.kept import Kept
     from search_plugin.filters.tree import Filter
     from ses.opened import OpenIndex
@@ -123,7 +123,7 @@ class Feeds:
         """Delete a feed, or raise `NotFoundError`."""
         self.kept.delete(name)
 
-    def show(self, name: str, *, since: str = "", date_field: str = DATE_FIELD, size: int = SIZE) -> list[Entry]:
+    def show(self, name: str, *, since: str = "", date_field: str = DATE_FIELD, size: int = SIZE) -> list[FeedEntry]:
         """Rank the papers of a feed.
 
         Args:
@@ -139,7 +139,7 @@ class Feeds:
             NotFoundError: If there is no such feed, or the index does not hold one of its papers any more.
             InputError: If it has no papers and no query, or an argument can't be used.
         """
-        from products.feeds.ranking import Entry, recommend
+        from products.feeds.ranking import FeedEntry, recommend
         from products.feeds.ranking import since as arrived
 
         feed = self.kept.load(name)
@@ -152,7 +152,7 @@ class Feeds:
         where = _where(opened, feed, new)
         narrowed: PageOptions = {"filter": where} if where else {}
         page = opened.search(feed.query, size=size, window=max(100, size), **narrowed)
-        return [Entry(hit.rank, hit.paper, hit.score) for hit in page]
+        return [FeedEntry(hit.rank, hit.paper, hit.score) for hit in page]
 
     def export(
         self,

@@ -11,7 +11,7 @@ from corpora.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     from products.kept import Kept
-    from products.screening.review import Review
+    from products.screening.review import ReviewState
     from products.screening.screening import Status, Suggestion
     from products.screening.simulation import Simulated
     from ses.opened import OpenIndex
@@ -25,14 +25,14 @@ TARGET = CONFIDENCE = 0.95
 def screening_of(settings: Settings, opened: Callable[[str], OpenIndex]) -> Screening:
     """Return the reviews in the data folder of some settings; `opened` opens an index, the default one if unnamed."""
     from products.kept import Kept
-    from products.screening.review import Review
+    from products.screening.review import ReviewState
     from ses.default_index import shown_url
 
-    return Screening(Kept(settings.data_dir / _FOLDER, Review, "review"), shown_url(settings), opened)
+    return Screening(Kept(settings.data_dir / _FOLDER, ReviewState, "review"), shown_url(settings), opened)
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelReport:
     """What labelling did.
 
     Attributes:
@@ -58,7 +58,7 @@ class Screening:
         opened: Opens an index by name, the default one for an empty name.
     """
 
-    kept: Kept[Review]
+    kept: Kept[ReviewState]
     engine: str
     opened: Callable[[str], OpenIndex]
 
@@ -66,11 +66,11 @@ class Screening:
         """Return the names of the reviews, also of those over other engines."""
         return self.kept.names()
 
-    def get(self, name: str) -> Review:
+    def get(self, name: str) -> ReviewState:
         """Return a review, or raise `NotFoundError` with the available names."""
         return self.kept.load(name)
 
-    def create(self, name: str, *, index: str = "", filter: str = "") -> Review:  # noqa: A002 - as everywhere in ses
+    def create(self, name: str, *, index: str = "", filter: str = "") -> ReviewState:  # noqa: A002 - as everywhere in ses
         """Create a review.
 
         Args:
@@ -84,11 +84,11 @@ class Screening:
         Raises:
             InputError: If the name is taken, the filter can't be read, or no paper matches it.
         """
-        from products.screening.review import Review
+        from products.screening.review import ReviewState
         from products.screening.screening import candidates_of
 
         opened = self.opened(index)
-        review = Review(opened.name, self.engine, filter)
+        review = ReviewState(opened.name, self.engine, filter)
         if not candidates_of(opened.index, review):
             raise InputError(f"The index {opened.name} holds no candidate for this review", "give a wider <filter>")
         self.kept.create(name, review)
@@ -96,7 +96,7 @@ class Screening:
 
     def label(
         self, name: str, *, include: Sequence[str] = (), exclude: Sequence[str] = (), change: bool = False
-    ) -> Labelled:
+    ) -> LabelReport:
         """Label papers.
 
         Args:
@@ -127,9 +127,9 @@ class Screening:
             if outside:
                 raise InputError(f"The paper {outside[0]!r} is no candidate: it does not match the review's filter.")
             changing.state = label(changing.state, labels, change=change)
-        return Labelled(len(labels))
+        return LabelReport(len(labels))
 
-    def read(self, name: str, path: str | Path, *, change: bool = False) -> Labelled:
+    def read(self, name: str, path: str | Path, *, change: bool = False) -> LabelReport:
         """Label papers by a file: CSV with a column `included`, RIS with ASReview's notes, or an ASReview project.
 
         Args:
@@ -143,7 +143,7 @@ class Screening:
         Raises:
             InputError: If the file can't be read, holds no decision, or contradicts itself or the review.
         """
-        from products.pool import read_pool
+        from products.indexed import read_papers
         from products.screening.files.labels import match
         from products.screening.files.registry import label_format
         from products.screening.review import label
@@ -152,10 +152,10 @@ class Screening:
         file = label_format(Path(path)).read(Path(path))
         with self.kept.changing(name) as changing:
             opened = self._index_of(changing.state)
-            pool = read_pool(opened.index, candidates_of(opened.index, changing.state))
+            pool = read_papers(opened.index, candidates_of(opened.index, changing.state))
             matched = match(file, pool.papers)
             changing.state = label(changing.state, matched.labels, change=change)
-        return Labelled(len(matched.labels), matched.unknown, file.undecided, file.rejected)
+        return LabelReport(len(matched.labels), matched.unknown, file.undecided, file.rejected)
 
     def next(self, name: str, *, size: int = BATCH) -> list[Suggestion]:
         """Return the papers to read next, the most relevant first; they count as offered.
@@ -199,13 +199,13 @@ class Screening:
             InputError: If the file has another suffix.
             UnavailableError: If it can't be written.
         """
-        from products.pool import read_pool
+        from products.indexed import read_papers
         from products.screening.files.registry import label_format
         from products.screening.screening import candidates_of
 
         form, review = label_format(Path(path)), self.kept.load(name)
         opened = self._index_of(review)
-        papers = read_pool(opened.index, candidates_of(opened.index, review)).papers
+        papers = read_papers(opened.index, candidates_of(opened.index, review)).papers
         try:
             form.write(Path(path), papers, review.labels)
         except OSError as error:
@@ -229,14 +229,14 @@ class Screening:
         Raises:
             InputError: If fewer than two papers are included or none is excluded, or draws is below 1.
         """
-        from products.pool import read_pool
+        from products.indexed import read_papers
         from products.relevance.views import views_of
         from products.screening.simulation import draw_known, learner_of, simulate
 
         if draws < 1:
             raise InputError(f"A review can't be simulated {draws} times", "give <draws> of 1 or more")
         review = self.kept.load(name)
-        pool = read_pool(self._index_of(review).index, review.labels)
+        pool = read_papers(self._index_of(review).index, review.labels)
         included = [review.labels[paper.id] for paper in pool.papers]
         starts = [draw_known(included, draw) for draw in range(draws)]
         learner = learner_of(views_of(pool.papers, pool.vectors))
@@ -246,7 +246,7 @@ class Screening:
         """Delete a review with its labels, or raise `NotFoundError`; its index stays."""
         self.kept.delete(name)
 
-    def _index_of(self, review: Review) -> OpenIndex:
+    def _index_of(self, review: ReviewState) -> OpenIndex:
         if review.engine != self.engine:
             raise InputError(
                 f"This review is over the engine {review.engine}, not over {self.engine}",

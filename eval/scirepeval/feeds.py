@@ -26,7 +26,7 @@ MEASURES = ("nDCG", "nDCG@20", "MAP")
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FeedReader:
     """A reader and the papers that are ranked for them.
 
     Attributes:
@@ -42,11 +42,11 @@ class Reader:
     wanted: AbstractSet[str]
 
 
-FeedRanker = Callable[[Reader], np.ndarray]
+FeedRanker = Callable[[FeedReader], np.ndarray]
 """A function from a reader to the scores of the candidates."""
 
 
-def evaluate_feeds(readers: Sequence[Reader], ranker: FeedRanker, measures: Sequence[str] = MEASURES) -> Outcome:
+def evaluate_feeds(readers: Sequence[FeedReader], ranker: FeedRanker, measures: Sequence[str] = MEASURES) -> Outcome:
     """Rank each reader's candidates.
 
     Args:
@@ -76,7 +76,7 @@ def by_model(vectors: Vectors) -> FeedRanker:
     from products.feeds.ranking import scores_for
     from products.relevance.views import views_of
 
-    def rank(reader: Reader) -> np.ndarray:
+    def rank(reader: FeedReader) -> np.ndarray:
         texts = [*reader.liked, *reader.candidates]
         papers = [Paper(text.id, text.title, text.abstract or "") for text in texts]
         held = {text.id: vectors.matrix[vectors.rows[text.id]] for text in texts if text.id in vectors.rows}
@@ -88,7 +88,7 @@ def by_model(vectors: Vectors) -> FeedRanker:
 def by_mean(vectors: Vectors) -> FeedRanker:
     """Return a ranker by the cosine to the mean of the liked papers' vectors of length one."""
 
-    def rank(reader: Reader) -> np.ndarray:
+    def rank(reader: FeedReader) -> np.ndarray:
         liked, candidates = (
             l2_normalize(vectors.of([text.id for text in texts]).astype(np.float64))
             for texts in (reader.liked, reader.candidates)

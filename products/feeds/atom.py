@@ -12,14 +12,14 @@ from xml.etree import ElementTree
 from products.feeds.html import entry_html, link_of
 
 if TYPE_CHECKING:
-    from products.feeds.ranking import Entry
+    from products.feeds.ranking import FeedEntry
 
 _NAMESPACE = "http://www.w3.org/2005/Atom"
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no way to write (section 2.2)."""
 
 
-def render(name: str, title: str, entries: Sequence[Entry], moment: datetime) -> str:
+def render(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:
     """Return an Atom document.
 
     Args:

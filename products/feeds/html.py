@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from products.feeds.ranking import Entry
+    from products.feeds.ranking import FeedEntry
 
 _AUTHORS = 5
 _ABSTRACT = 600  # characters
 
 
-def render(name: str, title: str, entries: Sequence[Entry], moment: datetime) -> str:  # noqa: ARG001 - as Atom
+def render(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:  # noqa: ARG001 - as Atom
     """Return an HTML document; arguments as of `products.feeds.atom.render`."""
     listed = "\n".join(f"<li>{entry_html(entry)}</li>" for entry in entries)
     body = f"<ol>\n{listed}\n</ol>" if entries else "<p>No new papers.</p>"
@@ -27,7 +27,7 @@ def render(name: str, title: str, entries: Sequence[Entry], moment: datetime) ->
     )
 
 
-def entry_html(entry: Entry) -> str:
+def entry_html(entry: FeedEntry) -> str:
     """Return one paper with its title, authors, abstract and explanation, all escaped."""
     paper = entry.paper
     title = escape(paper.title)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError
-from products.pool import Pool, read_pool
+from products.indexed import IndexedPapers, read_papers
 from products.relevance.model import relevance
 from products.relevance.views import Views, views_of
 from search_plugin.filters.tree import And, Compare, Filter, Not, OneOf
@@ -48,7 +48,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FeedEntry:
     """A paper of a feed.
 
     Attributes:
@@ -64,9 +64,9 @@ class Entry:
     near: tuple[Near, ...] = ()
 
 
-def seeds_of(index: Index, ids: Sequence[str]) -> Pool:
+def seeds_of(index: Index, ids: Sequence[str]) -> IndexedPapers:
     """Read the papers of a feed, or raise `NotFoundError` if the index holds not all of them."""
-    pool = read_pool(index, ids)
+    pool = read_papers(index, ids)
     there = {paper.id for paper in pool.papers}
     if missing := [id_ for id_ in ids if id_ not in there]:
         others = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
@@ -77,7 +77,7 @@ def seeds_of(index: Index, ids: Sequence[str]) -> Pool:
     return pool
 
 
-def recommend(index: Index, feed: Feed, where: Filter | None, size: int) -> list[Entry]:
+def recommend(index: Index, feed: Feed, where: Filter | None, size: int) -> list[FeedEntry]:
     """Rank the papers that match a filter for a feed of papers.
 
     Args:
@@ -100,14 +100,14 @@ def recommend(index: Index, feed: Feed, where: Filter | None, size: int) -> list
     found = _candidates(index, seeds, feed, And((where, others)) if where else others)
     if not found:
         return []
-    pool = read_pool(index, [*feed.seeds, *found])
+    pool = read_papers(index, [*feed.seeds, *found])
     views = views_of(pool.papers, pool.vectors)
     scores = scores_for(views, feed.liked)
     rows = {id_: row for row, id_ in enumerate(views.ids)}
     best = sorted(found, key=lambda id_: (-scores[rows[id_]], id_))[:size]
     papers = {paper.id: paper for paper in pool.papers}
     return [
-        Entry(rank, papers[id_], float(scores[rows[id_]]), _nearest(views, rows[id_], feed.liked, papers))
+        FeedEntry(rank, papers[id_], float(scores[rows[id_]]), _nearest(views, rows[id_], feed.liked, papers))
         for rank, id_ in enumerate(best, start=1)
     ]
 
@@ -149,7 +149,7 @@ def since(index: Index, field: str, moment: str) -> Filter:
     raise InputError(f"The field {declared.name} is no date and no number", "give another <date_field>")
 
 
-def _candidates(index: Index, seeds: Pool, feed: Feed, where: Filter) -> list[str]:
+def _candidates(index: Index, seeds: IndexedPapers, feed: Feed, where: Filter) -> list[str]:
     import numpy as np
 
     words = " ".join(paper.title for paper in seeds.papers if paper.id in feed.liked)[:MAX_QUERY]

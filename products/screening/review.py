@@ -24,7 +24,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ReviewState:
     """The state of a review.
 
     Attributes:
@@ -47,12 +47,12 @@ class Review:
         return {decision.id: decision.included for decision in self.decisions}
 
 
-def offer(review: Review, ids: Sequence[str]) -> Review:
+def offer(review: ReviewState, ids: Sequence[str]) -> ReviewState:
     """Return the review with papers offered to read."""
     return replace(review, offered=tuple(dict.fromkeys([*review.offered, *ids])))
 
 
-def label(review: Review, labels: Mapping[str, bool], *, change: bool = False) -> Review:
+def label(review: ReviewState, labels: Mapping[str, bool], *, change: bool = False) -> ReviewState:
     """Return the review with more labels.
 
     Args:

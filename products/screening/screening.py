@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from products.pool import read_pool
+from products.indexed import read_papers
 from products.relevance.model import relevance
 from products.relevance.views import views_of
 from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_recall
@@ -15,7 +15,7 @@ from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_rec
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from products.relevance.views import Views
-    from products.screening.review import Review
+    from products.screening.review import ReviewState
     from search_plugin.engines.base import Index
 
 
@@ -56,7 +56,7 @@ class Status:
         return self.candidates - (self.included + self.excluded - self.gone)
 
 
-def candidates_of(index: Index, review: Review) -> list[str]:
+def candidates_of(index: Index, review: ReviewState) -> list[str]:
     """Return the ids of a review's candidates, sorted; `InputError` if the filter can't be read."""
     from search_plugin.filters.parse import parse_filters
     from search_plugin.filters.resolve import resolve
@@ -65,7 +65,7 @@ def candidates_of(index: Index, review: Review) -> list[str]:
     return sorted(index.ids(resolve(where, index).filter if where else None))
 
 
-def next_papers(index: Index, review: Review, size: int) -> list[Suggestion]:
+def next_papers(index: Index, review: ReviewState, size: int) -> list[Suggestion]:
     """Return the papers to read next, the most relevant first.
 
     Args:
@@ -86,7 +86,7 @@ def next_papers(index: Index, review: Review, size: int) -> list[Suggestion]:
         raise InputError(
             "No paper is included yet, so there is nothing to learn from", "label at least one paper that is relevant"
         )
-    pool = read_pool(index, candidates_of(index, review))
+    pool = read_papers(index, candidates_of(index, review))
     views = views_of(pool.papers, pool.vectors)
     scores = scores_of(views, labels)
     papers = {paper.id: paper for paper in pool.papers}
@@ -106,7 +106,7 @@ def scores_of(views: Views, labels: Mapping[str, bool]) -> dict[str, float]:
     return dict(zip(views.ids, scores.tolist(), strict=True))
 
 
-def status_of(index: Index, review: Review, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
+def status_of(index: Index, review: ReviewState, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
     """Return how far a review is, and what is known of its recall; errors as of `estimate_recall`."""
     there = set(candidates_of(index, review))
     labels = review.labels

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from products.relevance.views import Views
 
-Learner = Callable[[Sequence[int], Sequence[bool]], "np.ndarray"]
+RelevanceLearner = Callable[[Sequence[int], Sequence[bool]], "np.ndarray"]
 """A function from the rows that are labelled, and whether each is relevant, to a score for every row."""
 
 
@@ -47,7 +47,7 @@ class Simulated:
         return sum(self.relevant[:read]) / sum(self.relevant)
 
 
-def learner_of(views: Views) -> Learner:
+def learner_of(views: Views) -> RelevanceLearner:
     """Return the learner of `ses screen`."""
     return lambda rows, relevant: relevance(views, rows, relevant)
 
@@ -73,7 +73,7 @@ def draw_known(included: Sequence[bool], draw: int) -> list[int]:
 
 def simulate(
     included: Sequence[bool],
-    learner: Learner,
+    learner: RelevanceLearner,
     known: Sequence[int],
     *,
     batch: Callable[[int], int] = growing,

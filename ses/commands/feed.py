@@ -12,7 +12,7 @@ from ses.options import engine_options
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed
-    from products.feeds.ranking import Entry
+    from products.feeds.ranking import FeedEntry
     from ses.feeds import Feeds
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -148,7 +148,7 @@ def _told(feed: Feed) -> str:
     return f"{len(feed.liked):,} liked and {len(feed.disliked):,} disliked papers"
 
 
-def _lines(entry: Entry) -> list[str]:
+def _lines(entry: FeedEntry) -> list[str]:
     facts = " · ".join(filter(None, (str(entry.paper.year or ""), entry.paper.venue, entry.paper.id)))
     lines = [f"{entry.rank:3}. {entry.paper.title}", f"     {facts}"]
     return [*lines, *(f"     near {one.title} ({one.cosine:.2f})" for one in entry.near)]

@@ -11,7 +11,7 @@ import rich_click as click
 from ses.options import engine_options
 
 if TYPE_CHECKING:
-    from ses.screening import Labelled, Screening
+    from ses.screening import LabelReport, Screening
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -189,7 +189,7 @@ def _screening(options: Mapping[str, Any]) -> Screening:
     return ses.open(**settings_of(options)).screening
 
 
-def _told(done: Labelled) -> str:
+def _told(done: LabelReport) -> str:
     parts = [f"{done.labels:,} papers are labelled"]
     if done.unknown:
         shown = ", ".join(map(str, done.unknown[:5])) + (", ..." if len(done.unknown) > 5 else "")

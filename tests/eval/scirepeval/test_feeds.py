@@ -5,11 +5,11 @@ import pytest
 
 from corpora.errors import InputError
 from eval.embedder import Text, Vectors
-from eval.scirepeval.feeds import Reader, by_mean, by_model, evaluate_feeds
+from eval.scirepeval.feeds import FeedReader, by_mean, by_model, evaluate_feeds
 
 TITLES = ["virus masks", "virus lungs", "galaxy stars", "virus", "quantum stars", "virus and masks"]
 TEXTS = [Text(str(row), title, "") for row, title in enumerate(TITLES)]
-READER = Reader("ada", tuple(TEXTS[:2]), tuple(TEXTS[2:]), {"3", "5"})
+READER = FeedReader("ada", tuple(TEXTS[:2]), tuple(TEXTS[2:]), {"3", "5"})
 VECTORS = Vectors({text.id: row for row, text in enumerate(TEXTS)}, np.eye(6, 4, dtype=np.float32) + 0.1)
 
 
@@ -31,7 +31,9 @@ def test_the_model_finds_papers_like_those_that_were_liked():
     assert min(scores["3"], scores["5"]) > max(scores["2"], scores["4"])
 
 
-@pytest.mark.parametrize("reader", [Reader("x", (), READER.candidates, {"3"}), Reader("x", READER.liked, (), {"3"})])
+@pytest.mark.parametrize(
+    "reader", [FeedReader("x", (), READER.candidates, {"3"}), FeedReader("x", READER.liked, (), {"3"})]
+)
 def test_a_reader_needs_papers(reader):
     with pytest.raises(InputError, match="The reader x needs a liked paper, and a candidate to find"):
         evaluate_feeds([reader], lambda _: np.zeros(4))

@@ -6,11 +6,11 @@ import pytest
 from corpora.errors import InputError
 from corpora.paper import Paper
 from products.relevance.views import views_of
-from products.screening.review import Decision, Review, label, offer
+from products.screening.review import Decision, ReviewState, label, offer
 from products.screening.screening import scores_of
 from products.screening.simulation import draw_known, growing, learner_of, simulate
 
-REVIEW = Review("papers", "embedded:/x")
+REVIEW = ReviewState("papers", "embedded:/x")
 
 
 def test_labels_keep_the_order_of_the_decisions_and_who_was_offered():

@@ -21,7 +21,7 @@ _BLOCK = 500  # papers read at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class IndexedPapers:
     """Some papers of an index.
 
     Attributes:
@@ -33,11 +33,11 @@ class Pool:
     vectors: Mapping[str, np.ndarray]
 
 
-def read_pool(index: Index, ids: Iterable[str]) -> Pool:
+def read_papers(index: Index, ids: Iterable[str]) -> IndexedPapers:
     """Read papers and their vectors; ids that the index does not hold are left out."""
     documents = list(_documents(index, list(dict.fromkeys(ids))))
     vectors = {one.paper.id: one.vectors[SEARCHED] for one in documents if SEARCHED in one.vectors}
-    return Pool(tuple(one.paper for one in documents), vectors)
+    return IndexedPapers(tuple(one.paper for one in documents), vectors)
 
 
 def _documents(index: Index, ids: Sequence[str]) -> Iterator[Document]:
