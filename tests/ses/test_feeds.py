@@ -143,6 +143,7 @@ def test_a_paper_that_left_the_index_is_named(home, feeds):
     with pytest.raises(ses.NotFoundError, match="The index some holds no paper 'x'; search for papers"):
         feeds.show("gone")
     assert feeds.remove("gone", ["x"]).seeds == ()
+    library.drop("some")
 
 
 def test_a_feed_belongs_to_its_engine(home, feeds, tmp_path):
