@@ -1,7 +1,7 @@
 """SciRepEval's feeds protocol: candidates ranked for readers by several papers that each of them liked.
 
 The benchmark's tasks Feeds-1 and Feeds-M (Singh et al., "SciRepEval", EMNLP 2023, section 3) rank the papers of a
-feed by one or by several liked papers, and measure MAP. `ses eval task` runs their published form, one vector for
+feed by one or by several liked papers, and measure MAP. The protocol of tasks runs their published form, one vector for
 each query. Here the whole set of liked papers is given to a ranker, which may learn from it.
 """
 
@@ -72,7 +72,7 @@ def evaluate_feeds(readers: Sequence[FeedReader], ranker: FeedRanker, measures: 
 
 
 def by_model(vectors: Vectors) -> FeedRanker:
-    """Return the ranker of `ses feed`."""
+    """Return the ranker of the feeds of ses."""
     from products.feeds.ranking import scores_for
     from products.relevance.views import views_of
 

@@ -48,7 +48,7 @@ class Simulated:
 
 
 def learner_of(views: Views) -> RelevanceLearner:
-    """Return the learner of `ses screen`."""
+    """Return the learner of reviews: the model of relevance."""
     return lambda rows, relevant: relevance(views, rows, relevant)
 
 

@@ -62,7 +62,7 @@ def read(path: Path) -> LabelFile:
 
 
 def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
-    """Write papers with their labels, as ASReview and `ses index --corpus csv` read them."""
+    """Write papers with their labels, as ASReview and the corpus csv read them."""
     import csv
 
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -33,7 +33,7 @@ def read(path: Path) -> LabelFile:
 
 
 def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
-    """Write papers with their labels, as ASReview and `ses index --corpus ris` read them."""
+    """Write papers with their labels, as ASReview and the corpus ris read them."""
     with path.open("w", encoding="utf-8") as file:
         for paper in papers:
             file.writelines(f"{tag}  - {' '.join(value.split())}\n" for tag, value in _lines(paper, labels) if value)
