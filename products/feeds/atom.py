@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from products.feeds.html import entry_html, link_of
+from corpora.links import link_of
+from products.feeds.html import entry_html
 
 if TYPE_CHECKING:
     from products.feeds.ranking import FeedEntry

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+
+from corpora.links import link_of
 
 if TYPE_CHECKING:
-    from corpora.paper import Paper
     from products.feeds.ranking import FeedEntry
 
 _AUTHORS = 5
@@ -42,12 +42,3 @@ def entry_html(entry: FeedEntry) -> str:
         near = "; ".join(f"{one.title} ({one.cosine:.2f})" for one in entry.near)
         parts.append(f"<p><i>Near what you liked: {escape(near)}</i></p>")
     return "".join(parts)
-
-
-def link_of(paper: Paper) -> str:
-    """Return a link to a paper, by its address or its DOI; empty if it has none that a reader may follow."""
-    doi = next((name.removeprefix("doi:") for name in paper.identifiers if name.startswith("doi:")), "")
-    # A corpus may hold addresses of any scheme, also such as run a script.
-    if not doi and paper.url.startswith(("https://", "http://")):
-        return paper.url
-    return f"https://doi.org/{quote(doi, safe='/:;()@')}" if doi else ""

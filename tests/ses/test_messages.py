@@ -43,7 +43,9 @@ def test_every_setting_that_a_hint_names_is_an_option_of_a_command():
         (as_flag(found[1]), where)
         for package in LOWER
         for where, text in strings(package, docstrings=False)
-        if not where.startswith(("search_plugin/notebook.py", "eval/reports", "products/feeds/html.py"))  # they have tags of HTML
+        if not where.startswith(
+            ("search_plugin/notebook.py", "eval/reports", "products/feeds/html.py")
+        )  # they have tags of HTML
         for found in SETTING.finditer(text)
     }
     assert len(named) > 30

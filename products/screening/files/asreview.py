@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from corpora.links import identifier_of
 from products.screening.files import csv
 from products.screening.files.labels import FileLabel, LabelFile
 
@@ -124,7 +125,7 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
 
 
 def _record(row: int, paper: Paper, dataset: str) -> tuple[Any, ...]:
-    doi = next((name.removeprefix("doi:") for name in paper.identifiers if name.startswith("doi:")), None)
+    doi = identifier_of(paper, "doi") or None
     lists = json.dumps(list(paper.authors)), json.dumps(list(paper.fields))
     return row, row, dataset, paper.title, paper.abstract or None, *lists, paper.year, doi, paper.url or None
 

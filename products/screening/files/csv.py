@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from corpora.assembling import assemble
 from corpora.errors import InputError
+from corpora.links import identifier_of
 from corpora.paper import Accepted, Rejected
 from corpora.tables import open_table
 from products.screening.files.decisions import COLUMNS, label_column, parse_decision
@@ -69,7 +70,7 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
         writer = csv.writer(file)
         writer.writerow(("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included"))
         for paper in papers:
-            doi = next((name.removeprefix("doi:") for name in paper.identifiers if name.startswith("doi:")), "")
+            doi = identifier_of(paper, "doi")
             decision = "" if paper.id not in labels else str(int(labels[paper.id]))
             texts = (paper.id, paper.title, paper.abstract, "; ".join(paper.authors), str(paper.year or ""))
             writer.writerow([*map(_cell, (*texts, paper.venue, doi, paper.url)), decision])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.custom import CustomField
+from corpora.links import identifier_of
 from corpora.paper import Accepted
 from corpora.readers import ris
 from products.screening.files.decisions import NOT_SEEN, NOTES, parse_notes
@@ -48,6 +49,6 @@ def _lines(paper: Paper, labels: Mapping[str, bool]) -> Iterator[tuple[str, str]
     yield "PY", str(paper.year or "")
     yield "T2", paper.venue
     yield "AB", paper.abstract
-    yield "DO", next((name.removeprefix("doi:") for name in paper.identifiers if name.startswith("doi:")), "")
+    yield "DO", identifier_of(paper, "doi")
     yield "UR", paper.url
     yield "N1", next((note for note, decision in NOTES.items() if labels.get(paper.id) is decision), NOT_SEEN)
