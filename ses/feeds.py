@@ -149,9 +149,10 @@ class Feeds:
         new = arrived(opened.index, date_field, since) if since else None
         if not feed.query:
             return recommend(opened.index, feed, _where(opened, feed, new), size)
-        where = _where(opened, feed, new)
-        narrowed: PageOptions = {"filter": where} if where else {}
-        page = opened.search(feed.query, size=size, window=max(100, size), **narrowed)
+        options: PageOptions = {"size": size, "window": max(100, size)}
+        if where := _where(opened, feed, new):
+            options["filter"] = where
+        page = opened.search(feed.query, **options)
         return [FeedEntry(hit.rank, hit.paper, hit.score) for hit in page]
 
     def export(
