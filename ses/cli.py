@@ -25,6 +25,8 @@ COMMANDS = {
         "ses.commands.forecasts:forecasts",
         "Forecast citations from vectors: train, apply, measure.",
     ),
+    "feed": ("ses.commands.feed:feed", "Recommend new papers by what a reader likes, or by a saved query."),
+    "screen": ("ses.commands.screen:screen", "Screen the papers of a systematic review, the most relevant first."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "reviewers": ("ses.commands.reviewers:reviewers", "Find reviewers for submissions."),
     "authors": ("ses.commands.authors:authors", "Group papers under one name by author."),

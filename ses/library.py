@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from indexer.report import Progress
     from products.topics.clusters import Projection, Topics
+    from ses.feeds import Feeds
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
     from ses.reviewers import Reviewers
+    from ses.screening import Screening
 
 
 def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
@@ -86,6 +88,20 @@ class Library(Indexing):
         from ses.reviewers import Reviewers
 
         return Reviewers(self, lambda name: (self[name] if name else self.default()).index)
+
+    @property
+    def feeds(self) -> Feeds:
+        """The feeds over this library's indexes."""
+        from ses.feeds import feeds_of
+
+        return feeds_of(self._settings, self._opened)
+
+    @property
+    def screening(self) -> Screening:
+        """The systematic reviews over this library's indexes."""
+        from ses.screening import screening_of
+
+        return screening_of(self._settings, self._opened)
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
@@ -226,6 +242,9 @@ class Library(Indexing):
 
     def __repr__(self) -> str:
         return f"<library {self._engine.url}: {', '.join(self.indexes()) or 'no indexes yet'}>"
+
+    def _opened(self, name: str) -> OpenIndex:
+        return self[name] if name else self.default()
 
     def _default_name(self) -> str:
         from ses.default_index import default_index

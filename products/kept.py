@@ -1,0 +1,125 @@
+"""Small states that users keep by name, such as feeds and reviews: one JSON file each, replaced by rename."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_WAIT = 10.0  # seconds for another process to finish its change
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[T]):
+    """States of one kind in a folder.
+
+    Attributes:
+        folder: Made when the first is saved.
+        kind: A dataclass of plain values.
+        noun: What users call it, for messages.
+    """
+
+    folder: Path
+    kind: type[T]
+    noun: str
+
+    def names(self) -> list[str]:
+        """Return the names, sorted."""
+        return sorted(path.stem for path in self.folder.glob("*.json")) if self.folder.is_dir() else []
+
+    def load(self, name: str) -> T:
+        """Read a state; `NotFoundError` if there is none of that name, `UnavailableError` if its file is damaged."""
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            content = self._path(name).read_bytes()
+        except FileNotFoundError:
+            known = ", ".join(self.names())
+            hint = f"choose one of {known}" if known else f"create the first {self.noun}"
+            raise NotFoundError(f"There is no {self.noun} {name!r}", hint) from None
+        except OSError as error:
+            raise UnavailableError(f"{self._path(name)} can't be read ({error.strerror}).") from error
+        try:
+            read: T = TypeAdapter(self.kind).validate_json(content, strict=True, extra="forbid")
+        except ValidationError as error:
+            raise UnavailableError(
+                f"{self._path(name)} was not written by this version of ses, or is damaged", "move it away"
+            ) from error
+        return read
+
+    def create(self, name: str, state: T) -> None:
+        """Save a new state, or raise `InputError` if its name can't be one or is taken."""
+        with self._lock(name):
+            if self._path(name).exists():
+                raise InputError(f"There is a {self.noun} {name} already", "choose another name, or delete it")
+            self._write(name, state)
+
+    @contextmanager
+    def changing(self, name: str) -> Iterator[Changing[T]]:
+        """Provide a state to change; what `Changing.state` is at the end is saved, unless the block raises."""
+        with self._lock(name):
+            changing = Changing(self.load(name))
+            before = changing.state
+            yield changing
+            if changing.state != before:
+                self._write(name, changing.state)
+
+    def delete(self, name: str) -> None:
+        """Delete a state, or raise `NotFoundError`."""
+        with self._lock(name):
+            self.load(name)
+            self._path(name).unlink()
+
+    def _write(self, name: str, state: T) -> None:
+        import orjson
+
+        values: Any = asdict(state)  # type: ignore[call-overload]
+        path = self._path(name)
+        part = path.with_suffix(".part")
+        try:
+            part.write_bytes(orjson.dumps(values, option=orjson.OPT_INDENT_2))
+            part.replace(path)
+        except OSError as error:
+            raise UnavailableError(
+                f"The {self.noun} {name} can't be kept in {path} ({error.strerror}); "
+                "set SES_DATA_DIR to a folder that can be written."
+            ) from error
+
+    @contextmanager
+    def _lock(self, name: str) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        try:
+            self._path(name).parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self._path(name).with_suffix(".lock"), timeout=_WAIT)
+            with lock:
+                yield
+        except Timeout:
+            raise ConflictError(f"Another run is changing the {self.noun} {name}", "try again later") from None
+        except PermissionError as error:
+            raise UnavailableError(
+                f"The folder {self.folder} can't be written ({error.strerror}); set SES_DATA_DIR to another folder."
+            ) from error
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"A {self.noun} can't be named {name[:64]!r}",
+                "use up to 64 small letters, digits, - and _, beginning with a letter or a digit",
+            )
+        return self.folder / f"{name}.json"
+
+
+@dataclass(slots=True)
+class Changing(Generic[T]):
+    """A state while it is changed; assign the new one to `state`."""
+
+    state: T

@@ -1,0 +1,1 @@
+"""What a person wants, learned from papers that they chose: for feeds and for screening."""

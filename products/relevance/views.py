@@ -1,0 +1,103 @@
+"""Views of papers that a linear model learns from: their words and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from products.optional import optional
+from search_plugin.terms import TOKEN
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+
+MOST_SHARED = 0.95
+"""Words in a larger share of the papers are left out."""
+
+VECTORS = 0.5
+"""Weight of the vectors beside that of the words, 1; chosen on the six smallest reviews of
+`benchmarks/screening.py`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """Papers as matrices, one row for each paper.
+
+    Attributes:
+        ids: Of the papers, in the order of the rows.
+        matrices: Sparse or float32 (papers, features) with the weight of each; rows have length one or zero.
+        vectors: float32 (papers, dimension) of length one; zero for a paper without a vector.
+    """
+
+    ids: tuple[str, ...]
+    matrices: tuple[tuple[Any, float], ...]
+    vectors: np.ndarray
+
+
+def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray]) -> Views:
+    """Make the views of papers.
+
+    Words, and pairs of neighbouring words, are weighed by log(tf) and inverse document frequency among these papers.
+    Vectors are centred, since those of one topic have a large part in common.
+
+    Args:
+        papers: At least one.
+        vectors: float32 (dimension,) by id; a paper may lack one.
+
+    Returns:
+        The views; papers without any word or vector have none.
+
+    Raises:
+        UnavailableError: If scikit-learn is not installed.
+    """
+    import numpy as np
+
+    dimension = len(next(iter(vectors.values()), ()))
+    rows = np.zeros((len(papers), dimension), np.float32)
+    for row, paper in enumerate(papers):
+        if paper.id in vectors:
+            rows[row] = vectors[paper.id]
+    units = _units(rows)
+    held = np.array([paper.id in vectors for paper in papers])
+    centred = np.zeros_like(units)
+    if held.any():
+        centred[held] = _units(units[held] - units[held].mean(axis=0))
+    words = _words([f"{paper.title}\n{paper.abstract}" for paper in papers])
+    matrices = [(words, 1.0)] if words is not None else []
+    if held.any():
+        matrices.append((centred, VECTORS))
+    return Views(tuple(paper.id for paper in papers), tuple(matrices), units)
+
+
+def _words(texts: Sequence[str]) -> Any:
+    """Return TF-IDF of words and pairs of words, sparse (texts, words); None if no text has any."""
+    text = optional("sklearn.feature_extraction.text", "Learning from labels needs scikit-learn")
+    # In a few papers, a word that all of them share may still be all there is.
+    share = MOST_SHARED if len(texts) > 1 / (1 - MOST_SHARED) else 1.0
+    try:
+        return text.TfidfVectorizer(analyzer=_analyse, sublinear_tf=True, max_df=share).fit_transform(texts)
+    except ValueError:  # no word at all
+        return None
+
+
+def _analyse(text: str) -> list[str]:
+    """Return words in their form and pairs of neighbours; pairs of characters in scripts without spaces."""
+    words: list[str] = []
+    for token in TOKEN.finditer(text.lower()):
+        if token[1]:
+            words += [token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1))]
+        elif len(token[0]) > 1:
+            words.append(token[0])
+    return words + [f"{first} {second}" for first, second in pairwise(words)]
+
+
+def _units(rows: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: np.ndarray = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return scaled

@@ -1,0 +1,1 @@
+"""Files of labels: CSV, RIS and ASReview's projects, in and out."""

@@ -1,0 +1,157 @@
+"""ASReview's project files, version 3 (asreview 3, `asreview/project/api.py` and `asreview/database/database.py`).
+
+A project is a zip of `project.json`, the imported file under `data/`, and the SQLite database `results.db` with the
+tables `record` and `results`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError
+from corpora.links import identifier_of
+from products.screening.files import csv
+from products.screening.files.labels import FileLabel, LabelFile
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+
+VERSION = 3
+_CONFIG, _DATABASE = "project.json", "results.db"
+_LARGEST = 1 << 30  # bytes of one file of the zip, unpacked
+
+_TABLES = """
+PRAGMA user_version = 3;
+CREATE TABLE record (
+    record_id INTEGER NOT NULL PRIMARY KEY, dataset_row INTEGER NOT NULL, dataset_id VARCHAR NOT NULL,
+    title VARCHAR, abstract VARCHAR, authors JSON NOT NULL, keywords JSON NOT NULL, year INTEGER, doi VARCHAR,
+    url VARCHAR, included INTEGER, duplicate_of INTEGER REFERENCES record (record_id) ON DELETE SET NULL,
+    group_id INTEGER GENERATED ALWAYS AS (COALESCE(duplicate_of, record_id)) VIRTUAL,
+    UNIQUE (dataset_row, dataset_id),
+    CONSTRAINT no_self_duplicate CHECK (duplicate_of IS NULL OR duplicate_of != record_id));
+CREATE INDEX idx_record_group_id ON record (group_id);
+CREATE TABLE results (
+    record_id INTEGER UNIQUE, label INTEGER, classifier TEXT, querier TEXT, balancer TEXT, feature_extractor TEXT,
+    training_set INTEGER, time FLOAT, note TEXT, tags JSON, user_id INTEGER);
+CREATE TABLE last_ranking (
+    record_id INTEGER UNIQUE, ranking INT, classifier TEXT, querier TEXT, balancer TEXT, feature_extractor TEXT,
+    training_set INTEGER, time FLOAT);
+CREATE TABLE decision_changes (record_id INTEGER, label INTEGER, time FLOAT, user_id INTEGER);
+"""
+
+
+def read(path: Path) -> LabelFile:
+    """Read the labels of a project.
+
+    Args:
+        path: The project, `.asreview`.
+
+    Returns:
+        The labels; a record's id is its number in the project, so that papers are found by DOI or title.
+
+    Raises:
+        InputError: If it is no project, or of another version.
+    """
+    labels, undecided = [], 0
+    with _unpacked(path) as database, closing(_opened(database)) as connection:
+        try:
+            rows = connection.execute(
+                "SELECT record_id, title, doi, results.label FROM record LEFT JOIN results USING (record_id) "
+                "ORDER BY record_id"
+            ).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"{path} holds a damaged ASReview project ({error}).") from error
+    for number, title, doi, label in rows:
+        if label in (0, 1):
+            identifiers = (f"doi:{str(doi).lower()}",) if doi else ()
+            labels.append(FileLabel(int(number) + 1, "", str(title or ""), identifiers, bool(label)))
+        else:
+            undecided += 1
+    return LabelFile(path, tuple(labels), undecided)
+
+
+def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
+    """Write a project that ASReview opens and continues; labels are its decisions, not prior knowledge.
+
+    Args:
+        path: The project.
+        papers: All candidates.
+        labels: By id, in the order of the decisions.
+    """
+    import time
+
+    listed = list(papers)
+    data = f"{path.stem}.csv"
+    now = int(time.time())
+    order = {id_: now + place for place, id_ in enumerate(labels)}
+    config: dict[str, Any] = {
+        "version": "3.0",
+        "project_file_version": VERSION,
+        "id": path.stem,
+        "mode": "oracle",
+        "name": path.stem,
+        "created_at_unix": now,
+        "feature_matrices": [],
+        "tags": None,
+        "datasets": [{"id": path.stem, "name": data}],
+        "review": {"status": "review", "model": {}},
+    }
+    with TemporaryDirectory() as folder:
+        table, database = Path(folder, data), Path(folder, _DATABASE)
+        csv.write(table, listed, {})
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.executescript(_TABLES)
+            connection.executemany(
+                "INSERT INTO record (record_id, dataset_row, dataset_id, title, abstract, authors, keywords, year, "
+                "doi, url) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (_record(row, paper, path.stem) for row, paper in enumerate(listed)),
+            )
+            connection.executemany(
+                "INSERT INTO results (record_id, label, time) VALUES (?, ?, ?)",
+                ((row, int(labels[p.id]), order[p.id]) for row, p in enumerate(listed) if p.id in labels),
+            )
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr(_CONFIG, json.dumps(config))
+            file.write(table, f"data/{data}")
+            file.write(database, _DATABASE)
+            file.writestr("feature_matrices/", "")
+
+
+def _record(row: int, paper: Paper, dataset: str) -> tuple[Any, ...]:
+    doi = identifier_of(paper, "doi") or None
+    lists = json.dumps(list(paper.authors)), json.dumps(list(paper.fields))
+    return row, row, dataset, paper.title, paper.abstract or None, *lists, paper.year, doi, paper.url or None
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    """Provide the database of a project in a temporary folder."""
+    try:
+        with zipfile.ZipFile(path) as file, TemporaryDirectory() as folder:
+            names = file.namelist()
+            if _CONFIG not in names:
+                raise InputError(f"{path} is no ASReview project: it has no {_CONFIG}.")
+            version = json.loads(file.read(_CONFIG)).get("project_file_version", 1)
+            if version != VERSION or _DATABASE not in names:
+                raise InputError(
+                    f"{path} is an ASReview project of version {version}, and only version {VERSION} is read",
+                    "open it with ASReview 3 and save it again, or export it as CSV",
+                )
+            if file.getinfo(_DATABASE).file_size > _LARGEST:
+                raise InputError(f"The database in {path} is larger than {_LARGEST >> 30} GiB unpacked.")
+            yield Path(file.extract(_DATABASE, folder))
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist.") from None
+    except (zipfile.BadZipFile, json.JSONDecodeError, AttributeError) as error:
+        raise InputError(f"{path} is no ASReview project ({error}).") from error
+
+
+def _opened(database: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)

@@ -1,0 +1,80 @@
+"""Labels in CSV: a column `included` with 1, 0, or nothing for an unread paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.assembling import assemble
+from corpora.errors import InputError
+from corpora.links import identifier_of
+from corpora.paper import Accepted, Rejected
+from corpora.tables import open_table
+from products.screening.files.decisions import COLUMNS, label_column, parse_decision
+from products.screening.files.labels import FileLabel, LabelFile
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+
+_SAFE = "'"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Spreadsheets take a cell that begins so for a formula; an apostrophe before it marks text."""
+
+
+def read(path: Path) -> LabelFile:
+    """Read the labels of a table.
+
+    Args:
+        path: CSV or TSV with a header, plain or compressed. Records need an id, a DOI or PMID, or a title.
+
+    Returns:
+        The labels.
+
+    Raises:
+        InputError: If it is no table, or has no column of decisions.
+    """
+    labels, undecided, rejected = [], 0, 0
+    with open_table(path, "a CSV or TSV table", ("csv",)) as table:
+        column = label_column(table.header)
+        if not column:
+            raise InputError(f"{path} has no column of decisions; name it one of {', '.join(COLUMNS)}.")
+        for row in table.rows:
+            if isinstance(row, Rejected):
+                rejected += 1
+                continue
+            cells = {name: text.removeprefix(_SAFE) for name, text in row.cells.items()}
+            try:
+                decision = parse_decision(cells.get(column, ""))
+            except ValueError as error:
+                raise InputError(f"Line {row.line} of {path}: {error}") from None
+            record = assemble(row.line, {"id": f"line {row.line}", **{k: v for k, v in cells.items() if v}}, {})
+            if decision is None:
+                undecided += 1
+            elif isinstance(record, Accepted):
+                paper = record.paper
+                labels.append(FileLabel(row.line, paper.id, paper.title, paper.identifiers, decision))
+            elif any(cells.get(name) for name in table.header if name.lower() in ("id", "record_id")):
+                id_ = next(cells[name] for name in table.header if name.lower() in ("id", "record_id"))
+                labels.append(FileLabel(row.line, id_, "", (), decision))
+            else:
+                rejected += 1
+    return LabelFile(path, tuple(labels), undecided, rejected)
+
+
+def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
+    """Write papers with their labels, as ASReview and the corpus csv read them."""
+    import csv
+
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included"))
+        for paper in papers:
+            doi = identifier_of(paper, "doi")
+            decision = "" if paper.id not in labels else str(int(labels[paper.id]))
+            texts = (paper.id, paper.title, paper.abstract, "; ".join(paper.authors), str(paper.year or ""))
+            writer.writerow([*map(_cell, (*texts, paper.venue, doi, paper.url)), decision])
+
+
+def _cell(text: str) -> str:
+    return f"{_SAFE}{text}" if text.lstrip().startswith((*_FORMULA, _SAFE)) else text

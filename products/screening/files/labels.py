@@ -1,0 +1,113 @@
+"""Labels of a file, and the papers of an index that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+
+
+@dataclass(frozen=True, slots=True)
+class FileLabel:
+    """A record of a file with a decision.
+
+    Attributes:
+        line: Where it begins, from 1; the number of the record in an ASReview project.
+        id: The record's own id; may be empty.
+        title: Its title; may be empty.
+        identifiers: Such as `doi:10.1000/182`.
+        included: The decision.
+    """
+
+    line: int
+    id: str
+    title: str
+    identifiers: tuple[str, ...]
+    included: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """What a file says.
+
+    Attributes:
+        path: The file.
+        labels: Records with a decision.
+        undecided: Records without one.
+        rejected: Records that can't be read.
+    """
+
+    path: Path
+    labels: tuple[FileLabel, ...]
+    undecided: int = 0
+    rejected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Labels of a file by the papers they belong to.
+
+    Attributes:
+        labels: Whether each paper is included, by id.
+        unknown: Lines of records that no candidate matches.
+    """
+
+    labels: Mapping[str, bool]
+    unknown: tuple[int, ...]
+
+
+def match(file: LabelFile, papers: Sequence[Paper]) -> Matched:
+    """Find the papers that the records of a file are: by id, then by identifier, then by title.
+
+    Args:
+        file: The file.
+        papers: The candidates of the review.
+
+    Returns:
+        The labels. A title that several candidates share names none of them.
+
+    Raises:
+        InputError: If the file holds no decision, no record is a candidate, or a paper has two decisions.
+    """
+    if not file.labels:
+        raise InputError(
+            f"{file.path} holds no decision",
+            "give a column included with 1 and 0, or notes ASReview_relevant and ASReview_irrelevant in RIS",
+        )
+    ids = {paper.id for paper in papers}
+    by_identifier = {name: paper.id for paper in papers for name in paper.identifiers}
+    by_title: dict[str, str] = {}
+    for paper in papers:
+        key = _plain(paper.title)
+        by_title[key] = "" if key in by_title else paper.id
+    labels: dict[str, FileLabel] = {}
+    unknown = []
+    for one in file.labels:
+        named = next((by_identifier[name] for name in one.identifiers if name in by_identifier), "")
+        found = one.id if one.id in ids else named or by_title.get(_plain(one.title), "")
+        if not found:
+            unknown.append(one.line)
+        elif found in labels and labels[found].included != one.included:
+            raise InputError(
+                f"{file.path} both includes and excludes the paper {found!r} (records {labels[found].line} and "
+                f"{one.line})",
+                "keep one of them",
+            )
+        else:
+            labels.setdefault(found, one)
+    if not labels:
+        raise InputError(
+            f"No record of {file.path} is a candidate of the review",
+            "index the same papers first, or correct the ids, DOIs or titles of the file",
+        )
+    return Matched({id_: one.included for id_, one in labels.items()}, tuple(unknown))
+
+
+def _plain(title: str) -> str:
+    return "".join(char for char in title.lower() if char.isalnum())

@@ -1,0 +1,54 @@
+"""Labels in RIS: notes ASReview_relevant, ASReview_irrelevant and ASReview_not_seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.custom import CustomField
+from corpora.links import identifier_of
+from corpora.paper import Accepted
+from corpora.readers import ris
+from products.screening.files.decisions import NOT_SEEN, NOTES, parse_notes
+from products.screening.files.labels import FileLabel, LabelFile
+
+if TYPE_CHECKING:
+    from corpora.paper import Paper
+
+
+def read(path: Path) -> LabelFile:
+    """Read the labels of RIS records; `InputError` if the file is no RIS, `UnavailableError` without rispy."""
+    labels, undecided, rejected = [], 0, 0
+    for record in ris.read(path, {}, [CustomField("notes", "text")]):
+        if not isinstance(record, Accepted):
+            rejected += 1
+            continue
+        paper = record.paper
+        decision = parse_notes(str(paper.extra.get("notes", "")))
+        if decision is None:
+            undecided += 1
+        else:
+            labels.append(FileLabel(record.line, paper.id, paper.title, paper.identifiers, decision))
+    return LabelFile(path, tuple(labels), undecided, rejected)
+
+
+def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
+    """Write papers with their labels, as ASReview and the corpus ris read them."""
+    with path.open("w", encoding="utf-8") as file:
+        for paper in papers:
+            file.writelines(f"{tag}  - {' '.join(value.split())}\n" for tag, value in _lines(paper, labels) if value)
+            file.write("ER  - \n\n")
+
+
+def _lines(paper: Paper, labels: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
+    yield "TY", "JOUR" if paper.venue else "GEN"
+    yield "ID", paper.id
+    yield "TI", paper.title
+    yield from (("AU", author) for author in paper.authors)
+    yield "PY", str(paper.year or "")
+    yield "T2", paper.venue
+    yield "AB", paper.abstract
+    yield "DO", identifier_of(paper, "doi")
+    yield "UR", paper.url
+    yield "N1", next((note for note, decision in NOTES.items() if labels.get(paper.id) is decision), NOT_SEEN)

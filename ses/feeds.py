@@ -1,0 +1,202 @@
+"""Feeds over the indexes of a library: `library.feeds`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, NotFoundError
+
+if TYPE_CHECKING:
+    from products.feeds.feed import Feed
+    from products.feeds.ranking import FeedEntry
+    from products.kept import Kept
+    from search_plugin.filters.tree import Filter
+    from ses.opened import OpenIndex
+    from ses.requests import PageOptions
+    from ses.settings import Settings
+
+_FOLDER = "feeds"
+SIZE, DATE_FIELD = 20, "year"
+
+
+def feeds_of(settings: Settings, opened: Callable[[str], OpenIndex]) -> Feeds:
+    """Return the feeds in the data folder of some settings; `opened` opens an index, the default one if unnamed."""
+    from products.feeds.feed import Feed
+    from products.kept import Kept
+    from ses.default_index import shown_url
+
+    return Feeds(Kept(settings.data_dir / _FOLDER, Feed, "feed"), shown_url(settings), opened)
+
+
+@dataclass(frozen=True, slots=True)
+class Feeds:
+    """Feeds by name; made by `library.feeds`.
+
+    Attributes:
+        kept: Their states.
+        engine: URL of the library's engine.
+        opened: Opens an index by name, the default one for an empty name.
+    """
+
+    kept: Kept[Feed]
+    engine: str
+    opened: Callable[[str], OpenIndex]
+
+    def names(self) -> list[str]:
+        """Return the names of the feeds, also of those over other engines."""
+        return self.kept.names()
+
+    def get(self, name: str) -> Feed:
+        """Return a feed, or raise `NotFoundError` with the available names."""
+        return self.kept.load(name)
+
+    def create(
+        self,
+        name: str,
+        *,
+        index: str = "",
+        liked: Sequence[str] = (),
+        disliked: Sequence[str] = (),
+        query: str = "",
+        filter: str = "",  # noqa: A002 - as everywhere in ses
+        title: str = "",
+    ) -> Feed:
+        """Create a feed.
+
+        Args:
+            name: Of the feed.
+            index: That it ranks; the default index if empty.
+            liked: Papers to find more of, by id or another identifier.
+            disliked: Papers to find less of.
+            query: A saved query instead of papers.
+            filter: Expression that all its papers match.
+            title: What readers see.
+
+        Returns:
+            The feed.
+
+        Raises:
+            NotFoundError: If the index does not hold a paper.
+            InputError: If the name is taken, a paper is given as both, or the filter or query can't be read.
+        """
+        from products.feeds.feed import Feed, add_seeds
+        from search_plugin.filters.parse import parse_filters
+        from search_plugin.request import make_request
+
+        opened = self.opened(index)
+        fields = opened.index.schema.fields
+        if filter:
+            parse_filters([filter], fields)
+        feed = Feed(opened.name, self.engine, query=query, filter=filter, title=title)
+        if query:
+            make_request(query, fields=fields, language=opened.index.schema.language)
+        if liked or disliked:
+            feed = add_seeds(feed, _ids(opened, liked), _ids(opened, disliked))
+        self.kept.create(name, feed)
+        return feed
+
+    def add(self, name: str, *, liked: Sequence[str] = (), disliked: Sequence[str] = ()) -> Feed:
+        """Add papers to a feed; errors as of `create`."""
+        from products.feeds.feed import add_seeds
+
+        with self.kept.changing(name) as changing:
+            opened = self._index_of(changing.state)
+            changing.state = add_seeds(changing.state, _ids(opened, liked), _ids(opened, disliked))
+        return changing.state
+
+    def remove(self, name: str, papers: Sequence[str]) -> Feed:
+        """Take papers out of a feed by their ids, or raise `InputError` if it has not all of them."""
+        from products.feeds.feed import remove_seeds
+
+        with self.kept.changing(name) as changing:
+            opened = self._index_of(changing.state)
+            seeds = changing.state.seeds
+            ids = [one if one in seeds else _id_or_same(opened, one) for one in papers]
+            changing.state = remove_seeds(changing.state, ids)
+        return changing.state
+
+    def delete(self, name: str) -> None:
+        """Delete a feed, or raise `NotFoundError`."""
+        self.kept.delete(name)
+
+    def show(self, name: str, *, since: str = "", date_field: str = DATE_FIELD, size: int = SIZE) -> list[FeedEntry]:
+        """Rank the papers of a feed.
+
+        Args:
+            name: Of the feed.
+            since: Only papers from this year, month or day on: `2024`, `2024-05` or `2024-05-31`.
+            date_field: The field that `since` compares: `year`, or a custom field with dates or numbers.
+            size: Entries at most.
+
+        Returns:
+            The entries, the best first.
+
+        Raises:
+            NotFoundError: If there is no such feed, or the index does not hold one of its papers any more.
+            InputError: If it has no papers and no query, or an argument can't be used.
+        """
+        from products.feeds.ranking import FeedEntry, recommend
+        from products.feeds.ranking import since as arrived
+
+        feed = self.kept.load(name)
+        opened = self._index_of(feed)
+        if not 1 <= size <= 500:
+            raise InputError(f"A feed can't show {size} papers", "choose a <size> from 1 to 500")
+        new = arrived(opened.index, date_field, since) if since else None
+        if not feed.query:
+            return recommend(opened.index, feed, _where(opened, feed, new), size)
+        options: PageOptions = {"size": size, "window": max(100, size)}
+        if where := _where(opened, feed, new):
+            options["filter"] = where
+        page = opened.search(feed.query, **options)
+        return [FeedEntry(hit.rank, hit.paper, hit.score) for hit in page]
+
+    def export(
+        self,
+        name: str,
+        format: str = "atom",  # noqa: A002
+        *,
+        since: str = "",
+        date_field: str = DATE_FIELD,
+        size: int = SIZE,
+    ) -> str:
+        """Return a feed as `atom` or as `html` for e-mail; other arguments and errors as of `show`."""
+        from products.feeds.formats import feed_format
+
+        render = feed_format(format)
+        entries = self.show(name, since=since, date_field=date_field, size=size)
+        return render(name, self.kept.load(name).title or name, entries, datetime.now(UTC))
+
+    def _index_of(self, feed: Feed) -> OpenIndex:
+        if feed.engine != self.engine:
+            raise InputError(
+                f"This feed is over the engine {feed.engine}, not over {self.engine}", f"give <engine={feed.engine}>"
+            )
+        return self.opened(feed.index)
+
+
+def _where(opened: OpenIndex, feed: Feed, new: Filter | None) -> Filter | None:
+    """Return the filter of a feed and its new papers, with the values that the index holds."""
+    from search_plugin.filters.parse import parse_filters
+    from search_plugin.filters.resolve import resolve
+    from search_plugin.filters.tree import And
+
+    own = (
+        resolve(parse_filters([feed.filter], opened.index.schema.fields), opened.index).filter if feed.filter else None
+    )
+    return And((own, new)) if own and new else own or new
+
+
+def _ids(opened: OpenIndex, names: Sequence[str]) -> list[str]:
+    """Return the ids of papers by any identifier; `NotFoundError` for one that the index does not hold."""
+    return [opened.show(name).id for name in names]
+
+
+def _id_or_same(opened: OpenIndex, name: str) -> str:
+    with suppress(NotFoundError):
+        return opened.show(name).id
+    return name

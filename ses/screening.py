@@ -1,0 +1,255 @@
+"""Systematic reviews over the indexes of a library: `library.screening`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from products.kept import Kept
+    from products.screening.review import ReviewState
+    from products.screening.screening import Status, Suggestion
+    from products.screening.simulation import Simulated
+    from ses.opened import OpenIndex
+    from ses.settings import Settings
+
+_FOLDER = "screening"
+BATCH = 20
+TARGET = CONFIDENCE = 0.95
+
+
+def screening_of(settings: Settings, opened: Callable[[str], OpenIndex]) -> Screening:
+    """Return the reviews in the data folder of some settings; `opened` opens an index, the default one if unnamed."""
+    from products.kept import Kept
+    from products.screening.review import ReviewState
+    from ses.default_index import shown_url
+
+    return Screening(Kept(settings.data_dir / _FOLDER, ReviewState, "review"), shown_url(settings), opened)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReport:
+    """What labelling did.
+
+    Attributes:
+        labels: Papers that were given a label.
+        unknown: Lines of the file whose records are no candidates of the review.
+        undecided: Records of the file without a decision.
+        rejected: Records of the file that can't be read.
+    """
+
+    labels: int
+    unknown: tuple[int, ...] = ()
+    undecided: int = 0
+    rejected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """Reviews by name; made by `library.screening`.
+
+    Attributes:
+        kept: Their states.
+        engine: URL of the library's engine.
+        opened: Opens an index by name, the default one for an empty name.
+    """
+
+    kept: Kept[ReviewState]
+    engine: str
+    opened: Callable[[str], OpenIndex]
+
+    def names(self) -> list[str]:
+        """Return the names of the reviews, also of those over other engines."""
+        return self.kept.names()
+
+    def get(self, name: str) -> ReviewState:
+        """Return a review, or raise `NotFoundError` with the available names."""
+        return self.kept.load(name)
+
+    def create(self, name: str, *, index: str = "", filter: str = "") -> ReviewState:  # noqa: A002 - as everywhere in ses
+        """Create a review.
+
+        Args:
+            name: Of the review.
+            index: That holds its candidates; the default index if empty.
+            filter: Expression that the candidates match; empty for all papers of the index.
+
+        Returns:
+            The review.
+
+        Raises:
+            InputError: If the name is taken, the filter can't be read, or no paper matches it.
+        """
+        from products.screening.review import ReviewState
+        from products.screening.screening import candidates_of
+
+        opened = self.opened(index)
+        review = ReviewState(opened.name, self.engine, filter)
+        if not candidates_of(opened.index, review):
+            raise InputError(f"The index {opened.name} holds no candidate for this review", "give a wider <filter>")
+        self.kept.create(name, review)
+        return review
+
+    def label(
+        self, name: str, *, include: Sequence[str] = (), exclude: Sequence[str] = (), change: bool = False
+    ) -> LabelReport:
+        """Label papers.
+
+        Args:
+            name: Of the review.
+            include: Papers that are included, by id or another identifier.
+            exclude: Papers that are excluded.
+            change: Whether a label may replace another one.
+
+        Returns:
+            How many were labelled.
+
+        Raises:
+            NotFoundError: If a paper is not in the index.
+            InputError: If a paper is given as both, is no candidate, or has the other label already.
+        """
+        from products.screening.review import label
+        from products.screening.screening import candidates_of
+
+        with self.kept.changing(name) as changing:
+            opened = self._index_of(changing.state)
+            included, excluded = ([opened.show(one).id for one in side] for side in (include, exclude))
+            if both := sorted({*included} & {*excluded}):
+                raise InputError(f"The paper {both[0]!r} is both included and excluded", "give it once")
+            labels = dict.fromkeys(included, True) | dict.fromkeys(excluded, False)
+            if not labels:
+                raise InputError("No label is given", "give <include>, <exclude> or <path>")
+            outside = sorted(labels.keys() - set(candidates_of(opened.index, changing.state)))
+            if outside:
+                raise InputError(f"The paper {outside[0]!r} is no candidate: it does not match the review's filter.")
+            changing.state = label(changing.state, labels, change=change)
+        return LabelReport(len(labels))
+
+    def read(self, name: str, path: str | Path, *, change: bool = False) -> LabelReport:
+        """Label papers by a file: CSV with a column `included`, RIS with ASReview's notes, or an ASReview project.
+
+        Args:
+            name: Of the review.
+            path: Ends in `.csv`, `.ris` or `.asreview`. Records are found by id, DOI or other identifier, or title.
+            change: Whether a label may replace another one.
+
+        Returns:
+            How many papers were labelled, and which records were not.
+
+        Raises:
+            InputError: If the file can't be read, holds no decision, or contradicts itself or the review.
+        """
+        from products.indexed import read_papers
+        from products.screening.files.labels import match
+        from products.screening.files.registry import label_format
+        from products.screening.review import label
+        from products.screening.screening import candidates_of
+
+        file = label_format(Path(path)).read(Path(path))
+        with self.kept.changing(name) as changing:
+            opened = self._index_of(changing.state)
+            pool = read_papers(opened.index, candidates_of(opened.index, changing.state))
+            matched = match(file, pool.papers)
+            changing.state = label(changing.state, matched.labels, change=change)
+        return LabelReport(len(matched.labels), matched.unknown, file.undecided, file.rejected)
+
+    def next(self, name: str, *, size: int = BATCH) -> list[Suggestion]:
+        """Return the papers to read next, the most relevant first; they count as offered.
+
+        Args:
+            name: Of the review.
+            size: Papers.
+
+        Returns:
+            The papers; none if all are labelled.
+
+        Raises:
+            InputError: If no paper is included yet, or the size is below 1.
+        """
+        from products.screening.review import offer
+        from products.screening.screening import next_papers
+
+        with self.kept.changing(name) as changing:
+            found = next_papers(self._index_of(changing.state).index, changing.state, size)
+            changing.state = offer(changing.state, [one.paper.id for one in found])
+        return found
+
+    def status(self, name: str, *, target: float = TARGET, confidence: float = CONFIDENCE) -> Status:
+        """Return how far a review is, and the recall reached with a confidence; `InputError` for one out of range."""
+        from products.screening.screening import status_of
+
+        review = self.kept.load(name)
+        return status_of(self._index_of(review).index, review, target, confidence)
+
+    def export(self, name: str, path: str | Path) -> int:
+        """Write all candidates with their labels.
+
+        Args:
+            name: Of the review.
+            path: Ends in `.csv`, `.ris` or `.asreview`; an existing file is replaced.
+
+        Returns:
+            How many papers were written.
+
+        Raises:
+            InputError: If the file has another suffix.
+            UnavailableError: If it can't be written.
+        """
+        from products.indexed import read_papers
+        from products.screening.files.registry import label_format
+        from products.screening.screening import candidates_of
+
+        form, review = label_format(Path(path)), self.kept.load(name)
+        opened = self._index_of(review)
+        papers = read_papers(opened.index, candidates_of(opened.index, review)).papers
+        try:
+            form.write(Path(path), papers, review.labels)
+        except OSError as error:
+            raise UnavailableError(f"{path} can't be written ({error.strerror}).") from error
+        return len(papers)
+
+    def simulate(
+        self, name: str, *, draws: int = 5, target: float = TARGET, confidence: float = CONFIDENCE
+    ) -> list[Simulated]:
+        """Screen the labelled papers of a review again, with their labels hidden until a paper is read.
+
+        Args:
+            name: Of the review.
+            draws: How often, each time from another pair of one included and one excluded paper.
+            target: Recall at which to stop.
+            confidence: Of the estimate of recall.
+
+        Returns:
+            One result for each draw.
+
+        Raises:
+            InputError: If fewer than two papers are included or none is excluded, or draws is below 1.
+        """
+        from products.indexed import read_papers
+        from products.relevance.views import views_of
+        from products.screening.simulation import draw_known, learner_of, simulate
+
+        if draws < 1:
+            raise InputError(f"A review can't be simulated {draws} times", "give <draws> of 1 or more")
+        review = self.kept.load(name)
+        pool = read_papers(self._index_of(review).index, review.labels)
+        included = [review.labels[paper.id] for paper in pool.papers]
+        starts = [draw_known(included, draw) for draw in range(draws)]
+        learner = learner_of(views_of(pool.papers, pool.vectors))
+        return [simulate(included, learner, known, target=target, confidence=confidence) for known in starts]
+
+    def delete(self, name: str) -> None:
+        """Delete a review with its labels, or raise `NotFoundError`; its index stays."""
+        self.kept.delete(name)
+
+    def _index_of(self, review: ReviewState) -> OpenIndex:
+        if review.engine != self.engine:
+            raise InputError(
+                f"This review is over the engine {review.engine}, not over {self.engine}",
+                f"give <engine={review.engine}>",
+            )
+        return self.opened(review.index)

@@ -1,0 +1,152 @@
+"""Files of labels, in and out."""
+
+import json
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.errors import InputError
+from corpora.paper import Paper
+from products.screening.files.labels import FileLabel, LabelFile, match
+from products.screening.files.registry import FORMATS, label_format
+
+PAPERS = [
+    Paper("a", "Masks, and a virus", "An abstract.", ("Ada Byron",), 2020, "Nature", identifiers=("doi:10.1/x",)),
+    Paper("b", '=HYPERLINK("x")', url="https://example.org/b"),
+    Paper("c", "The galaxy"),
+    Paper("d", "The Galaxy!"),
+]
+LABELS = {"a": True, "b": False}
+
+
+def read(path):
+    return label_format(path).read(path)
+
+
+def found(path):
+    return match(read(path), PAPERS)
+
+
+@pytest.mark.parametrize("suffix", sorted(FORMATS))
+def test_what_is_written_is_read_again(tmp_path, suffix):
+    path = tmp_path / f"labels{suffix}"
+    label_format(path).write(path, PAPERS, LABELS)
+    file = read(path)
+    assert (match(file, PAPERS).labels, match(file, PAPERS).unknown, file.undecided) == (LABELS, (), 2)
+
+
+def test_tables_hold_no_formula(tmp_path):
+    label_format(tmp_path / "x.csv").write(tmp_path / "x.csv", PAPERS, LABELS)
+    assert "'=HYPERLINK" in (tmp_path / "x.csv").read_text()
+
+
+@pytest.mark.parametrize("column", ["included", "label_included", "Included", "asreview_label", "label"])
+def test_columns_of_decisions_are_those_of_asreview(tmp_path, column):
+    path = tmp_path / "x.csv"
+    path.write_text(f"id,title,{column}\na,t,1\nb,t,0.0\nc,t,\nd,t,-1\n")
+    file = read(path)
+    assert (match(file, PAPERS).labels, file.undecided) == ({"a": True, "b": False}, 2)
+
+
+def test_records_are_found_by_doi_or_title_too(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "record_id,title,doi,included\n1,Other words,https://doi.org/10.1/X,1\n2,=hyperlink(x),,0\n3,THE GALAXY,,1\n"
+    )
+    matched = found(path)
+    # Two candidates are called the galaxy, so nobody knows which one is meant.
+    assert (matched.labels, matched.unknown) == (LABELS, (4,))
+
+
+def test_notes_of_ris_are_those_of_asreview(tmp_path):
+    path = tmp_path / "x.ris"
+    record = "TY  - JOUR\nTI  - {}\nN1  - read twice\nN1  - {}\nER  - \n"
+    notes = [("Masks and a virus", "ASReview_relevant"), ("hyperlink x", "ASReview_irrelevant"), ("c", "other")]
+    path.write_text("".join(record.format(*one) for one in notes))
+    assert (found(path).labels, read(path).undecided) == (LABELS, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("id,title\na,t\n", "has no column of decisions; name it one of asreview_label, included"),
+        ("id,title,included\na,t,maybe\n", "Line 2 of .*'maybe' is no decision; write 1 or 0"),
+        ("id,title,included\na,t,\n", "holds no decision"),
+        ("id,title,included\nx,nothing,1\n", "No record of .* is a candidate of the review"),
+        ("id,title,included\na,t,1\nb,t,0\na,t,0\n", r"both includes and excludes the paper 'a' \(records 2 and 4\)"),
+    ],
+)
+def test_bad_tables_are_told_in_a_sentence(tmp_path, text, told):
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=told):
+        found(path)
+
+
+def test_other_files_hold_no_labels(tmp_path):
+    with pytest.raises(
+        InputError, match=r"Labels can't be kept in x.doc; give it a name that ends in .csv, .ris, .asr"
+    ):
+        label_format(Path("x.doc"))
+    with pytest.raises(InputError, match="does not exist"):
+        read(tmp_path / "x.asreview")
+    (tmp_path / "x.asreview").write_text("no zip")
+    with pytest.raises(InputError, match="is no ASReview project"):
+        read(tmp_path / "x.asreview")
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"x": "1"}, "is no ASReview project: it has no project.json"),
+        ({"project.json": "["}, "is no ASReview project"),
+        ({"project.json": '{"version": "1.2"}'}, "of version 1, and only version 3 is read; open it with ASReview 3"),
+        ({"project.json": '{"project_file_version": 3}', "results.db": "no database"}, "damaged ASReview project"),
+    ],
+)
+def test_other_projects_are_refused(tmp_path, members, told):
+    path = tmp_path / "x.asreview"
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    with pytest.raises(InputError, match=told):
+        read(path)
+
+
+def test_a_project_has_what_asreview_checks(tmp_path):
+    """Tables, columns, version and settings as in asreview 3 (`database.py`, `schema.py`)."""
+    path = tmp_path / "mine.asreview"
+    label_format(path).write(path, PAPERS, {"b": False, "a": True})
+    with zipfile.ZipFile(path) as file:
+        assert set(file.namelist()) == {"project.json", "results.db", "data/mine.csv", "feature_matrices/"}
+        config = json.loads(file.read("project.json"))
+        file.extract("results.db", tmp_path)
+    assert {"version", "project_file_version", "id", "mode", "name"} <= config.keys()
+    assert (config["project_file_version"], config["mode"], config["review"]["status"]) == (3, "oracle", "review")
+    assert config["datasets"][0]["name"] == "mine.csv"
+    with closing(sqlite3.connect(tmp_path / "results.db")) as base:
+        assert base.execute("PRAGMA user_version").fetchone() == (3,)
+        tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert tables == {"record", "results", "last_ranking", "decision_changes"}
+        results = base.execute("SELECT record_id, label FROM results ORDER BY time").fetchall()
+        rows = base.execute("SELECT record_id, dataset_row, group_id, title, doi, authors FROM record").fetchall()
+    assert results == [(1, 0), (0, 1)]  # in the order of the decisions
+    assert rows[0] == (0, 0, 0, "Masks, and a virus", "10.1/x", '["Ada Byron"]')
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcxyz"), st.booleans()), max_size=8))
+def test_every_record_is_labelled_unknown_or_contradicted(records):
+    file = LabelFile(Path("x.csv"), tuple(FileLabel(n, id_, "", (), one) for n, (id_, one) in enumerate(records)))
+    known = [(id_, one) for id_, one in records if id_ in "abc"]
+    if not known or len(set(known)) > len(dict(known)):
+        with pytest.raises(InputError):
+            match(file, PAPERS)
+        return
+    matched = match(file, PAPERS)
+    assert matched.labels == dict(known)
+    assert len(matched.unknown) == len(records) - len(known)

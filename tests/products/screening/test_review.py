@@ -1,0 +1,80 @@
+"""Labels of a review, and the papers to read next."""
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError
+from corpora.paper import Paper
+from products.relevance.views import views_of
+from products.screening.review import Decision, ReviewState, label, offer
+from products.screening.screening import scores_of
+from products.screening.simulation import draw_known, growing, learner_of, simulate
+
+REVIEW = ReviewState("papers", "embedded:/x")
+
+
+def test_labels_keep_the_order_of_the_decisions_and_who_was_offered():
+    review = offer(label(REVIEW, {"a": True}), ["b", "c"])
+    review = label(offer(review, ["c", "d"]), {"c": False, "b": True})
+    assert review.decisions == (Decision("a", True), Decision("c", False, True), Decision("b", True, True))
+    assert review.offered == ("b", "c", "d")
+    assert review.labels == {"a": True, "c": False, "b": True}
+
+
+def test_a_label_is_changed_only_on_wish():
+    review = label(REVIEW, {"a": True, "b": True, "c": False})
+    assert label(review, {"a": True}) == review
+    with pytest.raises(InputError, match="The paper 'a' is included already, and so are 1 more; say change to replace"):
+        label(review, {"a": False, "b": False})
+    with pytest.raises(InputError, match="The paper 'c' is excluded already; say"):
+        label(review, {"c": True})
+    changed = label(review, {"a": False}, change=True)
+    assert changed.decisions == (Decision("a", False), Decision("b", True), Decision("c", False))
+
+
+def views():
+    titles = ["virus masks", "virus lungs", "galaxy stars", "galaxy quantum", "virus"]
+    return views_of([Paper(str(row), title) for row, title in enumerate(titles)], {})
+
+
+def test_while_nothing_is_excluded_unread_papers_count_as_excluded():
+    scores = scores_of(views(), {"0": True})
+    assert min(scores["1"], scores["4"]) > max(scores["2"], scores["3"])
+    assert scores == scores_of(views(), {"0": True, "1": False, "2": False, "3": False, "4": False})
+    assert scores != scores_of(views(), {"0": True, "2": False})
+    with pytest.raises(InputError, match="at least one paper that is relevant"):
+        scores_of(views(), {"2": False})
+
+
+INCLUDED = [True, True, False, False, True]
+
+
+def test_a_simulation_reads_the_best_papers_first():
+    run = simulate(INCLUDED, learner_of(views()), [0, 2])
+    assert run.relevant == (True, True) or run.relevant == (True, True, False)
+    assert (run.papers, run.read_until(0.95), run.read_until(0.5), run.recall_after(1)) == (3, 2, 1, 0.5)
+
+
+def test_a_simulation_hides_labels_and_learns_again_after_each_batch():
+    seen = []
+
+    def learner(rows, relevant):
+        seen.append((list(rows), list(relevant)))
+        return -np.arange(6.0)
+
+    run = simulate([False, False, True, True, False, True], learner, [2, 0], batch=lambda _: 2, target=1)
+    assert seen == [([2, 0], [True, False]), ([2, 0, 1, 3], [True, False, False, True])]
+    assert (run.relevant, run.stopped) == ((False, True, False, True), 4)
+
+
+def test_batches_grow_with_the_labels():
+    assert [growing(labelled) for labelled in (2, 39, 40, 1000)] == [1, 1, 2, 50]
+
+
+def test_a_simulation_begins_with_one_of_each_kind():
+    starts = [draw_known(INCLUDED, draw) for draw in range(20)]
+    assert all(INCLUDED[first] and not INCLUDED[second] for first, second in starts)
+    assert len(set(map(tuple, starts))) > 3
+    for labels in ([True, False], [True, True], [False, False]):
+        with pytest.raises(InputError, match="at least two included papers and one excluded"):
+            draw_known(labels, 0)

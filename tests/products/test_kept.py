@@ -1,0 +1,73 @@
+"""States that users keep by name."""
+
+from dataclasses import replace
+
+import pytest
+from filelock import FileLock
+
+from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from products.feeds.feed import Feed, remove_seeds
+from products.kept import Kept
+
+FEED = Feed("papers", "embedded:/x", ("a", "b"), ("c",), filter="year>=2000")
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return Kept(tmp_path / "feeds", Feed, "feed")
+
+
+def test_what_was_kept_is_read_again(kept):
+    assert kept.names() == []
+    kept.create("one", FEED)
+    kept.create("a-2", Feed("papers", "", query="virus"))
+    assert (kept.load("one"), kept.names()) == (FEED, ["a-2", "one"])
+    with kept.changing("one") as changing:
+        changing.state = Feed("papers", "")
+    assert kept.load("one") == Feed("papers", "")
+    kept.delete("one")
+    assert kept.names() == ["a-2"]
+
+
+def test_a_change_that_fails_changes_nothing(kept):
+    kept.create("one", FEED)
+    with pytest.raises(InputError), kept.changing("one") as changing:
+        changing.state = remove_seeds(replace(changing.state, query="virus"), ["unknown"])
+    assert kept.load("one") == FEED
+
+
+def test_a_name_is_taken_once(kept):
+    kept.create("one", FEED)
+    with pytest.raises(InputError, match="There is a feed one already; choose another name, or delete it"):
+        kept.create("one", Feed("others", ""))
+    assert kept.load("one") == FEED
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "A", ".hidden", "x" * 65, "a b"])
+def test_names_are_plain_file_names(kept, name):
+    with pytest.raises(InputError, match="A feed can't be named"):
+        kept.create(name, FEED)
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones(kept):
+    with pytest.raises(NotFoundError, match="There is no feed 'one'; create the first feed"):
+        kept.load("one")
+    kept.create("two", FEED)
+    with pytest.raises(NotFoundError, match="choose one of two"):
+        kept.delete("one")
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"index": 3, "engine": ""}', b'{"index": "a", "engine": "", "more": 1}'])
+def test_a_damaged_file_is_said_to_be(kept, content):
+    kept.create("one", FEED)
+    (kept.folder / "one.json").write_bytes(content)
+    with pytest.raises(UnavailableError, match="was not written by this version of ses, or is damaged"):
+        kept.load("one")
+
+
+def test_two_changes_at_once_wait_for_each_other(kept, monkeypatch):
+    monkeypatch.setattr("products.kept._WAIT", 0.05)
+    kept.create("one", FEED)
+    with FileLock(kept.folder / "one.lock"), pytest.raises(ConflictError, match="Another run is changing the feed one"):
+        kept.delete("one")
+    assert kept.names() == ["one"]

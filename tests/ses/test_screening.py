@@ -1,0 +1,156 @@
+"""Systematic reviews: `ses screen` and `library.screening`."""
+
+import json
+
+import pytest
+
+import ses
+from corpora.paper import Paper
+from tests.commands import call, fails, of
+from tests.tiny import make_model, papers
+
+WANTED = [
+    Paper(f"v{n}", f"virus lung vaccine {word}", year=2020) for n, word in enumerate(["cell", "gene", "drug", "dose"])
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("screening")
+    library = ses.open(model=str(make_model(folder / "model")), data_dir=folder / "data", cache_dir=folder / "cache")
+    library.index("papers", [*WANTED, *papers(30)])
+    return folder, library
+
+
+@pytest.fixture
+def screening(home):
+    _, library = home
+    yield library.screening
+    for name in library.screening.names():
+        library.screening.delete(name)
+
+
+@pytest.fixture
+def run(home, screening):
+    return lambda *arguments: call(["screen", *arguments], of(home[0]))
+
+
+def ids(suggestions):
+    return [one.paper.id for one in suggestions]
+
+
+def test_a_review_learns_from_its_labels(screening):
+    screening.create("lungs")
+    screening.label("lungs", include=["v0"])
+    assert ids(screening.next("lungs", size=3))[0] in ("v1", "v2", "v3")
+    screening.label("lungs", include=["v1"], exclude=["p00003", "p00004"])
+    batch = screening.next("lungs", size=4)
+    assert set(ids(batch[:2])) == {"v2", "v3"}
+    assert [one.score for one in batch] == sorted((one.score for one in batch), reverse=True)
+    assert not {"v0", "v1", "p00003"} & set(ids(batch))
+    assert ids(screening.next("lungs", size=4)) == ids(batch)
+
+
+def test_status_counts_and_estimates(screening):
+    screening.create("lungs")
+    screening.label("lungs", include=["v0"])
+    before = screening.status("lungs")
+    assert (before.candidates, before.included, before.excluded, before.unread) == (34, 1, 0, 33)
+    assert not before.recall.reached
+    while batch := screening.next("lungs", size=8):
+        wanted = [one for one in ids(batch) if one.startswith("v")]
+        screening.label("lungs", include=wanted, exclude=[one for one in ids(batch) if one not in wanted])
+    done = screening.status("lungs")
+    assert (done.included, done.unread, done.recall.at_least, done.recall.reached) == (4, 0, 1.0, True)
+    runs = screening.simulate("lungs", draws=3)
+    assert [(one.papers, sum(one.relevant)) for one in runs] == [(32, 3)] * 3
+    assert max(one.read_until(0.95) for one in runs) < 20
+
+
+def test_labels_known_beforehand_are_no_sample(screening):
+    screening.create("lungs")
+    screening.label("lungs", exclude=[f"p{n:05d}" for n in range(28)], include=["v0"])
+    # Nothing was read in the order of the review, so that nothing is known of the five unread papers.
+    assert screening.status("lungs").recall.missing_at_most == 5
+
+
+def test_candidates_are_those_of_the_filter(screening):
+    screening.create("new", filter="year>=2020")
+    count = screening.status("new").candidates
+    assert 4 <= count < 34
+    with pytest.raises(
+        ses.InputError, match="The paper 'p00000' is no candidate: it does not match the review's filter"
+    ):
+        screening.label("new", include=["p00000"])
+    with pytest.raises(ses.InputError, match="holds no candidate for this review; give a wider filter"):
+        screening.create("none", filter="year=1800")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ris", "asreview"])
+def test_labels_go_out_and_come_back(screening, tmp_path, suffix):
+    screening.create("one", filter="id in (v0, v1, v2, p00001)")
+    screening.create("two")
+    screening.label("one", include=["v0", "v1"], exclude=["p00001"])
+    path = tmp_path / f"labels.{suffix}"
+    assert screening.export("one", path) == 4
+    done = screening.read("two", path)
+    assert (done.labels, done.unknown, done.undecided) == (3, (), 1)
+    assert screening.get("two").labels == {"v0": True, "v1": True, "p00001": False}
+
+
+def test_a_file_may_not_contradict_the_review(screening, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("id,title,included\nv0,x,0\nother,y,1\n")
+    screening.create("one")
+    screening.label("one", include=["v0"])
+    with pytest.raises(ses.InputError, match="The paper 'v0' is included already; say change"):
+        screening.read("one", path)
+    assert screening.get("one").labels == {"v0": True}
+    done = screening.read("one", path, change=True)
+    assert (done.labels, done.unknown) == (1, (3,))
+    assert screening.get("one").labels == {"v0": False}
+
+
+def test_commands(run, tmp_path):
+    assert run("create", "lungs").stdout == "The review lungs has 34 candidates.\n"
+    assert run("label", "lungs", "--include", "v0", "--exclude", "p00003").stdout == "2 papers are labelled.\n"
+    shown = run("next", "lungs", "--size", "2").stdout.splitlines()
+    assert shown[0].startswith("  1. virus lung vaccine")
+    assert shown[1].startswith("     2020 · v")
+    told = run("status", "lungs").stdout.splitlines()
+    assert told[0] == "34 candidates: 1 included, 1 excluded, 32 unread"
+    assert told[1].startswith("Recall is at least 0.030 with 95% confidence; up to 32 relevant")
+    assert told[2] == "The target of 0.950 is not reached yet."
+    assert json.loads(run("status", "lungs", "--json").stdout)["recall"]["missing_at_most"] == 32
+    path = tmp_path / "labels.csv"
+    assert run("export", "lungs", "--output", path).stdout == f"34 papers are in {path}.\n"
+    path.write_text(path.read_text() + "zz,title,,,,,,,1\n")
+    done = run("label", "lungs", "--path", path).stdout
+    assert done == (
+        "2 papers are labelled; 1 records are no candidates of the review (lines 36); 32 records have no decision.\n"
+    )
+    run("label", "lungs", "--include", "v1", "--include", "v2")
+    lines = run("simulate", "lungs", "--draws", "2").stdout.splitlines()
+    assert len(lines) == 2
+    assert "papers read for 95% of 2 relevant ones" in lines[0]
+    assert run("list").stdout == "lungs: 4 labels, index papers\n"
+    assert run("delete", "lungs", "--yes").stdout == "The review lungs is deleted.\n"
+    assert run("list").stdout.startswith("No reviews yet")
+
+
+def test_mistakes_are_told_in_a_sentence(run, tmp_path):
+    run("create", "one")
+    fails(run("next", "one"), 2, "No paper is included yet, so there is nothing to learn from; label at least one")
+    fails(run("simulate", "one"), 2, "at least two included papers and one excluded")
+    fails(run("label", "one"), 2, "No label is given; give --include, --exclude or --path")
+    fails(run("label", "one", "--include", "zz"), 2, "The index papers holds no paper 'zz'")
+    fails(run("label", "one", "--include", "v0", "--exclude", "v0"), 2, "both included and excluded; give it once")
+    run("label", "one", "--include", "v0")
+    fails(run("label", "one", "--exclude", "v0"), 2, "'v0' is included already; say --change to replace its label")
+    fails(run("next", "one", "--size", "0"), 2, "give a --size of 1 or more")
+    fails(run("status", "one", "--target", "2"), 2, "give a --target above 0")
+    fails(run("label", "one", "--path", "x.doc"), 2, "give it a name that ends in .csv, .ris, .asreview")
+    fails(run("label", "one", "--path", tmp_path / "none.csv"), 2, "none.csv")
+    fails(run("export", "one", "--output", tmp_path / "no" / "x.csv"), 3, "can't be written")
+    fails(run("create", "one"), 2, "There is a review one already")
+    fails(run("status", "two"), 2, "There is no review 'two'; choose one of one")
