@@ -20,6 +20,8 @@ COMMANDS = {
     "show": ("ses.commands.show:show", "Show whole records of papers, by any identifier."),
     "indexes": ("ses.commands.indexes:indexes", "List, show, choose, delete or copy indexes."),
     "delete": ("ses.commands.delete:delete", "Delete papers from an index by their ids."),
+    "attach": ("ses.commands.attach:attach", "Add vectors to an index that ses did not make, and search it there."),
+    "detach": ("ses.commands.detach:detach", "Remove all that ses has written into an attached index."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "train": ("ses.commands.train:train", "Train a model with a recipe."),
     "eval": ("ses.commands.eval:eval_", "Measure the quality of search and of vectors."),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from search_plugin.engines.index_name import EVALUATION
-from ses.indexing import Indexing, check_own
+from ses.attaching import Attaching
+from ses.indexing import check_own
 from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     return Library(load_settings(engine=url, **settings))
 
 
-class Library(Indexing):
+class Library(Attaching):
     """The indexes of an engine, by name; made by `open`.
 
     Args:
