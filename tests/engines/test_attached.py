@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import orjson
 import pytest
 
 import ses
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from tests.engines.conftest import every_version
-from tests.engines.foreign import ALIAS, ATTACHED, FIELDS, INDEXES, MAPPING, document, drop, make, sources, write
+from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
 from tests.tiny import make_model
 
 
@@ -69,7 +70,6 @@ def test_all_legs_find_what_the_index_has(attached):
     page = attached.search(title, mode="vector", size=20)
     assert len(page.hits) == 20
     exact = attached.search(title, mode="vector", size=20, exact=True)
-    assert [hit.id for hit in exact] == [hit.id for hit in page]
     assert all(abs(a.score - b.score) < 1e-5 for a, b in zip(exact, page, strict=True))
 
 
@@ -79,7 +79,7 @@ def test_all_legs_find_what_the_index_has(attached):
     [
         ("year>=2005", lambda one: one["pub_year"] >= 2005),
         ("journal=nature", lambda one: one["journal"]["name"] == "Nature"),
-        ("journal=Nature and not year<2000", lambda one: [one["journal"]["name"], one["pub_year"] < 2000] == ["Nature", False]),
+        ("shelf='B 1' and not year<2000", lambda one: one["extra"]["shelf"] == "B 1" and one["pub_year"] >= 2000),
         ("author='Sample, Ana'", lambda one: bool(one["authors"])),
         ("not author='Bo Example1'", lambda one: all(a["name"] != "Bo Example1" for a in one["authors"])),
         ("shelf='B 2'", lambda one: one["extra"]["shelf"] == "B 2"),
@@ -124,7 +124,7 @@ def test_facets_highlights_and_records_are_those_of_the_index(attached):
 
 @every_version
 def test_an_author_and_similar_papers_are_found(attached):
-    page = attached.search("papers by Bo Example2")
+    page = attached.search("papers by Bo Example2", size=60)
     assert {hit.id for hit in page} == {
         f"id-{n}" for n in range(60) if any(a["name"] == "Bo Example2" for a in document(n)["authors"])
     }
@@ -136,6 +136,7 @@ def test_an_author_and_similar_papers_are_found(attached):
 @every_version
 def test_an_update_follows_the_owner(server, library, attached):
     cluster = server.cluster
+    vectors = attached.index.vectors(["id-1", "id-3", "id-5"], "prx")
     changed = {**document(3), "title_t": "Ocean climate"}
     write(cluster, INDEXES[0], {"id-3": changed, "id-4": document(4)})  # whole, so the vectors are gone
     write(cluster, INDEXES[1], {"id-100": document(100)})
@@ -148,8 +149,8 @@ def test_an_update_follows_the_owner(server, library, attached):
         attached.similar("id-100")
     report = library.follow(ALIAS)
     assert (report.new, report.updated, report.unchanged, report.papers) == (3, 1, 56, 60)
-    found = attached.search("galaxy star", mode="vector", size=1, exact=True).hits[0]
-    assert found.id == "id-5"
+    now = attached.index.vectors(["id-1", "id-3", "id-5"], "prx")
+    assert [bool(np.allclose(now[id_], vectors[id_], atol=1e-5)) for id_ in now] == [id_ == "id-1" for id_ in now]
     assert attached.similar("id-100", size=1).hits
     again = library.follow(ALIAS)
     assert (again.updated, again.unchanged) == (0, 60)
@@ -367,7 +368,3 @@ def test_routed_documents_are_found_again(server, library):
     assert library.attach(ALIAS, **ATTACHED).papers == 61
     library.detach(ALIAS)
     assert sources(server.cluster) == before
-
-
-def test_names_of_fields_are_checked_before_anything_is_written():
-    assert set(FIELDS) == {"year", "journal", "authors", "doi", "shelf", "acquired"}

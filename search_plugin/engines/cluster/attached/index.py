@@ -133,6 +133,10 @@ class AttachedIndex(ClusterIndex):
         """Return how much disk the attached index takes, with the companion if there is one."""
         return super().disk_bytes() + (self.companion.disk_bytes() if self.companion else 0)
 
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field; none of a field that the index has not."""
+        return super().tally(field, size) if any(field == own.name for own in self.schema.fields) else []
+
     def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of fields that regular expressions match; of ids, none: a cluster does not list them."""
         there = {place.name for place in self.attachment.places}
