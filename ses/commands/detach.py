@@ -17,7 +17,7 @@ def detach(*, target: str, as_json: bool, **options: Any) -> None:
     """Remove all that ses has written into an attached index, or beside it.
 
     Every document is again as its owner wrote it. A cluster can't drop a field from a mapping, so an unused field stays
-    there. A run that was stopped goes on with the same command.
+    there. A run that was stopped resumes with the same command.
     """
     import orjson
 

@@ -75,7 +75,7 @@ class AttachingEngine(ClusterEngine):
         return open_attached(self.cluster, self.dialect, attachment, lease)
 
     def attached(self, name: str) -> Attachment:
-        """Return an attachment, or raise `NotFoundError` that names those there are."""
+        """Return an attachment, or raise `NotFoundError` that names the attached ones."""
         found = self.attachments(check_index_name(name))
         if not found:
             known = ", ".join(sorted(one.name for one in self.attachments("*")))
