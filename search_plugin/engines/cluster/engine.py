@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Index
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
-from search_plugin.engines.cluster.attached.index import open_attached
+from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.copying import copy_documents
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
@@ -61,8 +61,8 @@ class ClusterEngine:
     def names(self) -> Sequence[str]:
         """Return the published indexes, the most recently published first."""
         reply = self._physical("*")
-        published = [generation for generation in read_generations(reply) if generation.published]
-        found = [(-one.moment, one.name) for one in (*published, *read_attachments(reply))]
+        found = [(-g.moment, g.name) for g in read_generations(reply) if g.published]
+        found += [(-attachment.moment, attachment.name) for attachment in read_attachments(reply)]
         return [name for _, name in sorted(found)]
 
     def moment(self, name: str) -> float:

@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
-from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of, open_attached
+from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of
+from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.attached.places import fields_of, find_places
 from search_plugin.engines.cluster.attached.suitability import check_readable, own_properties, why_beside
 from search_plugin.engines.cluster.engine import ClusterEngine

@@ -16,7 +16,6 @@ from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.documents import BulkRequest
-from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.queries import condition
 from search_plugin.engines.cluster.scan import scan_hits
@@ -229,50 +228,6 @@ class AttachedIndex(ClusterIndex):
 def companion_of(cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None) -> ClusterIndex:
     """Return the index of ses that holds the vectors of an attached index beside it."""
     return ClusterIndex(cluster, dialect, companion_name(attachment.name), 1, attachment.schema, lease)
-
-
-def open_attached(
-    cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None = None
-) -> AttachedIndex:
-    """Open an attached index.
-
-    Args:
-        cluster: Where it is.
-        dialect: Of the product.
-        attachment: What it is.
-        lease: The right to write vectors.
-
-    Returns:
-        The index.
-
-    Raises:
-        UnavailableError: If the attached index is gone, or one behind the alias has no vectors yet.
-    """
-    target = attachment.target
-    mappings = read_mappings(cluster, attachment)
-    if not attachment.beside:
-        for index, kept in sorted(mappings.items()):
-            own = kept["mappings"].get("properties", {}).get(NAMESPACE, {}).get("properties", {})
-            if not all(field.name.partition(".")[2] in own for field in attachment.schema.vectors):
-                raise UnavailableError(
-                    f"{target} was changed by its owner: the index {index} has no vectors yet",
-                    "attach it again with <update>",
-                )
-    return AttachedIndex(cluster, dialect, attachment, lease)
-
-
-def read_mappings(cluster: Cluster, attachment: Attachment) -> Mapping[str, Any]:
-    """Return the mappings of the indexes that are attached, or raise `UnavailableError` if they are gone."""
-    try:
-        found: Mapping[str, Any] = cluster.call("GET", f"/{quote(attachment.target, safe='')}/_mapping")
-    except ClusterError as error:
-        if error.status == 404:
-            raise UnavailableError(
-                f"{cluster.url} has no index {attachment.target} any more, to which {attachment.name} is attached",
-                "bring it back, or detach it",
-            ) from error
-        raise
-    return found
 
 
 def _update(hit: Mapping[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.attached.index import open_attached
+from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.diagnosis import IndexDiagnosis, VectorCount
 
 if TYPE_CHECKING:
