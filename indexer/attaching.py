@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from corpora.errors import StoppedError
 from corpora.paper import Accepted, Paper, Record
@@ -62,10 +67,46 @@ def follow(job: IndexJob, engine: AttachingEngine, progress: Progress | None = N
         shared=not beside,
     )
     try:
-        report = index_corpus(job, engine, progress)
+        with _read_once(job.records, job.state_dir) as records:
+            report = index_corpus(replace(job, records=records), engine, progress)
     except StoppedError as error:
         raise StoppedError(error.sentence, "attach it again to resume") from None
     return replace(report, origin=attachment.target)
+
+
+@contextmanager
+def _read_once(read: Callable[[], Iterator[Record]], folder: Path) -> Iterator[Callable[[], Iterator[Record]]]:
+    """Provide records whose second reading equals the first, in a file: an index that others write changes meanwhile.
+
+    Args:
+        read: Reads the records.
+        folder: With free space for the texts.
+
+    Yields:
+        What to call for each reading; only the first one has the rejected records.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=folder, prefix="attach-") as file:
+
+        def first() -> Iterator[Record]:
+            for record in read():
+                if isinstance(record, Accepted):
+                    file.write(orjson.dumps(record) + b"\n")
+                yield record
+
+        def again() -> Iterator[Record]:
+            file.seek(0)
+            for line in file:
+                held = orjson.loads(line)
+                extra = _tuples(held["paper"].pop("extra"))
+                yield Accepted(held["line"], Paper(**_tuples(held["paper"]), extra=extra))
+
+        readings = iter((first, again))
+        yield lambda: next(readings)()
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _records(engine: AttachingEngine, attachment: Attachment) -> Iterator[Record]:

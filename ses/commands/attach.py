@@ -100,7 +100,7 @@ def open_target(target: str, options: Mapping[str, Any]) -> tuple[Library, str]:
 
 def _summary(report: IndexReport, attached: str) -> str:
     parts = [
-        f"Index {report.index}: {report.papers:,} papers have vectors; attached {attached}",
+        f"Index {report.index}, attached {attached}: {report.papers:,} papers",
         f"{report.new:,} new, {report.updated:,} changed, {report.unchanged:,} unchanged, {report.deleted:,} gone, "
         f"{report.rejected:,} rejected",
         f"{report.seconds:.1f} s, including {report.encoding_seconds:.1f} s of encoding by {report.model}",

@@ -30,7 +30,8 @@ def detach(*, target: str, as_json: bool, **options: Any) -> None:
     if as_json:
         click.echo(orjson.dumps(asdict(done), option=orjson.OPT_INDENT_2))
         return
-    click.echo(f"{done.name} is detached from {done.target}: {done.restored:,} documents are as they were.")
+    restored = f"{done.restored:,} documents are as they were" if done.restored else "no document held vectors"
+    click.echo(f"{done.name} is detached from {done.target}: {restored}.")
     if done.left:
         click.echo(
             f"The unused field ses stays in the mapping of {', '.join(done.left)}: a cluster can't drop a field. Only "

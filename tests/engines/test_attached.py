@@ -7,7 +7,8 @@ import orjson
 import pytest
 
 import ses
-from corpora.errors import InputError, NotFoundError, UnavailableError
+from corpora.errors import InputError, NotFoundError, StoppedError, UnavailableError
+from tests.commands import ses as command
 from tests.engines.conftest import every_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
 from tests.tiny import make_model
@@ -209,7 +210,7 @@ def test_attached_indexes_are_listed_and_diagnosed(server, library, attached):
     assert library.indexes() == [ALIAS]
     assert library.default().name == ALIAS
     facts = library.describe(ALIAS)
-    assert (facts.papers, facts.vectors, facts.attached) == (60, {"prx": 60}, "to catalogue; vectors in its documents")
+    assert (facts.papers, facts.vectors, facts.attached) == (60, {"prx": 60}, "to catalogue, vectors in its documents")
     write(server.cluster, INDEXES[1], {"id-100": document(100)})
     (found,) = server.diagnose(ALIAS).indexes
     assert (found.papers, found.model) == (60, attached.index.schema.model)
@@ -368,3 +369,77 @@ def test_routed_documents_are_found_again(server, library):
     assert library.attach(ALIAS, **ATTACHED).papers == 61
     library.detach(ALIAS)
     assert sources(server.cluster) == before
+
+
+def test_the_commands_say_what_was_done(server, library, model, tmp_path):
+    before = sources(server.cluster)
+    made = {"SES_MODEL": str(model)}
+    url = f"{server.url}/{ALIAS}"
+    given = ["--title", "title_t", "--abstract", "summary_t", "--facet", "year=pub_year"]
+    done = command(tmp_path, "attach", url, *given, **made)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "Index catalogue, attached to catalogue, vectors in its documents: 60 papers\n60 new, 0 changed" in done.stdout
+    )
+    done = command(tmp_path, "attach", ALIAS, "--update", "--json", "--engine", server.url, **made)
+    told = orjson.loads(done.stdout)
+    assert (told["unchanged"], told["attached"]) == (60, "to catalogue, vectors in its documents")
+    done = command(tmp_path, "search", "virus", "--index", ALIAS, "--json", SES_ENGINE=server.url, **made)
+    assert orjson.loads(done.stdout)["hits"]
+    done = command(tmp_path, "indexes", "list", "--engine", server.url)
+    assert done.stdout.rstrip().endswith("attached")
+    done = command(tmp_path, "indexes", "show", ALIAS, "--engine", server.url)
+    assert "  attached: to catalogue, vectors in its documents\n" in done.stdout
+    done = command(tmp_path, "attach", url, "--update", "--title", "x", **made)
+    assert (done.returncode, done.stderr) == (2, "Error: An update keeps the fields; leave them or --update out.\n")
+    done = command(tmp_path, "detach", url)
+    assert "60 documents are as they were.\nThe unused field ses stays in the mapping of catalogue-a" in done.stdout
+    assert sources(server.cluster) == before
+    write(server.cluster, INDEXES[0], {"untitled": {"summary_t": "No title here"}})
+    done = command(tmp_path, "attach", url, *given, "--beside", **made)
+    assert done.returncode == 1
+    assert "vectors beside its documents (you asked for it): 60 papers" in done.stdout
+    done = command(tmp_path, "detach", url)
+    assert done.stdout == "catalogue is detached from catalogue: no document held vectors.\n"
+
+
+class Stopping:
+    """A progress that presses Ctrl-C after the first batch of a stage."""
+
+    def __init__(self, name):
+        self.name, self.now = name, ""
+
+    def stage(self, name, total):
+        self.now = name
+
+    def advance(self, papers, rejected=0):
+        if self.now == self.name and papers:
+            raise KeyboardInterrupt
+
+
+def test_stopped_runs_resume(server, library):
+    before = sources(server.cluster)
+    with pytest.raises(StoppedError, match=r"Stopped: .* attach it again to resume"):
+        library.attach(ALIAS, **ATTACHED, progress=Stopping("indexing"))
+    assert library.attach(ALIAS, **ATTACHED).papers == 60
+    with pytest.raises(StoppedError, match="still hold vectors; detach it again"):
+        library.detach(ALIAS, progress=Stopping("restoring"))
+    library.detach(ALIAS)
+    assert sources(server.cluster) == before
+
+
+def test_a_write_of_the_owner_in_between_is_not_lost(server, library):
+    class Changing(Stopping):
+        def stage(self, name, total):
+            if name == "indexing":
+                write(server.cluster, INDEXES[0], {"id-3": {**document(3), "title_t": "Galaxy"}})
+                server.cluster.call("DELETE", f"/{INDEXES[0]}/_doc/id-4", params={"refresh": True})
+
+        def advance(self, papers, rejected=0):
+            pass
+
+    report = library.attach(ALIAS, **ATTACHED, progress=Changing(""))
+    assert "It was deleted while it was read." in report.dead_letter.read_text()
+    assert library[ALIAS].show("id-3").title == "Galaxy"
+    again = library.follow(ALIAS)  # its vector was that of the earlier title
+    assert (again.new, again.updated, again.papers) == (0, 1, 59)

@@ -55,7 +55,7 @@ class Attachment:
     @property
     def told(self) -> str:
         """Where the vectors are, as a clause for people."""
-        return f"vectors beside its documents, since {self.beside}" if self.beside else "vectors in its documents"
+        return f"vectors beside its documents ({self.beside})" if self.beside else "vectors in its documents"
 
     def facts(self) -> dict[str, Any]:
         """Return the metadata to store."""

@@ -121,7 +121,7 @@ class AttachedIndex(ClusterIndex):
     @property
     def attached_to(self) -> str:
         """What it is attached to, and where the vectors are, for people."""
-        return f"to {self.attachment.target}; {self.attachment.told}"
+        return f"to {self.attachment.target}, {self.attachment.told}"
 
     def count_all(self) -> int:
         """Return how many documents have a title, with vectors or not yet."""

@@ -52,7 +52,7 @@ def _reasons(index: str, mappings: Mapping[str, Any], settings: Mapping[str, Any
     own = settings.get(index, {}).get("settings", {})
     for setting, value in dialect.settings().items():
         if str(own.get(f"index.{setting}", "false")) != str(value).lower():
-            yield f"the index {index} was made without index.{setting}, and so can't hold vectors"
+            yield f"the index {index} was made without index.{setting}"
     source = mappings[index]["mappings"].get("_source", {})
     if source.get("includes") or source.get("excludes"):
         # A partial update writes a document again from its _source, without what that lacks.

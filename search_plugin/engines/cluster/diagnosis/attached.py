@@ -25,7 +25,7 @@ def check_attached(cluster: Cluster, dialect: Dialect, attachment: Attachment) -
         fingerprint=schema.fingerprint,
         quantization=schema.quantization,
         details={"attached_to": attachment.target, "beside": attachment.beside},
-        lines=(f"attached to {attachment.target}; {attachment.told}",),
+        lines=(f"attached to {attachment.target}, {attachment.told}",),
     )
     try:
         index = open_attached(cluster, dialect, attachment)
