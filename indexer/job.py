@@ -40,6 +40,7 @@ class IndexJob:
         language: How a new index analyses words. If None, a fresh build keeps the language
             of the version before, and a first one uses the default. An existing index keeps its own.
         whole: Whether the records are all that the corpus holds; if so, papers that it lacks are counted.
+        shared: Whether others write the index too, so that papers can come and go during the run.
         cached: Whether the encoder keeps vectors in a cache, which a stopped run tells the user.
         block: Papers encoded together. Blocks are cut by position in the corpus, never by what is left to do, so that a
             resumed run makes the same batches as an uninterrupted one, and so the same int8 vectors.
@@ -61,6 +62,7 @@ class IndexJob:
     fields: tuple[Field, ...] = ()
     language: str | None = None
     whole: bool = True
+    shared: bool = False
     cached: bool = True
     block: int = 512
     bulk_bytes: int = 8 << 20

@@ -71,7 +71,7 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
             index.finish()
             unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
             counts = survey.counts()
-            papers = checked_count(index, counts, dead, published=published)
+            papers = index.count() if job.shared else checked_count(index, counts, dead, published=published)
             absent = count_gone(index, origin or "", survey) if published and job.whole and not job.prune else 0
         if not published:
             engine.publish(index)

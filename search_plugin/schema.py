@@ -128,7 +128,7 @@ class VectorField:
     """A field of vectors.
 
     Attributes:
-        name: In the engine.
+        name: In the engine; with a dot in an object of the documents.
         format: The task format in lower case, `prx`, `clf`, `rgn` or `qry`; search legs and `Document.vectors` carry
             this name.
         dimension: Length of the vectors.
@@ -144,7 +144,7 @@ class VectorField:
 
     def __post_init__(self) -> None:
         # The name is used in scripts that a search server runs.
-        if not self.name.isidentifier() or not self.name.isascii():
+        if not all(part.isidentifier() for part in self.name.split(".")) or not self.name.isascii():
             raise InputError(f"A vector field can't be named {self.name[:60]!r}.")
 
 

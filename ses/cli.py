@@ -27,6 +27,8 @@ COMMANDS = {
     ),
     "feed": ("ses.commands.feed:feed", "Recommend new papers by what a reader likes, or by a saved query."),
     "screen": ("ses.commands.screen:screen", "Screen the papers of a systematic review, the most relevant first."),
+    "attach": ("ses.commands.attach:attach", "Add vectors to an index that ses did not make, and search it there."),
+    "detach": ("ses.commands.detach:detach", "Remove all that ses has written into an attached index."),
     "encode": ("ses.commands.encode:encode", "Encode papers, queries or texts into an embedding file."),
     "reviewers": ("ses.commands.reviewers:reviewers", "Find reviewers for submissions."),
     "authors": ("ses.commands.authors:authors", "Group papers under one name by author."),

@@ -28,6 +28,7 @@ class IndexFacts:
         origins: How many papers each corpus holds, up to 1,000 corpora.
         schema: Model, fields, language, quantization and BM25's constants.
         disk_bytes: Of all copies.
+        attached: Of an index that ses did not make: where its vectors are.
     """
 
     name: str
@@ -39,6 +40,7 @@ class IndexFacts:
     origins: Mapping[str, int]
     schema: IndexSchema
     disk_bytes: int
+    attached: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -70,4 +72,5 @@ def facts_of(index: Index, moment: float, *, default: bool) -> IndexFacts:
         origins={str(origin): count for origin, count in index.tally("origins", _ORIGINS)},
         schema=schema,
         disk_bytes=index.disk_bytes(),
+        attached=getattr(index, "attached_to", ""),  # only an index of a cluster can be attached
     )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from search_plugin.engines.index_name import EVALUATION
-from ses.indexing import Indexing, check_own
+from ses.attaching import Attaching
+from ses.indexing import check_own
 from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     return Library(load_settings(engine=url, **settings))
 
 
-class Library(Indexing):
+class Library(Attaching):
     """The indexes of an engine, by name; made by `open`.
 
     Args:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from products.optional import optional
 
 if TYPE_CHECKING:
     import numpy as np

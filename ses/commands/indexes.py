@@ -110,7 +110,8 @@ def _open(options: Mapping[str, Any]) -> Library:
 
 def _line(facts: IndexFacts) -> str:
     default = " (default)" if facts.default else ""
-    return f"{facts.name}{default}: {facts.papers:,} papers, {facts.schema.model}{_published(facts)}"
+    attached = ", attached" if facts.attached else ""
+    return f"{facts.name}{default}: {facts.papers:,} papers, {facts.schema.model}{_published(facts)}{attached}"
 
 
 def _published(facts: IndexFacts) -> str:
@@ -124,6 +125,8 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
     default = " (default)" if facts.default else ""
     yield f"Index {facts.name}{default}: version {facts.generation}{_published(facts)}"
     yield f"  {facts.papers:,} papers, {human_bytes(facts.disk_bytes)} on disk"
+    if facts.attached:
+        yield f"  attached: {facts.attached}"
     yield f"  model: {schema.model} ({schema.fingerprint})"
     for field in schema.vectors:
         yield f"  vectors: {facts.vectors[field.format]:,} for {field.format}, {field.dimension} numbers each"

@@ -35,7 +35,7 @@ def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loadi
     Args:
         cluster: Where.
         alias: Alias of the index. A write under the index's own name would create it again, without a mapping, after a
-            deletion.
+            deletion. Empty if the lines name the indexes.
         batches: Rendered one at a time, when needed.
         loading: Whether nobody searches yet. Every request then creates its own segment: the cost of a graph grows
             faster than its size, so many small segments, merged in the background at the end, are faster
@@ -48,10 +48,11 @@ def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loadi
         UnavailableError: If the cluster can't be written to.
     """
     stopped = Event()
-    params = {"require_alias": True, **({"refresh": True} if loading else {})}
+    params = {**({"require_alias": True} if alias else {}), **({"refresh": True} if loading else {})}
+    path = f"/{alias}/_bulk" if alias else "/_bulk"
 
     def send(batch: BulkRequest) -> list[Refused]:
-        return _send(cluster, f"/{alias}/_bulk", params, batch, stopped)
+        return _send(cluster, path, params, batch, stopped)
 
     with ThreadPoolExecutor(WORKERS, "bulk") as pool:
         refused: list[Refused] = []

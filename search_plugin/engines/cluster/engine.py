@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Index
+from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
+from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.copying import copy_documents
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
@@ -32,6 +34,7 @@ from search_plugin.engines.connection import Connection
 from search_plugin.engines.index_name import check_index_name
 
 if TYPE_CHECKING:
+    from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.schema import IndexSchema
@@ -57,17 +60,22 @@ class ClusterEngine:
 
     def names(self) -> Sequence[str]:
         """Return the published indexes, the most recently published first."""
-        found = [generation for generation in self._generations("*") if generation.published]
-        return [g.name for g in sorted(found, key=lambda g: (-g.moment, g.name))]
+        reply = self._physical("*")
+        found = [(-g.moment, g.name) for g in read_generations(reply) if g.published]
+        found += [(-attachment.moment, attachment.name) for attachment in read_attachments(reply)]
+        return [name for _, name in sorted(found)]
 
     def moment(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
-        return next((g.moment for g in self._generations(check_index_name(name)) if g.published), 0.0)
+        published = [g for g in self._generations(check_index_name(name)) if g.published]
+        return next((one.moment for one in published or self.attachments(name)), 0.0)
 
     def open(self, name: str) -> ClusterIndex:
-        """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
+        """Return the published generation or attached index, or raise `NotFoundError` that names the existing ones."""
         published = next((g for g in self._generations(check_index_name(name)) if g.published), None)
         if published is None:
+            for attachment in self.attachments(name):
+                return open_attached(self.cluster, self.dialect, attachment)
             known = ", ".join(self.names())
             raise NotFoundError(
                 f"There is no index {name!r} in {self.url}",
@@ -121,6 +129,7 @@ class ClusterEngine:
 
     def copy(self, name: str, to: str, done: Callable[[int], None]) -> ClusterIndex:
         """Write the papers of an index and their vectors into another one, and publish that."""
+        self._check_own(name, "a copy needs the reader of indexes: index it with <corpus=index>")
         index = self.open(name)
         # The time is in the source, so that a copy that was killed is never continued: the index may have changed.
         copied = self.build(to, index.schema, f"copy of {name} at {time.time()}")
@@ -141,6 +150,7 @@ class ClusterEngine:
         """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
         generations = self._generations(check_index_name(name))
         if not generations:
+            self._check_own(name, "it can't be dropped; detach it")
             self.open(name)
         for generation in generations:
             self._delete(physical_name(name, generation.number))
@@ -162,9 +172,14 @@ class ClusterEngine:
         found: dict[str, list[Generation]] = {}
         for generation in self._generations(check_index_name(name) if name else "*"):
             found.setdefault(generation.name, []).append(generation)
-        if name and not found:
+        attached = self.attachments(name or "*") if not (name and found) else []
+        if name and not found and not attached:
             self.open(name)
-        return diagnose(self.cluster, self.dialect, dict(sorted(found.items())))
+        return diagnose(self.cluster, self.dialect, dict(sorted(found.items())), attached)
+
+    def attachments(self, name: str) -> list[Attachment]:
+        """Return the attached index of a name, or all by `*`."""
+        return read_attachments(self._physical(companion_name(name)))
 
     def _index(self, generation: Generation) -> ClusterIndex:
         told = f"the index {generation.name} in {self.url}"
@@ -177,8 +192,17 @@ class ClusterEngine:
 
     def _generations(self, name: str) -> list[Generation]:
         """Return the generations of an index, or of all by `*`."""
-        reply = self.cluster.call("GET", f"/ses.{name}.v*", params={"expand_wildcards": "open,closed"})
-        return read_generations(reply)
+        return read_generations(self._physical(name))
+
+    def _physical(self, name: str) -> Mapping[str, Any]:
+        reply: Mapping[str, Any] = self.cluster.call(
+            "GET", f"/ses.{name}.v*", params={"expand_wildcards": "open,closed"}
+        )
+        return reply
+
+    def _check_own(self, name: str, what: str) -> None:
+        if self.attachments(name):
+            raise not_ours(name, what)
 
     def _swap(self, name: str, to: Generation, before: Generation | None) -> None:
         if lease := self._leases.get(name):
@@ -221,6 +245,7 @@ class ClusterEngine:
     def _check_name_is_free(self, name: str, generations: Sequence[Generation]) -> None:
         if any(generation.published for generation in generations):
             return
+        self._check_own(name, "ses can't build an index of this name; detach it, or choose another <index>")
         try:
             self.cluster.call("GET", f"/{name}/_alias")
         except ClusterError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -55,15 +55,13 @@ def scan_url(url: str, connection: Connection) -> Iterator[Mapping[str, Any]]:
     yield from scan(Cluster(cluster, connection), name)
 
 
-def scan(cluster: Cluster, name: str) -> Iterator[Mapping[str, Any]]:
+def scan(cluster: Cluster, name: str, fields: Sequence[str] = ()) -> Iterator[Mapping[str, Any]]:
     """Yield the documents of an index as they were when the first one was read, each with its id as `_id`.
-
-    A scroll is used, which all versions of both products offer; OpenSearch 2 can't page through a point in time by
-    shard and document.
 
     Args:
         cluster: Where it is.
         name: Of the index, or of an alias with any number of indexes.
+        fields: The fields to read; all if empty.
 
     Yields:
         Each document's source without vectors.
@@ -72,19 +70,40 @@ def scan(cluster: Cluster, name: str) -> Iterator[Mapping[str, Any]]:
         NotFoundError: If there is no such index.
         UnavailableError: If a request fails, or fewer documents arrive than the cluster has counted.
     """
-    path = f"/{quote(name, safe='')}"
     try:
-        mappings = cluster.call("GET", f"{path}/_mapping")
+        mappings = cluster.call("GET", f"/{quote(name, safe='')}/_mapping")
     except ClusterError as error:
         if error.status == 404:
             raise NotFoundError(f"{cluster.url} has no index {name}", "check <path>") from error
         raise
     left_out = sorted({field for index in mappings.values() for field in _unreadable(index.get("mappings", {}))})
+    kept = {"_source": {**({"includes": list(fields)} if fields else {}), "excludes": left_out}}
+    for hit in scan_hits(cluster, name, {"query": {"match_all": {}}, **kept}):
+        yield {**hit.get("_source", {}), "_id": hit["_id"]}
+
+
+def scan_hits(cluster: Cluster, name: str, body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the hits of a search as they were when the first one was read.
+
+    A scroll is used, which all versions of both products offer; OpenSearch 2 can't page through a point in time by
+    shard and document.
+
+    Args:
+        cluster: Where the index is.
+        name: Of the index, or of an alias with any number of indexes.
+        body: The query, and what to return of each document.
+
+    Yields:
+        Each hit, in any order.
+
+    Raises:
+        UnavailableError: If a request fails, or fewer hits arrive than the cluster has counted.
+    """
     # A page that got lost on its way can't be asked for again, so nothing here is sent twice.
     reply = cluster.call(
         "POST",
-        f"{path}/_search",
-        {"query": {"match_all": {}}, "sort": ["_doc"], "size": PAGE, "_source": {"excludes": left_out}},
+        f"/{quote(name, safe='')}/_search",
+        {"sort": ["_doc"], "size": PAGE, **body},
         params={"scroll": KEPT, "track_total_hits": True},
         retry=ONCE,
     )
@@ -95,8 +114,7 @@ def scan(cluster: Cluster, name: str) -> Iterator[Mapping[str, Any]]:
             hits = reply["hits"]["hits"]
             if not hits:
                 break
-            for hit in hits:
-                yield {**hit.get("_source", {}), "_id": hit["_id"]}
+            yield from hits
             read += len(hits)
             reply = cluster.call(
                 "POST", "/_search/scroll", {"scroll": KEPT, "scroll_id": reply["_scroll_id"]}, retry=ONCE

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
+from search_plugin.engines.cluster.diagnosis.attached import check_attached
 from search_plugin.engines.cluster.diagnosis.indexes import check_index
 from search_plugin.engines.cluster.diagnosis.nodes import (
     FILTER,
@@ -21,6 +22,7 @@ from search_plugin.engines.cluster.diagnosis.questions import Questions, dig
 from search_plugin.engines.diagnosis import Diagnosis, IndexDiagnosis, human_bytes
 
 if TYPE_CHECKING:
+    from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.generation import Generation
     from search_plugin.engines.cluster.transport import Cluster
@@ -68,12 +70,18 @@ class ClusterFacts:
     vectors_bytes: int
 
 
-def diagnose(cluster: Cluster, dialect: Dialect, generations: Mapping[str, Sequence[Generation]]) -> Diagnosis:
+def diagnose(
+    cluster: Cluster,
+    dialect: Dialect,
+    generations: Mapping[str, Sequence[Generation]],
+    attachments: Sequence[Attachment] = (),
+) -> Diagnosis:
     """Return the state of a cluster and of the given indexes; raise `UnavailableError` if it stops answering."""
     questions = Questions(cluster)
-    indexes = tuple(check_index(questions, dialect, name, generations[name]) for name in generations)
+    own = tuple(check_index(questions, dialect, name, generations[name]) for name in generations)
+    indexes = (*own, *(check_attached(cluster, dialect, attachment) for attachment in attachments))
     facts = _facts(questions, indexes)
-    native = sum(_memory(index) for index in indexes if any(map(_uses_faiss, generations[index.name])))
+    native = sum(_memory(index) for index in own if any(map(_uses_faiss, generations[index.name])))
     troubles = [
         *_cluster_troubles(facts, indexes, dialect),
         *(disk_troubles(facts.nodes, facts.watermarks) if facts.watermarks else ()),

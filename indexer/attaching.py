@@ -1,0 +1,120 @@
+"""Makes the vectors of an index of others, and follows its changes, by the same steps as any corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from corpora.errors import StoppedError
+from corpora.paper import Accepted, Paper, Record
+from indexer.pipeline import index_corpus
+from search_plugin.engines.cluster.attached.papers import record_of
+from search_plugin.engines.cluster.scan import scan
+from search_plugin.schema import IndexSchema, paper_vector
+
+if TYPE_CHECKING:
+    from indexer.job import IndexJob
+    from indexer.report import IndexReport, Progress
+    from search_plugin.engines.cluster.attached.attachment import Attachment
+    from search_plugin.engines.cluster.attached.engine import AttachingEngine
+
+
+def schema_for(job: IndexJob) -> IndexSchema:
+    """Return what an index is attached with: a job's model, vectors and language."""
+    vectors = tuple(paper_vector(name.value, job.card.dimension, job.card.similarity) for name in job.formats)
+    schema = IndexSchema(job.card.name, job.card.fingerprint, vectors)
+    return replace(schema, language=job.language) if job.language else schema
+
+
+def follow(job: IndexJob, engine: AttachingEngine, progress: Progress | None = None) -> IndexReport:
+    """Write the vectors of documents that are new or have changed.
+
+    Documents are known by the hash of their title and abstract, which is beside their vectors. If their owner writes
+    them whole again, both are gone. Beside the documents, the hash is that of all fields, and papers that the index no
+    longer holds are deleted.
+
+    Args:
+        job: Model and formats for an attached index; where its records are from is not read.
+        engine: Opens the index for vectors.
+        progress: Receives progress reports.
+
+    Returns:
+        What was done.
+
+    Raises:
+        NotFoundError: If no index of this name is attached.
+        StoppedError: If the user stopped it; the message says what is kept.
+    """
+    attachment = engine.attached(job.index)
+    engine.renew(attachment)
+    beside = bool(attachment.beside)
+    job = replace(
+        job,
+        records=partial(_records, engine, attachment),
+        source=attachment.target,
+        origin=attachment.name if beside else None,
+        prune=beside,
+        fields=attachment.schema.added if beside else (),
+        language=None,
+        whole=False,
+        shared=not beside,
+    )
+    try:
+        with _read_once(job.records, job.state_dir) as records:
+            report = index_corpus(replace(job, records=records), engine, progress)
+    except StoppedError as error:
+        raise StoppedError(error.sentence, "attach it again to resume") from None
+    return replace(report, origin=attachment.target)
+
+
+@contextmanager
+def _read_once(read: Callable[[], Iterator[Record]], folder: Path) -> Iterator[Callable[[], Iterator[Record]]]:
+    """Provide records whose second reading equals the first, in a file: an index that others write changes meanwhile.
+
+    Args:
+        read: Reads the records.
+        folder: With free space for the texts.
+
+    Yields:
+        What to call for each reading; only the first one has the rejected records.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=folder, prefix="attach-") as file:
+
+        def first() -> Iterator[Record]:
+            for record in read():
+                if isinstance(record, Accepted):
+                    file.write(orjson.dumps(record) + b"\n")
+                yield record
+
+        def again() -> Iterator[Record]:
+            file.seek(0)
+            for line in file:
+                held = orjson.loads(line)
+                extra = _tuples(held["paper"].pop("extra"))
+                yield Accepted(held["line"], Paper(**_tuples(held["paper"]), extra=extra))
+
+        readings = iter((first, again))
+        yield lambda: next(readings)()
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def _records(engine: AttachingEngine, attachment: Attachment) -> Iterator[Record]:
+    places = attachment.places
+    sources = sorted({place.source for place in places})
+    for number, document in enumerate(scan(engine.cluster, attachment.target, sources), start=1):
+        record = record_of(number, str(document["_id"]), document, places)
+        if isinstance(record, Accepted) and not attachment.beside:
+            # Filters use the fields where they are, so only what is encoded counts.
+            record = Accepted(number, Paper(record.paper.id, record.paper.title, record.paper.abstract))
+        yield record

@@ -1,0 +1,94 @@
+"""What is attached to what: kept in the cluster, in an index of ses for each attached index.
+
+That index is named `ses.attached.NAME.v1`. Its metadata are the attachment. It holds documents only if the vectors
+can't be beside those of the attached index.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.engines.cluster.attached.places import Place, fields_of
+from search_plugin.engines.cluster.mapping import schema_of
+from search_plugin.schema import to_stored
+
+if TYPE_CHECKING:
+    from search_plugin.schema import IndexSchema
+
+NAMESPACE = "ses"
+"""The object in documents of others in which ses keeps what is its own."""
+
+HASH = f"{NAMESPACE}.hash"
+
+_PHYSICAL = re.compile(r"ses\.attached\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v1")
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An attached index.
+
+    Attributes:
+        name: As users of ses call it.
+        target: The index or alias.
+        places: Where it keeps the fields.
+        schema: Of the vectors.
+        beside: Why the vectors are in an index beside it; empty if they are in its own documents.
+        moment: When it was attached, in seconds since 1970.
+    """
+
+    name: str
+    target: str
+    places: tuple[Place, ...]
+    schema: IndexSchema
+    beside: str
+    moment: float
+
+    @property
+    def searched(self) -> IndexSchema:
+        """The schema as searches see it: with the fields of the attached index alone."""
+        return replace(self.schema, fields=fields_of(self.places))
+
+    @property
+    def told(self) -> str:
+        """Where the vectors are, as a clause for people."""
+        return f"vectors beside its documents ({self.beside})" if self.beside else "vectors in its documents"
+
+    def facts(self) -> dict[str, Any]:
+        """Return the metadata to store."""
+        kept = {name: getattr(self, name) for name in ("target", "beside", "moment")}
+        places = [asdict(place) for place in self.places]
+        return {"ses": {"schema": to_stored(self.schema), "source": "", "attached": {**kept, "places": places}}}
+
+
+def companion_name(name: str) -> str:
+    """Return the name, as of an index of ses, under which an attachment is kept."""
+    return f"attached.{name}"
+
+
+def read_attachments(reply: Mapping[str, Any]) -> list[Attachment]:
+    """Return the attachments among the indexes of a reply."""
+    return [
+        _read(parts["name"], facts.get("mappings", {}))
+        for physical, facts in reply.items()
+        if (parts := _PHYSICAL.fullmatch(physical))
+    ]
+
+
+def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
+    told = f"What ses keeps of the attached index {name}"
+    schema = schema_of(mappings, told)
+    try:
+        kept = mappings["_meta"]["ses"]["attached"]
+        places = tuple(Place(**place) for place in kept["places"])
+        return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnavailableError(f"{told} is damaged", "detach it, and attach it again") from error
+
+
+def not_ours(name: str, what: str) -> InputError:
+    """Return the error for a change of an attached index that is its owner's to make."""
+    return InputError(f"The index {name} is attached, not made by ses, so {what}")

@@ -1,0 +1,236 @@
+"""An index of others as an `Index` of ses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import orjson
+
+from corpora.errors import UnavailableError
+from search_plugin.engines.base import Refused
+from search_plugin.engines.cluster import bulk
+from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
+from search_plugin.engines.cluster.attached.translation import Translation
+from search_plugin.engines.cluster.documents import BulkRequest
+from search_plugin.engines.cluster.index import ClusterIndex
+from search_plugin.engines.cluster.queries import condition
+from search_plugin.engines.cluster.scan import scan_hits
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.custom import FieldValue
+    from search_plugin.engines.base import Document
+    from search_plugin.engines.cluster.dialect import Dialect
+    from search_plugin.engines.cluster.lease import Lease
+    from search_plugin.engines.cluster.transport import Cluster
+    from search_plugin.filters.tree import Filter
+    from search_plugin.legs import Ranking, Scored
+    from search_plugin.plan import Plan
+    from search_plugin.schema import Bm25, Field
+
+PAGE = 500
+"""Documents that are looked up and updated together."""
+
+_RETRIES = 5
+"""Of an update that another program's write to the same document has overtaken."""
+
+
+class AttachedIndex(ClusterIndex):
+    """An index of others, searched by its own fields and by the vectors of ses; see `Index`.
+
+    Vectors are in its documents, or in a companion: an index of ses under the same ids, which also has a copy of the
+    fields, so that filters apply inside the vector search.
+
+    Args:
+        cluster: Where it is.
+        dialect: Of the product.
+        attachment: What it is.
+        lease: The right to write vectors; None for readers, who can change nothing.
+    """
+
+    def __init__(self, cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None) -> None:
+        super().__init__(cluster, dialect, attachment.name, 1, attachment.searched, lease)
+        self.attachment = attachment
+        self.physical = quote(attachment.target, safe="")
+        self.companion = companion_of(cluster, dialect, attachment, lease) if attachment.beside else None
+        self._translation = Translation(attachment.places, "" if attachment.beside else HASH)
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """Write the vectors of existing documents into them; their own fields stay as they are."""
+        self._check_writable()
+        refused: list[Refused] = []
+        for start in range(0, len(documents), PAGE):
+            page = {document.paper.id: document for document in documents[start : start + PAGE]}
+            actions, lost = self._actions(list(page))
+            lines: list[bytes] = []
+            for id_, action in actions.items():
+                own = {field.name.partition(".")[2]: page[id_].vectors[field.format] for field in self.schema.vectors}
+                doc = {"doc": {NAMESPACE: {"hash": page[id_].content_hash, **own}}}
+                lines += (action, orjson.dumps(doc, option=orjson.OPT_SERIALIZE_NUMPY))
+            request = [BulkRequest(tuple(actions), tuple(lines))] if actions else []
+            refused += [*bulk.write(self.cluster, "", request), *lost]
+        return refused
+
+    def marked(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the hits of the documents into which ses has written, without their content."""
+        self._refresh()
+        body = {"query": {"exists": {"field": HASH}}, "_source": False}
+        return scan_hits(self.cluster, self.attachment.target, body)
+
+    def strip(self, hits: Sequence[Mapping[str, Any]]) -> Sequence[Refused]:
+        """Remove all that ses has written into some documents; returns those that can't be changed."""
+        self._check_writable()
+        script = orjson.dumps({"script": {"lang": "painless", "source": f"ctx._source.remove('{NAMESPACE}')"}})
+        lines = tuple(line for hit in hits for line in (_update(hit), script))
+        refused = bulk.write(self.cluster, "", [BulkRequest(tuple(hit["_id"] for hit in hits), lines)])
+        return [one for one in refused if one.reason != bulk.MISSING]
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Raise `InputError`: documents are their owner's."""
+        if ids:
+            raise not_ours(self.name, "its owner deletes its documents")
+
+    def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
+        """Raise `InputError`: fields are their owner's."""
+        if values:
+            raise not_ours(self.name, "its owner writes its fields")
+        return []
+
+    def add_fields(self, fields: Sequence[Field]) -> None:
+        """Raise `InputError` unless vectors are about to be written: only attaching it writes."""
+        if fields or not self._lease:
+            raise not_ours(self.name, "no corpus can be indexed into it; attach it with <update> to follow its changes")
+
+    def finish(self) -> None:
+        """Make the changes searchable."""
+        self._stale = True
+        self._refresh()
+
+    def count(self, field: str | None = None) -> int:
+        """Return how many documents ses has made vectors of, or how many have a vector of a format."""
+        if self.companion:
+            return self.companion.count(field)
+        path = self.schema.vector(field).name if field else HASH
+        return int(self._ask("_count", {"query": {"exists": {"field": path}}})["count"])
+
+    @property
+    def attached_to(self) -> str:
+        """What it is attached to, and where the vectors are, for people."""
+        return f"to {self.attachment.target}, {self.attachment.told}"
+
+    def count_all(self) -> int:
+        """Return how many documents have a title, with vectors or not yet."""
+        title = next(place.path for place in self.attachment.places if place.name == "title")
+        return int(self._ask("_count", {"query": {"exists": {"field": title}}})["count"])
+
+    def disk_bytes(self) -> int:
+        """Return how much disk the attached index takes, with the companion if there is one."""
+        return super().disk_bytes() + (self.companion.disk_bytes() if self.companion else 0)
+
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field; none of a field that the index has not."""
+        return super().tally(field, size) if any(field == own.name for own in self.schema.fields) else []
+
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the values of fields that regular expressions match; of ids, none: a cluster does not list them."""
+        there = {place.name for place in self.attachment.places}
+        asked = {field: expressions for field, expressions in patterns.items() if field in there}
+        found = super().spelled(asked) if asked else {}
+        return {field: found.get(field, []) for field in patterns}
+
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of the documents that match a filter."""
+        body = self._translation.body({"query": condition(where, self.schema) or {"match_all": {}}, "_source": False})
+        for hit in scan_hits(self.cluster, self.attachment.target, body):
+            yield str(hit["_id"])
+
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the content hashes of the documents that have vectors."""
+        return {id_: content_hash for id_, content_hash in super().hashes(ids).items() if content_hash}
+
+    def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
+        """Return float32 (dimension,) vectors of the ids that have one."""
+        if self.companion:
+            return self.companion.vectors(ids, field)
+        return {id_: document.vectors[field] for id_, document in self.documents(ids, [field]).items()}
+
+    def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return the papers that exist, with their vectors in some fields."""
+        if self.companion:
+            return self.companion.documents(ids, fields)
+        there = self.hashes(ids) if fields else {}
+        if fields and (new := next((str(hit["_id"]) for hit in self._located(ids) if hit["_id"] not in there), "")):
+            raise UnavailableError(f"The document {new[:100]} has no vector yet", "attach the index with <update>")
+        return super().documents(ids, fields)
+
+    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
+        """Return the papers of each leg: of vectors in a companion, those that the index still holds."""
+        if not self.companion:
+            return super().search(plan)
+        legs = self.companion.search(replace(plan, words=""))
+        nearest = list(dict.fromkeys(hit.id for hits in legs.values() for hit in hits))
+        there = {str(hit["_id"]) for hit in self._located(nearest)}
+        kept = {leg: [hit for hit in hits if hit.id in there] for leg, hits in legs.items()}
+        return {**super().search(replace(plan, vectors=())), **kept}
+
+    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
+        """Return None: ses joins the legs."""
+
+    @contextmanager
+    def scored_by(self, bm25: Bm25) -> Iterator[None]:
+        """Raise `InputError` for other constants than the index has."""
+        if bm25 != self.schema.bm25:
+            raise not_ours(self.name, "its owner chooses how words are scored")
+        yield
+
+    def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None, why: str = "") -> Any:
+        """Send a search in the names of ses."""
+        return self._translation.reply(body, super().ask_search(self._translation.body(body), params, why))
+
+    def _ask_all(self, bodies: Mapping[str, Mapping[str, Any]], why: str) -> dict[str, Any]:
+        there = {name: self._translation.body(body) for name, body in bodies.items()}
+        replies = super()._ask_all(there, why)
+        return {name: self._translation.reply(bodies[name], reply) for name, reply in replies.items()}
+
+    def _check_writable(self) -> None:
+        if not self._lease:
+            raise not_ours(self.name, "only attaching it writes vectors")
+        self._lease.check()
+        self._stale = True
+
+    def _actions(self, ids: Sequence[str]) -> tuple[dict[str, bytes], list[Refused]]:
+        """Return the actions that update documents, and those that can't be found or told apart."""
+        # Nothing of the document is read: an update changes the namespace of ses in whatever the document is by then.
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for hit in self._located(ids):
+            found.setdefault(hit["_id"], []).append(hit)
+        refused = [Refused(id_, "It was deleted while it was read.") for id_ in ids if id_ not in found]
+        for id_, hits in found.items():
+            if len(hits) > 1:
+                places = " and ".join(sorted(hit["_index"] for hit in hits))
+                refused.append(Refused(id_, f"Two documents have this id, in {places}; attach each index by its name."))
+        return {id_: _update(hits[0]) for id_, hits in found.items() if len(hits) == 1}, refused
+
+    def _located(self, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Yield the hits of documents by their ids, without their content."""
+        for start in range(0, len(ids), PAGE):
+            page = list(ids[start : start + PAGE])
+            # An id may be in each of several indexes.
+            body = {"query": {"ids": {"values": page}}, "size": 10 * len(page), "_source": False}
+            yield from self._ask("_search", body)["hits"]["hits"]
+
+
+def companion_of(cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None) -> ClusterIndex:
+    """Return the index of ses that holds the vectors of an attached index beside it."""
+    return ClusterIndex(cluster, dialect, companion_name(attachment.name), 1, attachment.schema, lease)
+
+
+def _update(hit: Mapping[str, Any]) -> bytes:
+    routing = {"routing": hit["_routing"]} if "_routing" in hit else {}
+    place = {"_index": hit["_index"], "_id": hit["_id"], "retry_on_conflict": _RETRIES, **routing}
+    return orjson.dumps({"update": place})

@@ -1,0 +1,176 @@
+"""Where an index of others keeps the fields of a paper, found in its mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corpora.aliases import COLLECTED, IDENTIFIERS, SINGLE
+from corpora.errors import InputError
+from search_plugin.schema import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
+
+if TYPE_CHECKING:
+    from corpora.custom import FieldKind
+
+_TYPES: dict[str, FieldKind] = {
+    **dict.fromkeys(("text", "match_only_text", "search_as_you_type"), "text"),
+    **dict.fromkeys(("keyword", "constant_keyword", "wildcard"), "keywords"),
+    **dict.fromkeys(("long", "integer", "short", "byte", "unsigned_long"), "number"),
+    **dict.fromkeys(("double", "float", "half_float", "scaled_float"), "number"),
+    **dict.fromkeys(("date", "date_nanos"), "date"),
+    "boolean": "boolean",
+}
+"""What ses can do with the fields of a type."""
+
+_TEXTS = ("title", "abstract")
+_OWN = {field.name: field for field in PAPER_FIELDS if field.name not in ("id", "origins")}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an index keeps a field.
+
+    Attributes:
+        name: Of the field: an attribute of papers, a kind of identifier, or a name that the user has chosen.
+        path: The name that queries use.
+        source: Where a document has the value; another than `path` for multi-fields and aliases of fields.
+        kind: By the mapping's type.
+        nested: The path of the nested objects that hold it; empty if there are none.
+    """
+
+    name: str
+    path: str
+    source: str
+    kind: FieldKind
+    nested: str = ""
+
+
+def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: str) -> tuple[Place, ...]:
+    """Find fields in the mappings of an index, or of all indexes behind an alias.
+
+    Args:
+        mappings: By index, as the cluster gives them.
+        fields: The index's fields by names of ses; `title` is among them.
+        target: What the user calls the index or alias.
+
+    Returns:
+        A place for each field.
+
+    Raises:
+        InputError: If a field is missing, or is of a type that can't serve as this field.
+    """
+    found: list[Place] = []
+    for given, path in fields.items():
+        name = given.strip().lower()
+        name = ALIASES.get(name) or IDENTIFIER_FIELDS.get(name, name)
+        if name == "id" or name in (place.name for place in found):
+            told = "A document's id is that of the index" if name == "id" else f"The field {name} is given twice"
+            raise InputError(f"{told}; leave one {given}={path} out.")
+        found.append(_place(mappings, name, path, target))
+    return tuple(found)
+
+
+def fields_of(places: tuple[Place, ...]) -> tuple[Field, ...]:
+    """Return the fields that users can name in an attached index."""
+    names = {"id", *(place.name for place in places)}
+    if not names.isdisjoint(IDENTIFIERS):
+        names.add("identifiers")
+    own = tuple(field for field in PAPER_FIELDS if field.name in names)
+    known = (*_OWN, *IDENTIFIERS)
+    return (*own, *(Field(p.name, p.kind, p.kind != "text") for p in places if p.name not in known))
+
+
+def _place(mappings: Mapping[str, Any], name: str, path: str, target: str) -> Place:
+    there = {index: found for index, kept in mappings.items() if (found := _look_up(kept.get("mappings", {}), path))}
+    if not there:
+        known = {field for kept in mappings.values() for field in kept.get("mappings", {}).get("properties", {})}
+        listed = ", ".join(sorted(known)) or "none"
+        raise InputError(f"{target} has no field {path} for {name}; its fields are {listed}.")
+    places = {index: _checked(found, name, path, index) for index, found in there.items()}
+    distinct = set(places.values())
+    if len(distinct) > 1:
+        first, second = (f"{p.kind} in {index}" for index, p in list(places.items())[:2])
+        raise InputError(
+            f"The field {path} is not the same in all indexes behind {target} (such as {first}, {second}); attach each "
+            "index by its own name."
+        )
+    return distinct.pop()
+
+
+def _checked(found: _Found, name: str, path: str, index: str) -> Place:
+    wanted = _wanted(name)
+    mapping, at = found.mapping, found.path
+    kind = _kind(mapping, path, index)
+    if wanted == "keywords" and kind == "text":
+        # The usual multi-field beside an analysed text.
+        subfields = mapping.get("fields", {})
+        exact = next((sub for sub, kept in subfields.items() if _TYPES.get(kept.get("type")) == "keywords"), "")
+        if not exact:
+            raise InputError(
+                f"The field {path} of {index} is analysed text, whose values can't be compared or counted; name a "
+                f"keyword field for {name}."
+            )
+        mapping, kind, at = subfields[exact], "keywords", f"{at}.{exact}"
+    fits = (kind in ("number", "date")) if name == "year" else wanted in ("", kind)
+    if not fits:
+        raise InputError(
+            f"The field {path} of {index} is of the type {mapping['type']}, and {name} has to be "
+            f"{'a number or a date' if name == 'year' else 'text' if wanted == 'text' else wanted}; name another field."
+        )
+    if name in _TEXTS and found.nested:
+        raise InputError(f"The field {path} of {index} is in nested objects, so it can't be the {name} of a paper.")
+    if mapping.get("index") is False:
+        raise InputError(f"The field {path} of {index} is not indexed there, so nothing can be searched by it.")
+    return Place(name, at, found.source, kind, found.nested)
+
+
+def _wanted(name: str) -> FieldKind | str:
+    """Return the kind that a field has to be; empty if any will do."""
+    if name in _TEXTS:
+        return "text"
+    if name in IDENTIFIERS or name in COLLECTED:
+        return "keywords"
+    if name in SINGLE:
+        kind = _OWN[name].kind
+        return "keywords" if kind == "keyword" else kind
+    return ""
+
+
+def _kind(mapping: Mapping[str, Any], path: str, index: str) -> FieldKind:
+    if "properties" in mapping:
+        raise InputError(
+            f"The field {path} of {index} is an object; name one of its fields, such as "
+            f"{path}.{next(iter(mapping['properties']), 'name')}."
+        )
+    kind = _TYPES.get(mapping.get("type", ""))
+    if kind is None:
+        raise InputError(
+            f"The field {path} of {index} is of the type {mapping.get('type', 'object')}, which ses can't search by; "
+            f"name one of text, keyword, numbers, dates or booleans."
+        )
+    return kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    mapping: Mapping[str, Any]
+    path: str
+    source: str
+    nested: str
+
+
+def _look_up(mapping: Mapping[str, Any], path: str) -> _Found | None:
+    """Follow a path through objects, and at its end through a multi-field or an alias of a field."""
+    field: Mapping[str, Any] = mapping
+    nested, parts = "", path.split(".")
+    for at, part in enumerate(parts, start=1):
+        if part in field.get("properties", {}):
+            field = field["properties"][part]
+        elif at == len(parts) and part in field.get("fields", {}):
+            return _Found(field["fields"][part], path, ".".join(parts[:-1]), nested)
+        else:
+            return None
+        if field.get("type") == "nested":
+            nested = ".".join(parts[:at])
+    return _look_up(mapping, field["path"]) if field.get("type") == "alias" else _Found(field, path, path, nested)

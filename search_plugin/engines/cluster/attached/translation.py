@@ -1,0 +1,233 @@
+"""Searches in the names of ses as searches of an index of others, and the replies back.
+
+Everything that `search_plugin.engines.cluster` asks goes through here, so it needs to know nothing of other mappings.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from corpora.aliases import IDENTIFIERS
+from corpora.errors import InputError
+from corpora.paper import Accepted
+from search_plugin.engines.cluster.attached.papers import as_stored, record_of
+from search_plugin.engines.cluster.attached.places import Place
+
+if TYPE_CHECKING:
+    from search_plugin.engines.cluster.dialect import QueryBody
+
+_TEXTS = ("title", "abstract")
+_DAY = "yyyy-MM-dd"
+_LEAVES = ("term", "terms", "range", "exists", "match", "match_phrase")
+_YEAR_ENDS = {"gte": "01-01", "lt": "01-01", "gt": "12-31", "lte": "12-31"}
+
+NOTHING: QueryBody = {"match_none": {}}
+
+
+@dataclass(frozen=True)
+class Translation:
+    """Between the names of ses and those of an index.
+
+    Attributes:
+        places: Where the index keeps the fields.
+        hash_path: Where ses keeps content hashes there; empty if they are elsewhere.
+    """
+
+    places: tuple[Place, ...]
+    hash_path: str = ""
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Place]:
+        return {place.name: place for place in self.places}
+
+    def body(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a search of the index for a search in the names of ses; only documents with a title are found."""
+        there = {name: value for name, value in body.items() if name not in ("stored_fields", "docvalue_fields")}
+        has_title = {"exists": {"field": self._by_name["title"].path}}
+        there["query"] = {"bool": {"must": [self.query(body.get("query", {"match_all": {}}))], "filter": [has_title]}}
+        wanted = [name for name in body.get("docvalue_fields", ()) if name != "id"] or body.get("_source")
+        if wanted:
+            there["_source"] = self._sources(wanted)
+        if "sort" in body:
+            there["sort"] = [self._sort(one) for one in body["sort"]]
+        if "fields" in body:
+            there["fields"] = [name for name in body["fields"] if name != "id"]
+        if "aggs" in body:
+            there["aggs"] = {name: self._counted(one) for name, one in body["aggs"].items()}
+        return there
+
+    def reply(self, body: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply to a search in the names of ses; documents that are no papers are left out."""
+        hits = reply["hits"]
+        here = {**reply, "hits": {**hits, "hits": list(self._hits(body, hits.get("hits", ())))}}
+        if "aggregations" in reply:
+            here["aggregations"] = {
+                name: {"buckets": list(self._buckets(body["aggs"][name], reply["aggregations"].get(name, {})))}
+                for name in body["aggs"]
+            }
+        return here
+
+    def query(self, query: QueryBody) -> QueryBody:
+        """Return a query of the index for a query in the names of ses."""
+        (kind, inside), *_ = query.items()
+        if kind == "bool":
+            whole = {name: part for name, part in inside.items() if not isinstance(part, list)}
+            parts = {name: [*map(self.query, part)] for name, part in inside.items() if isinstance(part, list)}
+            return {"bool": {**whole, **parts}}
+        if kind == "wrapper":
+            packed = orjson.dumps(self.query(orjson.loads(base64.b64decode(inside["query"]))))
+            return {"wrapper": {"query": base64.b64encode(packed).decode()}}
+        if kind == "script_score":
+            return {"script_score": {**inside, "query": self.query(inside["query"])}}
+        if kind == "knn":
+            return {"knn": self._nearest(inside)}
+        return self._leaf(kind, inside) if kind in _LEAVES else query
+
+    def _nearest(self, clause: Mapping[str, Any]) -> dict[str, Any]:
+        if "field" in clause:  # as Elasticsearch writes it
+            return {**clause, "filter": self.query(clause["filter"])} if "filter" in clause else dict(clause)
+        ((field, inside),) = clause.items()
+        return {field: {**inside, "filter": self.query(inside["filter"])} if "filter" in inside else inside}
+
+    def _leaf(self, kind: str, inside: Mapping[str, Any]) -> QueryBody:
+        ((name, value),) = inside.items()
+        if kind == "exists":
+            name = value
+        if name == "id":
+            return self._of_id(kind, value)
+        if name == "identifiers":
+            return self._of_identifiers(kind, value)
+        if name == "title_abstract":
+            paths = [self._by_name[text].path for text in _TEXTS if text in self._by_name]
+            how = "phrase" if kind == "match_phrase" else "most_fields"
+            return {"multi_match": {**value, "fields": paths, "type": how}}
+        place = self._by_name.get(name)
+        if place is None:
+            # The vectors have the same name here and there; what is not there has no value.
+            return {kind: dict(inside)} if "." in name else NOTHING
+        if place.kind == "date":
+            query = _of_date(place, kind, value, by_year=name == "year")
+        else:
+            query = {kind: {"field": place.path} if kind == "exists" else {place.path: value}}
+        return {"nested": {"path": place.nested, "query": query}} if place.nested else query
+
+    def _of_id(self, kind: str, value: Any) -> QueryBody:
+        if kind == "exists":
+            return {"match_all": {}}
+        return {"ids": {"values": list(value) if kind == "terms" else [value]}}
+
+    def _of_identifiers(self, kind: str, value: Any) -> QueryBody:
+        there = [place for place in self.places if place.name in IDENTIFIERS]
+        if kind == "exists":
+            return _any_of([{"exists": {"field": place.path}} for place in there])
+        found: dict[str, QueryBody] = {}
+        for asked in value if kind == "terms" else [value]:
+            name, _, bare = str(asked).partition(":")
+            for place in there:
+                if place.name == name.lower():
+                    for form in _forms(place.name, bare.lower()):
+                        found[f"{place.path} {form}"] = {
+                            "term": {place.path: {"value": form, "case_insensitive": True}}
+                        }
+        return _any_of(list(found.values()))
+
+    def _sources(self, names: Sequence[str]) -> list[str]:
+        """Return the fields of documents that hold some values; the title always, since a paper has one."""
+        asked = {"title", *names}
+        if "identifiers" in asked:
+            asked |= set(IDENTIFIERS)
+        own = [self.hash_path] if "content_hash" in asked and self.hash_path else []
+        return [*(place.source for place in self.places if place.name in asked), *own]
+
+    def _sort(self, one: Any) -> Any:
+        if not isinstance(one, dict):
+            return one
+        ((name, how),) = one.items()
+        if name == "_score":
+            return one
+        if name == "id" or (name == "year" and name not in self._by_name):
+            # No index can be sorted by the ids of its documents unless it was configured for that.
+            return "_doc"
+        if name not in self._by_name:
+            raise InputError("This index keeps no order of titles", "sort by a field of numbers or dates")
+        place = self._by_name[name]
+        nested = {"nested": {"path": place.nested}} if place.nested else {}
+        unmapped = "date" if place.kind == "date" else "double"
+        return {place.path: {**how, **nested, "unmapped_type": unmapped}}
+
+    def _counted(self, one: Mapping[str, Any]) -> dict[str, Any]:
+        ((kind, how),) = one.items()
+        place = self._by_name.get(how["field"])
+        if place is None:
+            return {"filter": NOTHING}
+        count: dict[str, Any] = {kind: {**how, "field": place.path}}
+        if place.kind == "date" and kind == "terms":
+            order = how["order"]
+            years = {"calendar_interval": "year", "format": "yyyy", "min_doc_count": 1, "order": order}
+            count = {"date_histogram": {"field": place.path, **years}}
+        if not place.nested:
+            return count
+        # Papers are counted, not the objects in them.
+        values = {**count, "aggs": {"papers": {"reverse_nested": {}}}}
+        return {"nested": {"path": place.nested}, "aggs": {"values": values}}
+
+    def _buckets(self, one: Mapping[str, Any], counted: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        ((kind, how),) = one.items()
+        found = counted.get("values", counted).get("buckets", ())
+        for bucket in found:
+            key = bucket["key"]
+            if kind == "terms" and how["field"] == "year" and "key_as_string" in bucket:
+                key = int(bucket["key_as_string"])
+            papers = bucket.get("papers", bucket)["doc_count"]
+            yield {**bucket, "key": key, "doc_count": papers}
+
+    def _hits(self, body: Mapping[str, Any], hits: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        columns = body.get("docvalue_fields", ())
+        for hit in hits:
+            fields = {**hit.get("fields", {}), "id": [hit["_id"]]}
+            here = {**hit, "fields": fields}
+            if "_source" in hit and (len(columns) > 1 or body.get("_source")):
+                record = record_of(0, hit["_id"], hit["_source"], self.places)
+                held = as_stored(record) if isinstance(record, Accepted) else {}
+                if self.hash_path:
+                    space, _, name = self.hash_path.partition(".")
+                    held["content_hash"] = hit["_source"].get(space, {}).get(name, "")
+                if not columns and "id" not in held:
+                    continue
+                here["_source"] = held
+                fields |= {name: _listed(held[name]) for name in columns if held.get(name)}
+                fields["id"] = [hit["_id"]]
+            yield here
+
+
+def _of_date(place: Place, kind: str, value: Any, *, by_year: bool) -> QueryBody:
+    """Return the query for days, which a document may hold with the time of day and in another format."""
+    if kind == "exists":
+        return {"exists": {"field": place.path}}
+    if kind == "range":
+        bounds = {sign: f"{day}-{_YEAR_ENDS[sign]}" if by_year else day for sign, day in value.items()}
+        return {"range": {place.path: {**bounds, "format": _DAY}}}
+    return _any_of([_of_date(place, "range", {"gte": day, "lte": day}, by_year=by_year) for day in _listed(value)])
+
+
+def _any_of(queries: Sequence[QueryBody]) -> QueryBody:
+    return {"bool": {"should": list(queries), "minimum_should_match": 1}} if queries else NOTHING
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _forms(kind: str, value: str) -> tuple[str, ...]:
+    """Return the forms in which databases write an identifier."""
+    if kind == "doi":
+        return (value, f"doi:{value}", f"https://doi.org/{value}", f"http://dx.doi.org/{value}")
+    if kind == "pmc":
+        return (value, value.removeprefix("pmc"))
+    return (value,)
