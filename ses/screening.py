@@ -12,7 +12,7 @@ from corpora.errors import InputError, UnavailableError
 if TYPE_CHECKING:
     from products.kept import Kept
     from products.screening.review import ReviewState
-    from products.screening.screening import Status, Suggestion
+    from products.screening.screening import NextPaper, Status
     from products.screening.simulation import Simulated
     from ses.opened import OpenIndex
     from ses.settings import Settings
@@ -157,7 +157,7 @@ class Screening:
             changing.state = label(changing.state, matched.labels, change=change)
         return LabelReport(len(matched.labels), matched.unknown, file.undecided, file.rejected)
 
-    def next(self, name: str, *, size: int = BATCH) -> list[Suggestion]:
+    def next(self, name: str, *, size: int = BATCH) -> list[NextPaper]:
         """Return the papers to read next, the most relevant first; they count as offered.
 
         Args:

@@ -39,7 +39,7 @@ candidates."""
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class LikedNear:
     """A liked paper near an entry: its id, title, and the cosine of both vectors."""
 
     id: str
@@ -61,7 +61,7 @@ class FeedEntry:
     rank: int
     paper: Paper
     score: float
-    near: tuple[Near, ...] = ()
+    near: tuple[LikedNear, ...] = ()
 
 
 def seeds_of(index: Index, ids: Sequence[str]) -> IndexedPapers:
@@ -163,7 +163,7 @@ def _candidates(index: Index, seeds: IndexedPapers, feed: Feed, where: Filter) -
     return list(dict.fromkeys(hit.id for hits in legs.values() for hit in hits))
 
 
-def _nearest(views: Views, row: int, liked: Sequence[str], papers: dict[str, Paper]) -> tuple[Near, ...]:
+def _nearest(views: Views, row: int, liked: Sequence[str], papers: dict[str, Paper]) -> tuple[LikedNear, ...]:
     import numpy as np
 
     wanted = set(liked)
@@ -171,5 +171,5 @@ def _nearest(views: Views, row: int, liked: Sequence[str], papers: dict[str, Pap
     cosines = views.vectors[rows] @ views.vectors[row]
     best = np.argsort(-cosines, kind="stable")[:NEAREST]
     return tuple(
-        Near(views.ids[rows[at]], papers[views.ids[rows[at]]].title, round(float(cosines[at]), 4)) for at in best
+        LikedNear(views.ids[rows[at]], papers[views.ids[rows[at]]].title, round(float(cosines[at]), 4)) for at in best
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class NextPaper:
     """A paper to read next.
 
     Attributes:
@@ -65,7 +65,7 @@ def candidates_of(index: Index, review: ReviewState) -> list[str]:
     return sorted(index.ids(resolve(where, index).filter if where else None))
 
 
-def next_papers(index: Index, review: ReviewState, size: int) -> list[Suggestion]:
+def next_papers(index: Index, review: ReviewState, size: int) -> list[NextPaper]:
     """Return the papers to read next, the most relevant first.
 
     Args:
@@ -91,7 +91,7 @@ def next_papers(index: Index, review: ReviewState, size: int) -> list[Suggestion
     scores = scores_of(views, labels)
     papers = {paper.id: paper for paper in pool.papers}
     ranked = sorted((-score, id_) for id_, score in scores.items() if id_ not in labels)
-    return [Suggestion(papers[id_], -score) for score, id_ in ranked[:size]]
+    return [NextPaper(papers[id_], -score) for score, id_ in ranked[:size]]
 
 
 def scores_of(views: Views, labels: Mapping[str, bool]) -> dict[str, float]:

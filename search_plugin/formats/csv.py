@@ -1,4 +1,4 @@
-"""CSV (RFC 4180) for spreadsheets, which `ses index --corpus csv` reads.
+"""CSV (RFC 4180) for spreadsheets, which the reader of CSV reads again.
 
 A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, which can send data away. An apostrophe
 is put before such a text, as spreadsheets mark text themselves; also before one that has apostrophes there already, so

@@ -1,4 +1,4 @@
-"""JSON Lines: one object for each hit, which `ses index --corpus jsonl` reads."""
+"""JSON Lines: one object for each hit, which the reader of JSON lines reads again."""
 
 from __future__ import annotations
 

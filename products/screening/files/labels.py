@@ -50,7 +50,7 @@ class LabelFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedLabels:
     """Labels of a file by the papers they belong to.
 
     Attributes:
@@ -62,7 +62,7 @@ class Matched:
     unknown: tuple[int, ...]
 
 
-def match(file: LabelFile, papers: Sequence[Paper]) -> Matched:
+def match(file: LabelFile, papers: Sequence[Paper]) -> MatchedLabels:
     """Find the papers that the records of a file are: by id, then by identifier, then by title.
 
     Args:
@@ -106,7 +106,7 @@ def match(file: LabelFile, papers: Sequence[Paper]) -> Matched:
             f"No record of {file.path} is a candidate of the review",
             "index the same papers first, or correct the ids, DOIs or titles of the file",
         )
-    return Matched({id_: one.included for id_, one in labels.items()}, tuple(unknown))
+    return MatchedLabels({id_: one.included for id_, one in labels.items()}, tuple(unknown))
 
 
 def _plain(title: str) -> str:

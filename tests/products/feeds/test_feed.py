@@ -13,7 +13,7 @@ from corpora.links import link_of
 from corpora.paper import Paper
 from products.feeds.feed import Feed, add_seeds, remove_seeds
 from products.feeds.formats import FORMATS, feed_format
-from products.feeds.ranking import FeedEntry, Near
+from products.feeds.ranking import FeedEntry, LikedNear
 
 FEED = Feed("papers", "embedded:/x", ("a", "b"), ("c",))
 MOMENT = datetime(2026, 11, 22, 18, 30, tzinfo=UTC)
@@ -45,7 +45,7 @@ EVIL = '<script>alert("1")</script> & \x00\x0b'
 
 def entries(text=EVIL, url="javascript:alert(1)"):
     paper = Paper("<id>", text, text, (text,) * 7, 2020, text, url=url)
-    return [FeedEntry(1, paper, 0.5, (Near("n", text, 0.61234),))]
+    return [FeedEntry(1, paper, 0.5, (LikedNear("n", text, 0.61234),))]
 
 
 def test_atom_is_well_formed_whatever_a_paper_says():
