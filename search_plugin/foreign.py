@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from search_plugin.spelling import Corrected
 
 _SMALL_WORDS = {
-    "english": "the of and in is are for with by on that this from does do what how which between not can has have was as an at be to or no it if into such their",
+    "english": "the of and in is are for with by on that this from does do what how which between not can has have was as "
+    "an at be to or no it if into such their",
     "german": "der die das den dem des ein eine einer und oder bei mit von vom zum zur für fur ist sind wie was nach "
     "nicht durch auf im über uber gegen",
     "french": "le la les un une des du de et ou dans chez avec pour sur par est sont aux au en ce que qui pas",
@@ -26,7 +27,7 @@ _SMALL_WORDS = {
     "swedish": "och hos med för av är en ett som vid till från hur",
     "danish": "og hos med for af er en et som ved til fra hvordan",
     "polish": "w z na i do u przy jest oraz dla przez jak czy się",
-    "turkish": "ve ile bir için olan bu nasıl mi",
+    "turkish": "ve ile bir için olan bu mi",
     "finnish": "ja on ei tai sekä miten että",
     "indonesian": "dan pada yang dengan untuk dari di dalam adalah",
 }
@@ -49,7 +50,7 @@ _LETTERS = {
     "swedish": "å",
     "danish": "ø",
     "polish": "ąćęłńśźż",
-    "turkish": "ğış",
+    "turkish": "\u011f\u0131\u015f",
 }
 
 
@@ -59,7 +60,12 @@ def foreign_language(looked: Corrected, language: str) -> str:
     Args:
         looked: The query's words, and those that no paper holds.
         language: Of the index.
+
+    Returns:
+        Its name in small letters.
     """
+    if not looked.unknown:
+        return ""
     unknown = {word.lower() for word in looked.unknown}
     words = [token[0].lower() for token in TOKEN.finditer(looked.words)]
     signs = {name: _signs(words, unknown, name) for name in _SMALL_WORDS}
@@ -84,6 +90,6 @@ def _signs(words: list[str], unknown: set[str], name: str) -> int:
 def foreign_note(found: str, language: str) -> str:
     """Return the sentence for a query in another language."""
     return (
-        f"The query seems to be in {found.capitalize()}. This index analyses words as {language}, and its model may not "
-        "know the language either."
+        f"The query seems to be in {found.capitalize()}. This index analyses words as {language}, and its model may "
+        "not know the language either."
     )

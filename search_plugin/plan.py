@@ -55,9 +55,9 @@ class Plan:
         exact: Whether vector legs compare with every vector instead of using an approximate index.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
         column: Single-valued field that each leg returns beside id and score; empty for none.
+        order: Of a listing, a search without words: it has no legs, and lists the papers that match the filter.
         plain: Those of the words that have one spelling; None if all have.
         notions: The others, each with its spellings, of which the one that matches best counts.
-        order: Of a listing, a search without words: it has no legs, and lists the papers that match the filter.
     """
 
     words: str

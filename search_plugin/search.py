@@ -15,8 +15,8 @@ from search_plugin.expansion.acronyms import long_forms
 from search_plugin.expansion.expand import Expanded, expand
 from search_plugin.filters.resolve import resolve
 from search_plugin.filters.tree import And, Compare, Filter, Not
-from search_plugin.fusion.registry import fusion_of
 from search_plugin.foreign import foreign_language, foreign_note
+from search_plugin.fusion.registry import fusion_of
 from search_plugin.known import Known, find, look_up
 from search_plugin.ordering import NEWEST_FIRST
 from search_plugin.page import Page
@@ -83,9 +83,7 @@ def _understood(index: Index, request: SearchRequest, known: Known) -> tuple[Sea
     if not corrected.changes:
         return request, known
     words = with_changes(request.searched, corrected.changes)
-    return replace(request, words=words), replace(
-        known, topic=corrected.words, notes=(*known.notes, *corrected.notes)
-    )
+    return replace(request, words=words), replace(known, topic=corrected.words, notes=(*known.notes, *corrected.notes))
 
 
 def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None) -> Plan:

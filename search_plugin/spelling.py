@@ -6,12 +6,15 @@ nearest by edits is chosen, then the one that most papers hold.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from search_plugin.edits import edits
 from search_plugin.expansion.expand import expand
-from search_plugin.terms import TOKEN, folded, term_of, terms_of
+from search_plugin.terms import TOKEN, UNSPACED, folded, term_of, terms_of
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -32,30 +35,28 @@ SHORTEST_OF_TWO = 9
 FEWEST = 3
 """Papers that hold the word that is taken instead; a rarer one may be a mistake itself, or the only one of its kind."""
 
-_USUAL = frozenset(
-    """
-    about above across after again against almost along already although always among another because been before being
-    below best better between both could does doing down during each either every from give given have having help here
-    instead just keep know less like made make many might more most much must near never often once only other ought over
-    prove question quite rather really same shall should since some still such take than that them then there these they
-    thing think those though through together toward under until upon used using versus very want were what when where
-    whether which while whose will with within without work would your yourself
-    """.split()
-)
+_USUAL = """
+about above across after again against almost along already although always among another because been before being
+below best better between both could does doing down during each either every from give given have having help here
+instead just keep know less like made make many might more most much must near never often once only other ought over
+prove question quite rather really same shall should since some still such take than that them then there these they
+thing think those though through together toward under until upon used using versus very want were what when where
+whether which while whose will with within without work would your yourself
+"""
 """Words that people use in questions, and that hardly any abstract holds."""
 
 SAMPLE = 40
 """Papers that are read for each unknown word."""
 
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
 _HALF = 4
 """Letters of each of two words that were typed as one."""
 
 _CANDIDATES = 8
-_VOWELS = "aeiouy"
 _ENDINGS = ("ation", "tion", "ion", "ment", "ing", "ies", "ive", "ity", "al", "ed", "es", "ic", "s", "e", "y")
 
 
-class Vocabulary(Protocol):
+class WordIndex(Protocol):
     """What correcting needs of an index."""
 
     schema: IndexSchema
@@ -92,7 +93,7 @@ class Corrected:
         return (f'No paper says {typed}: searched for "{self.words}". Search verbatim for the words as typed.',)
 
 
-def look_up_words(index: Vocabulary, text: str) -> Corrected:
+def look_up_words(index: WordIndex, text: str) -> Corrected:
     """Find which words of a query no paper holds; nothing is corrected.
 
     Args:
@@ -109,7 +110,7 @@ def look_up_words(index: Vocabulary, text: str) -> Corrected:
     # A word with other spellings is known if a paper holds one of them.
     others = {one.typed: [other.text for other in one.others] for one in expand(text, language).notions}
     held = index.word_counts(words)
-    unknown = tuple(word for word in words if not held[word] and not TOKEN.match(word)[1])  # type: ignore[index] # matched above
+    unknown = tuple(word for word in words if not held[word] and not _UNSPACED_RUN.match(word))
     spelled = {one: word for word in unknown for one in others.get(word, ())}
     if spelled:
         counts = index.word_counts(list(spelled))
@@ -118,7 +119,7 @@ def look_up_words(index: Vocabulary, text: str) -> Corrected:
     return Corrected(text, unknown=unknown, known=len(words) - len(unknown))
 
 
-def correct(index: Vocabulary, looked: Corrected) -> Corrected:
+def correct(index: WordIndex, looked: Corrected) -> Corrected:
     """Correct the words that no paper holds, where a similar word is found.
 
     Args:
@@ -132,7 +133,17 @@ def correct(index: Vocabulary, looked: Corrected) -> Corrected:
     if not wanted or len(wanted) > MOST_CORRECTED:
         return looked
     changes = {word: better for word in wanted if (better := _nearest(index, word))}
-    return Corrected(with_changes(looked.words, changes), changes, tuple(word for word in looked.unknown if word not in changes), looked.known)
+    return Corrected(
+        with_changes(looked.words, changes),
+        changes,
+        tuple(word for word in looked.unknown if word not in changes),
+        looked.known,
+    )
+
+
+@lru_cache(maxsize=1)
+def _usual() -> frozenset[str]:
+    return frozenset(_USUAL.split())
 
 
 def with_changes(text: str, changes: Mapping[str, str]) -> str:
@@ -142,7 +153,7 @@ def with_changes(text: str, changes: Mapping[str, str]) -> str:
 
 def _may_be_misspelled(word: str) -> bool:
     """Return whether a word is written as a person writes a word: with a capital at its beginning at most."""
-    return word.isalpha() and word[1:].islower() and len(word) >= SHORTEST and word.lower() not in _USUAL
+    return word.isalpha() and word[1:].islower() and len(word) >= SHORTEST and word.lower() not in _usual()
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -155,7 +166,7 @@ def _parts(text: str) -> Iterator[str]:
     yield text[end:]
 
 
-def _nearest(index: Vocabulary, typed: str) -> str:
+def _nearest(index: WordIndex, typed: str) -> str:
     """Return the word of the index that was probably meant; empty if there is none."""
     word, language = folded(typed), index.schema.language
     for distance in (1, 2) if len(word) >= SHORTEST_OF_TWO else (1,):
@@ -176,7 +187,7 @@ def _stems(word: str, language: str) -> list[str]:
 
 
 def _near(word: str, papers: Iterable[Paper], distance: int) -> list[str]:
-    """Return the words of some papers that are nearest to a word: all at the least distance, the most frequent first."""
+    """Return the words of some papers at the least distance from a word, the most frequent first."""
     counts: dict[str, int] = {}
     for paper in papers:
         words = {folded(token[0]) for text in (paper.title, paper.abstract) for token in TOKEN.finditer(text)}
@@ -191,7 +202,7 @@ def _near(word: str, papers: Iterable[Paper], distance: int) -> list[str]:
     return sorted((one for one in counts if away[one] == least), key=lambda one: (-counts[one], one))[:_CANDIDATES]
 
 
-def _split(index: Vocabulary, word: str) -> str:
+def _split(index: WordIndex, word: str) -> str:
     """Return a word as two words of the index, such as `heart attack`; empty if there are no such two."""
     halves = [(word[:at], word[at:]) for at in range(_HALF, len(word) - _HALF + 1)]
     if not halves:
@@ -199,30 +210,3 @@ def _split(index: Vocabulary, word: str) -> str:
     held = index.word_counts(list(dict.fromkeys(part for pair in halves for part in pair)))
     best = max(halves, key=lambda pair: min(held[part] for part in pair))
     return " ".join(best) if min(held[part] for part in best) >= FEWEST else ""
-
-
-def edits(one: str, other: str) -> float:
-    """Return the cost of the insertions, deletions, substitutions and swaps of neighbours from one word to another.
-
-    The restricted Damerau-Levenshtein distance (Boytsov, "Indexing methods for approximate dictionary searching", 2011,
-    section 2.1), where to substitute a consonant costs 1.5: words that differ in one are mostly two words.
-
-    Args:
-        one: A word.
-        other: Another.
-
-    Returns:
-        The cost; 0 for equal words.
-    """
-    before: list[float] = []
-    last: list[float] = [float(at) for at in range(len(other) + 1)]
-    for at, letter in enumerate(one, 1):
-        row = [float(at)]
-        for to, wanted in enumerate(other, 1):
-            changed = 0.0 if letter == wanted else 1.0 if letter in _VOWELS and wanted in _VOWELS else 1.5
-            cost = min(last[to] + 1, row[to - 1] + 1, last[to - 1] + changed)
-            if at > 1 and to > 1 and letter == other[to - 2] and wanted == one[at - 2]:
-                cost = min(cost, before[to - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]

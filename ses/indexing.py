@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from indexer.report import IndexReport, Progress
     from search_plugin.engines.base import Engine, Index
-    from search_plugin.schema import Bm25, Quantization
     from search_plugin.expansion.synonyms import Synonyms
+    from search_plugin.schema import Bm25, Quantization
     from search_plugin.search_settings import SearchSettings
     from ses.settings import Settings
     from ses.tags import Tags

@@ -29,10 +29,11 @@ SHARE = 0.5
 
 _BRACKETS = re.compile(r"\(([^()]{2,10}?)(?:[;,:][^()]*)?\)")
 _ACRONYM = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z][A-Za-z0-9]{1,7}")
-_FEWEST_SMALL = 2
+_TYPED_IN_CAPITALS = 2
+"""Of more words in capitals, none is an acronym for sure."""
 
 
-class Papers(Protocol):
+class DefiningIndex(Protocol):
     """What looking up an acronym needs of an index."""
 
     schema: IndexSchema
@@ -48,10 +49,10 @@ def acronyms_of(text: str) -> list[str]:
     """Return the words of a query that are written as acronyms: HIV, mTOR, BRCA1; none if all of it is in capitals."""
     words = [token[0] for token in TOKEN.finditer(text)]
     found = [word for word in dict.fromkeys(words) if _ACRONYM.fullmatch(word)]
-    return [] if len(words) > _FEWEST_SMALL and len(found) == len(set(words)) else found[:MOST]
+    return [] if len(words) > _TYPED_IN_CAPITALS and text.isupper() else found[:MOST]
 
 
-def long_forms(index: Papers, text: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+def long_forms(index: DefiningIndex, text: str) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Return what the papers of an index mean by a query's acronyms.
 
     Args:
@@ -112,9 +113,7 @@ def _long_form(short: str, before: str) -> str:
         letter = short[number].lower()
         if not letter.isalnum():
             continue
-        while at >= 0 and (
-            before[at].lower() != letter or (number == 0 and at > 0 and before[at - 1].isalnum())
-        ):
+        while at >= 0 and (before[at].lower() != letter or (number == 0 and at > 0 and before[at - 1].isalnum())):
             at -= 1
         if at < 0:
             return ""

@@ -1,4 +1,4 @@
-"""Words of several parts that papers join in many ways: TNF-alpha, TNFα, TNF alpha; IL-6, IL6; non-smokers."""
+"""Words of several parts that papers join in many ways: TNF-alpha, TNFalpha, TNF alpha; IL-6, IL6; non-smokers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import re
 from collections.abc import Sequence
 from itertools import product
 
-GREEK = {
-    name: chr(0x3B1 + at + (at > 16))  # the sixteen letters up to rho are followed by a final sigma
-    for at, name in enumerate(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi "
-        "chi psi omega".split()
-    )
-}
+_LETTERS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
+    "psi omega"
+)
+# The seventeen letters up to rho are followed by a final sigma.
+GREEK = {name: chr(0x3B1 + at + (at > 16)) for at, name in enumerate(_LETTERS.split())}
 """Greek letters by name."""
 
 _NAMES = {letter: name for name, letter in GREEK.items()} | {"\u00b5": "mu", "\u03c2": "sigma", "\u03d5": "phi"}
@@ -70,7 +69,9 @@ def spellings(words: Sequence[str]) -> tuple[str, ...]:
         the word has one part.
     """
     parts = [part for word in words for part in _parts(word)]
-    if parts[0] in ("nf", "nfkb") and parts[-1] in ("kb", "nfkb"):  # the Latin k is how the Greek one is typed
+    if (
+        parts and parts[0] in ("nf", "nfkb") and parts[-1] in ("kb", "nfkb")
+    ):  # the Latin k is how the Greek one is typed
         parts = ["nf", "kappa", "b"]
     if len(parts) < 2:
         return ()

@@ -43,7 +43,8 @@ def read_synonyms(path: Path) -> Synonyms:
         typed, meant = _listed(left), _listed(right if arrow else left)
         if not typed or not meant or (not arrow and len(typed) < 2) or "=>" in right:
             raise InputError(
-                f"Line {number} of {path} is no group of synonyms", "write it as `heart attack, infarction` or `MI => infarction`"
+                f"Line {number} of {path} is no group of synonyms",
+                "write it as `heart attack, infarction` or `MI => infarction`",
             )
         for one in typed:
             others = found.setdefault(key_of(one), {})

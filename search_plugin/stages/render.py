@@ -36,9 +36,7 @@ def render(state: SearchState) -> SearchState:
             paper=papers[hit.id],
             score=hit.score,
             legs=hit.contributions,
-            snippets=highlight(
-                marked, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language
-            ),
+            snippets=highlight(marked, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language),
             collapsed=state.hidden.get(hit.id, 0),
             known_by=state.known.by.get(hit.id, ""),
         )

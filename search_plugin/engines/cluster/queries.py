@@ -54,7 +54,9 @@ def holding(plan: Plan, field: str, boost: float | None = None) -> QueryBody:
         return {"match": {field: {"query": words, **({} if boost is None else {"boost": boost})}}}
 
     def phrase(other: Spelling) -> QueryBody:
-        return {"match_phrase": {field: {"query": other.text, "boost": (1.0 if boost is None else boost) * other.weight}}}
+        return {
+            "match_phrase": {field: {"query": other.text, "boost": (1.0 if boost is None else boost) * other.weight}}
+        }
 
     plain = plan.words if plan.plain is None else plan.plain
     best = [{"dis_max": {"queries": [match(one.typed), *map(phrase, one.others)]}} for one in plan.notions]
