@@ -44,7 +44,7 @@ TRIALS: Mapping[str, Sequence[str]] = {
 
 def main() -> None:
     encoder = make_encoder(load_settings(), find_model(DEFAULT_MODEL))
-    print("| data set | spellings | queries with any | lexical | hybrid |\n| --- | --- | --- | --- | --- |")
+    print("| data set | spellings | changed | lexical | hybrid |\n| --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder)
         for name in SETS:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from search_plugin.spelling import Corrected
 
 _SMALL_WORDS = {
-    "english": "the of and in is are for with by on that this from does do what how which between not can has have was as "
-    "an at be to or no it if into such their",
+    "english": "the of and in is are for with by on that this from does do what how which between not can has have "
+    "was as an at be to or no it if into such their",
     "german": "der die das den dem des ein eine einer und oder bei mit von vom zum zur für fur ist sind wie was nach "
     "nicht durch auf im über uber gegen",
     "french": "le la les un une des du de et ou dans chez avec pour sur par est sont aux au en ce que qui pas",

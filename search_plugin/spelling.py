@@ -38,8 +38,8 @@ FEWEST = 3
 _USUAL = """
 about above across after again against almost along already although always among another because been before being
 below best better between both could does doing down during each either every from give given have having help here
-instead just keep know less like made make many might more most much must near never often once only other ought over
-prove question quite rather really same shall should since some still such take than that them then there these they
+instead just keep know less like made make many might more most much must near necessary never often once only other ought over
+prove question quite rather really same shall should since some still such take taken than thanks that them then there these they
 thing think those though through together toward under until upon used using versus very want were what when where
 whether which while whose will with within without work would your yourself
 """
@@ -169,9 +169,10 @@ def _parts(text: str) -> Iterator[str]:
 def _nearest(index: WordIndex, typed: str) -> str:
     """Return the word of the index that was probably meant; empty if there is none."""
     word, language = folded(typed), index.schema.language
-    for distance in (1, 2) if len(word) >= SHORTEST_OF_TWO else (1,):
-        papers = index.resembling(_stems(word, language), distance, SAMPLE)
-        near = _near(word, papers, distance)
+    most = 2 if len(word) >= SHORTEST_OF_TWO else 1
+    # A stem may differ in more letters than its word.
+    for distance in (1, 2) if len(word) > SHORTEST + 1 else (1,):
+        near = _near(word, index.resembling(_stems(word, language), distance, SAMPLE), most)
         if near:
             held = index.word_counts(near)
             best = max(near, key=lambda one: held[one])
@@ -183,7 +184,7 @@ def _stems(word: str, language: str) -> list[str]:
     """Return terms that a word misspelled before its ending may resemble: a stemmer cuts only right endings off."""
     shorter = [word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)]
     terms = [term for one in [word, *shorter] if len(one) >= _HALF for term in terms_of(one, language)]
-    return [term for term in dict.fromkeys(terms) if term]
+    return [term for term in dict.fromkeys([word, *terms]) if term]
 
 
 def _near(word: str, papers: Iterable[Paper], distance: int) -> list[str]:

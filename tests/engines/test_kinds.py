@@ -12,7 +12,7 @@ from search_plugin.request import make_request
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 from tests.engines.conftest import ENGINES, emptied
-from tests.engines.test_known_real import WIDTH, Encoder
+from tests.engines.test_known_real import WIDTH, Encoder, fill
 
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
 
@@ -217,3 +217,40 @@ def test_synonyms_of_the_user_are_searched_beside_the_words(index):
     assert [hit.id for hit in search(index, typed)] == ["p/vitamin"]
     page = search(index, make_request("heart attack", mode="lexical", synonyms=synonyms))
     assert {hit.id.removeprefix("p/") for hit in page} == {*ASPIRIN, "toth"}
+
+
+REAL = (
+    ("IL-6", "IL6"),
+    ("TNF-\u03b1", "TNF\u03b1", "TNFalpha"),
+    ("tumor", "tumour", "tumours"),
+    ("hospitalised", "hospitalized"),
+    ("virus", "viruses"),
+    ("hypothesis", "hypotheses"),
+    ("anaemia", "anemia"),
+)
+"""Spellings of the same, each found in the same papers."""
+
+MISSPELLED = {
+    "pandmic of influenze": "pandemic of influenza",
+    "respiratry infecton": "respiratory infection",
+    "vacine against influenze": "vaccine against influenza",
+    "respiratroy disese patiens": "respiratory disease patients",
+}
+
+
+def test_kinds_among_real_papers(engine, papers):
+    index, failed = fill(engine, papers), []
+    for several in REAL:
+        found = {
+            typed: frozenset(hit.id for hit in search(index, make_request(typed, mode="lexical", size=100)))
+            for typed in several
+        }
+        # Parts that were typed apart are words of their own too: "IL-6" also finds papers with another IL.
+        least = min(found.values(), key=len)
+        if not least or not all(least <= ids for ids in found.values()):
+            failed.append({typed: len(ids) for typed, ids in found.items()})
+    for typed, meant in MISSPELLED.items():
+        notes = search(index, make_request(typed, mode="lexical")).notes
+        if not any(f'searched for "{meant}"' in note for note in notes):
+            failed.append((typed, notes))
+    assert failed == []

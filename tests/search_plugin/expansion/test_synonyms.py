@@ -25,7 +25,7 @@ def test_groups_and_directions(tmp_path):
 def test_a_line_of_another_form_is_named(tmp_path, line):
     path = tmp_path / "synonyms.txt"
     path.write_text(f"a, b\n{line}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="Line 2 of .* is no group of synonyms"):
+    with pytest.raises(InputError, match=r"Line 2 of .* is no group of synonyms"):
         read_synonyms(path)
 
 
