@@ -38,10 +38,10 @@ FEWEST = 3
 _USUAL = """
 about above across after again against almost along already although always among another because been before being
 below best better between both could does doing down during each either every from give given have having help here
-instead just keep know less like made make many might more most much must near necessary never often once only other ought over
-prove question quite rather really same shall should since some still such take taken than thanks that them then there these they
-thing think those though through together toward under until upon used using versus very want were what when where
-whether which while whose will with within without work would your yourself
+instead just keep know less like made make many might more most much must near necessary never often once only other
+ought over prove question quite rather really same shall should since some still such take taken than thanks that them
+then there these they thing think those though through together toward under until upon used using versus very want
+were what when where whether which while whose will with within without work would your yourself
 """
 """Words that people use in questions, and that hardly any abstract holds."""
 
