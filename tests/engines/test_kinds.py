@@ -12,7 +12,7 @@ from search_plugin.request import make_request
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 from tests.engines.conftest import ENGINES, emptied
-from tests.engines.test_known_real import WIDTH, Encoder, fill
+from tests.engines.test_known_real import WIDTH, Encoder, fill, real_papers
 
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
 
@@ -238,8 +238,8 @@ MISSPELLED = {
 }
 
 
-def test_kinds_among_real_papers(engine, papers):
-    index, failed = fill(engine, papers), []
+def test_kinds_among_real_papers(engine, data_dir):
+    index, failed = fill(engine, real_papers(data_dir)), []
     for several in REAL:
         found = {
             typed: frozenset(hit.id for hit in search(index, make_request(typed, mode="lexical", size=100)))
