@@ -67,7 +67,7 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         if known.topic or not request.searched:
             plan = make_plan(index, replace(request, words=known.topic), encoder)
         else:
-            plan = replace(_plan(index, request, (), request.filter), words="")
+            plan = replace(_plan(index, replace(request, verbatim=True), (), request.filter), words="")
     notes = (*request.notes, *resolved.notes, *known.notes)
     return _page(SearchState(index, request, plan, notes=notes, known=known), clock)
 

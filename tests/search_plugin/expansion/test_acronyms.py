@@ -24,6 +24,7 @@ from search_plugin.schema import IndexSchema, paper_vector
         ("Seen by many (2019) in cells (x)", []),
         ("Nothing that fits (QZX) is here.", []),
         ("In a sentence. Cells (ABC) differ.", []),
+        ("Seen in Asia. Big cats (ABC) live there.", []),
         ("(ABC)", []),
     ],
 )

@@ -11,13 +11,14 @@ from search_plugin.expansion.synonyms import MOST_BYTES, read_synonyms
 def test_groups_and_directions(tmp_path):
     path = tmp_path / "synonyms.txt"
     path.write_text(
-        "\ufeff# of the library\nHeart attack, myocardial infarction\n\nMI => infarction, heart attack # one way\n",
+        "\ufeff# of the library\nHeart attack, myocardial infarction\n\nMI, AMI => infarction, heart attack # so\n",
         encoding="utf-8",
     )
     assert read_synonyms(path) == {
         ("heart", "attack"): ("myocardial infarction",),
         ("myocardial", "infarction"): ("Heart attack",),
         ("mi",): ("infarction", "heart attack"),
+        ("ami",): ("infarction", "heart attack"),
     }
 
 
