@@ -129,7 +129,7 @@ def _bare(index: Index, queries: Sequence[tuple[str, np.ndarray]]) -> None:
 
     words, snapshot = index._words, index._snapshot()
     lists = snapshot.approximate("vector_prx").index
-    asked = [(words.matching(text, 0.3), vector[None]) for text, vector in queries]
+    asked = [(words.matching(Plan(text, (), None, 0), 0.3), vector[None]) for text, vector in queries]
     parameters = faiss.SearchParametersIVF(nprobe=READ)
     parts: dict[str, list[Callable[[], object]]] = {
         "bare tantivy, top 100": [lambda q=q: snapshot.searcher.search(q, 100, count=False) for q, _ in asked],

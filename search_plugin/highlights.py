@@ -13,6 +13,8 @@ from search_plugin.terms import MARKS, TOKEN, UNSPACED, term_of, terms_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from search_plugin.expansion.expand import Notion
+
 Span = tuple[int, int]
 
 
@@ -96,14 +98,31 @@ def highlight(
     return tuple(snippets)
 
 
-def share_of_words(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE) -> float:
-    """Return the share of a query's different words that a paper holds, compared as for highlights; 0 without words."""
+def share_of_words(
+    query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE, notions: Sequence[Notion] = ()
+) -> float:
+    """Return the share of a query's different words that a paper holds, compared as for highlights.
+
+    Args:
+        query: What the user searched for.
+        title: The paper's title.
+        abstract: The paper's abstract.
+        language: Of the index.
+        notions: Words of the query with other spellings; a paper that holds one of these holds the words.
+
+    Returns:
+        From 0 to 1; 0 without words.
+    """
     asked = _query_terms(query, language)
-    held = {match.term for text in (title, abstract) for match in _matches(text, asked, language)}
-    return len(held) / len(asked) if asked else 0.0
+    wanted = asked.union(*(_query_terms(other.text, language) for notion in notions for other in notion.others))
+    held = {match.term for text in (title, abstract) for match in _matches(text, wanted, language)}
+    for notion in notions:
+        if any(terms and terms <= held for terms in (_query_terms(other.text, language) for other in notion.others)):
+            held |= _query_terms(notion.typed, language)
+    return len(held & asked) / len(asked) if asked else 0.0
 
 
-@lru_cache(maxsize=16)  # a page asks for each of its papers
+@lru_cache(maxsize=256)  # a page asks for each of its papers
 def _query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     return frozenset(terms_of(query, language)) - {""}
 

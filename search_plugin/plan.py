@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from search_plugin.expansion.expand import Notion
     from search_plugin.filters.tree import Filter
     from search_plugin.ordering import Sort
 
@@ -55,6 +56,8 @@ class Plan:
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
         column: Single-valued field that each leg returns beside id and score; empty for none.
         order: Of a listing, a search without words: it has no legs, and lists the papers that match the filter.
+        plain: Those of the words that have one spelling; None if all have.
+        notions: The others, each with its spellings, of which the one that matches best counts.
     """
 
     words: str
@@ -65,6 +68,8 @@ class Plan:
     title_boost: float = TITLE_BOOST
     column: str = ""
     order: Sort | None = None
+    plain: str | None = None
+    notions: tuple[Notion, ...] = ()
 
     @property
     def legs(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError
 from search_plugin.boosting import Boost, parse_boost
+from search_plugin.expansion.synonyms import Synonyms
 from search_plugin.filters.tree import And
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.languages import DEFAULT_LANGUAGE
@@ -55,6 +56,8 @@ class SearchRequest:
         notes: How the query was understood, one sentence each.
         sort: Order of the papers found, instead of the best first; a listing is by year, newest first, if None.
         boost: By a forecast; none if None.
+        verbatim: Search the words as typed alone: none is corrected, and no other spelling is searched.
+        synonyms: What else to search for, by words in small letters; if the query is not verbatim.
 
     Raises:
         InputError: If the query is too long, or a number is out of bounds.
@@ -78,6 +81,8 @@ class SearchRequest:
     notes: tuple[str, ...] = ()
     sort: Sort | None = None
     boost: Boost | None = None
+    verbatim: bool = False
+    synonyms: Synonyms = field(default_factory=dict)
 
     @property
     def searched(self) -> str:

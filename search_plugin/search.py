@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError, NotFoundError
 from encoders.formats import Format
 from search_plugin.author_queries import recognise_author
+from search_plugin.expansion.acronyms import long_forms
+from search_plugin.expansion.expand import Expanded, expand
 from search_plugin.filters.resolve import resolve
 from search_plugin.filters.tree import And, Compare, Filter, Not
+from search_plugin.foreign import foreign_language, foreign_note
 from search_plugin.fusion.registry import fusion_of
-from search_plugin.known import find, look_up
+from search_plugin.known import Known, find, look_up
 from search_plugin.ordering import NEWEST_FIRST
 from search_plugin.page import Page
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.rerankers.registry import get_reranker
+from search_plugin.spelling import correct, look_up_words, with_changes
 from search_plugin.stages.registry import STAGES
 from search_plugin.stages.state import SearchState
 from search_plugin.trace import requests_noted
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
     from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Index
+    from search_plugin.expansion.synonyms import Synonyms
 
 SEARCHED = Format.PRX.value
 """Queries search the document vectors."""
@@ -57,13 +62,28 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         known = look_up(index, request.searched, request.filter)
         if known.topic:
             known = recognise_author(index, known, request.filter)
+        request, known = _understood(index, request, known)
     with clock.step("encode"):
         if known.topic or not request.searched:
             plan = make_plan(index, replace(request, words=known.topic), encoder)
         else:
-            plan = replace(_plan(index, request, (), request.filter), words="")
+            plan = replace(_plan(index, replace(request, verbatim=True), (), request.filter), words="")
     notes = (*request.notes, *resolved.notes, *known.notes)
     return _page(SearchState(index, request, plan, notes=notes, known=known), clock)
+
+
+def _understood(index: Index, request: SearchRequest, known: Known) -> tuple[SearchRequest, Known]:
+    """Correct the words to rank by, or say that they are in another language."""
+    if request.verbatim or not known.topic:
+        return request, known
+    looked, language = look_up_words(index, known.topic), index.schema.language
+    if foreign := foreign_language(looked, language):
+        return request, replace(known, notes=(*known.notes, foreign_note(foreign, language)))
+    corrected = correct(index, looked)
+    if not corrected.changes:
+        return request, known
+    words = with_changes(request.searched, corrected.changes)
+    return replace(request, words=words), replace(known, topic=corrected.words, notes=(*known.notes, *corrected.notes))
 
 
 def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None) -> Plan:
@@ -79,7 +99,15 @@ def _plan(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...
     words = request.searched if request.mode != "vector" else ""
     column = index.schema.single(request.collapse).name if request.collapse else ""
     order = None if request.searched else request.sort or NEWEST_FIRST
-    return Plan(words, vectors, where, request.window, request.exact, request.title_boost, column, order)
+    plain, notions = (None, ()) if request.verbatim else _expanded(index, words, request.synonyms)
+    return Plan(
+        words, vectors, where, request.window, request.exact, request.title_boost, column, order, plain, notions
+    )
+
+
+def _expanded(index: Index, words: str, synonyms: Synonyms) -> Expanded:
+    """Return words with their other spellings, synonyms, and the long forms of acronyms."""
+    return expand(words, index.schema.language, synonyms={**long_forms(index, words), **synonyms})
 
 
 def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:

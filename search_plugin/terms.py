@@ -58,7 +58,8 @@ def stand_together(asked: Sequence[str], held: Sequence[str]) -> bool:
     )
 
 
-def _fold(word: str) -> str:
+def folded(word: str) -> str:
+    """Return a word in small letters without accents."""
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.lower().translate(_LETTERS))
@@ -67,19 +68,19 @@ def _fold(word: str) -> str:
 
 def term_of(token: str, language: str) -> str:
     """Return the term that a word is compared by; an empty string for a stop word."""
-    return _cached_term(token, language) if len(token) <= _LONGEST_WORD else _fold(token)
+    return _cached_term(token, language) if len(token) <= _LONGEST_WORD else folded(token)
 
 
 @lru_cache
 def _stop_words(language: str) -> frozenset[str]:
-    return frozenset(map(_fold, get_language(language).stop_words))
+    return frozenset(map(folded, get_language(language).stop_words))
 
 
 @lru_cache(maxsize=1 << 16)
 def _cached_term(token: str, language: str) -> str:
     import Stemmer
 
-    word, algorithm = _fold(token), get_language(language).stemmer
+    word, algorithm = folded(token), get_language(language).stemmer
     if word in _stop_words(language):
         return ""
     if not algorithm or len(word) > _LONGEST_WORD:
@@ -87,4 +88,4 @@ def _cached_term(token: str, language: str) -> str:
     # Stemmers other than the English one use accents, which are removed afterwards.
     whole = word if algorithm == "english" else token.lower()
     # A stemmer has state, so threads can't share one; it is cheap to make.
-    return _fold(Stemmer.Stemmer(algorithm, 0).stemWord(whole))
+    return folded(Stemmer.Stemmer(algorithm, 0).stemWord(whole))

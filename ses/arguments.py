@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from encoders.formats import Format
     from search_plugin.schema import Bm25
 
-_SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned")
+_SETTINGS = ("engine", "model", "runtime", "precision", "long_text", "tuned", "synonyms")
 
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from indexer.report import IndexReport, Progress
     from search_plugin.engines.base import Engine, Index
+    from search_plugin.expansion.synonyms import Synonyms
     from search_plugin.schema import Bm25, Quantization
     from search_plugin.search_settings import SearchSettings
     from ses.settings import Settings
@@ -32,10 +33,12 @@ class Indexing:
 
     def __init__(self, settings: Settings) -> None:
         from search_plugin.engines.registry import connect
+        from search_plugin.expansion.synonyms import read_synonyms
         from search_plugin.search_settings import read_search_settings
 
         self._settings = settings
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
+        self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
         self._engine: Engine = connect(settings.engine_url, settings.connection)
         self._encoders: dict[str, TextEncoder] = {}
 

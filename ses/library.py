@@ -72,7 +72,7 @@ class Library(Attaching):
                 "tuned.",
                 *(self._tuned.bm25, opened.name, opened.schema.bm25),
             )
-        return OpenIndex(opened, self._load, self._tuned, functools.partial(self._writing, name))
+        return OpenIndex(opened, self._load, self._tuned, functools.partial(self._writing, name), self._synonyms)
 
     def default(self) -> OpenIndex:
         """Open the default index: that of the settings, else the one that `use` chose, else the only one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from corpora.errors import InputError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from products.suggestions.neighbours import Suggestion
     from search_plugin.engines.base import Index
+    from search_plugin.expansion.synonyms import Synonyms
     from search_plugin.page import Page
     from search_plugin.search_settings import SearchSettings
 
@@ -43,12 +44,14 @@ class OpenIndex:
         load: Loads the model that queries of an index are encoded with.
         tuned: Fitted settings, used where a search gives none.
         writing: Provides the index for writing, under its lock.
+        synonyms: Of the settings; what else to search for, by words.
     """
 
     index: Index
     load: Callable[[Index], TextEncoder]
     tuned: SearchSettings | None
     writing: Callable[[], AbstractContextManager[Index]]
+    synonyms: Synonyms = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -74,7 +77,8 @@ class OpenIndex:
         from search_plugin.search import search
 
         schema = self.index.schema
-        request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **options)
+        given: PageOptions = {"synonyms": self.synonyms, **options}
+        request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
         ranked_by_meaning = request.searched and request.mode != "lexical"
         return search(self.index, request, self.load(self.index) if ranked_by_meaning else None)
 

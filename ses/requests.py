@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from search_plugin.boosting import Boost
+    from search_plugin.expansion.synonyms import Synonyms
     from search_plugin.filters.tree import Filter
     from search_plugin.ordering import Sort
     from search_plugin.request import Join, Mode
@@ -30,6 +31,8 @@ class PageOptions(TypedDict, total=False):
         join: Who joins the legs.
         title_boost: Weight of the title's own BM25.
         literal: Take the query as plain words; of a search only.
+        verbatim: Search the words as typed alone: none is corrected, and no other spelling is searched.
+        synonyms: What else to search for, by words in small letters, instead of those of the settings.
         sort: `title`, or a field of numbers or dates such as `year`; with `-` before it, the largest value first.
         boost: A forecast such as `impact`, or `impact=0.1` with a strength; papers of a higher one move a little up.
     """
@@ -48,6 +51,8 @@ class PageOptions(TypedDict, total=False):
     join: Join
     title_boost: float
     literal: bool
+    verbatim: bool
+    synonyms: Synonyms
     sort: str | Sort
     boost: str | Boost
 
@@ -56,5 +61,6 @@ def given_options(options: Mapping[str, Any]) -> PageOptions:
     """Return the page options that the user gave to a command (`ses.options.page_options`)."""
     named: Any = {name: options.get(name) for name in PageOptions.__annotations__}
     named |= {"filter": options["filters"], "join": options["executor"] or options["join"]}
+    del named["synonyms"]  # a file, which the settings hold
     given: PageOptions = {name: value for name, value in named.items() if value not in (None, "", ())}  # type: ignore[assignment]
     return given

@@ -40,6 +40,8 @@ class Settings(BaseSettings):
     """`int8`, the default where a runtime has it, is the fastest, at a mean cosine of .998 to `fp32`."""
     tuned: Path | None = None
     """File of fitted settings (`ses eval tune`) that searches and new indexes use."""
+    synonyms: Path | None = None
+    """File of synonyms that searches use beside the words as typed."""
     long_text: LongText = "start"
     """The part of a too long text that the model reads: its start, both ends, or all of it as passages."""
     threads: int = Field(default=0, ge=0, le=1024)

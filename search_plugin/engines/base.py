@@ -94,6 +94,21 @@ class Index(Protocol):
             InputError: If there are more than `MOST_VALUES` of a field.
         """
 
+    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return how many papers hold each of some words in title or abstract, compared by stem."""
+
+    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+        """Return papers whose title or abstract holds a term like one of some terms, in any order.
+
+        Args:
+            terms: As indexed; the first letter has to be the same.
+            distance: Maximum number of edits, 1 or 2; to swap two neighbours is one.
+            size: Papers at most.
+
+        Returns:
+            The papers, with at least their titles and abstracts.
+        """
+
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return the papers that exist, with their vectors in some fields."""
 

@@ -29,15 +29,14 @@ def render(state: SearchState) -> SearchState:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
     papers = {**state.papers, **read}
+    marked = " ".join([request.searched, *(other.text for notion in state.plan.notions for other in notion.others)])
     hits = tuple(
         Hit(
             rank=request.offset + position,
             paper=papers[hit.id],
             score=hit.score,
             legs=hit.contributions,
-            snippets=highlight(
-                request.searched, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language
-            ),
+            snippets=highlight(marked, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language),
             collapsed=state.hidden.get(hit.id, 0),
             known_by=state.known.by.get(hit.id, ""),
         )

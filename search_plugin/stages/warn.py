@@ -41,5 +41,6 @@ def signals(hit: Hit, state: SearchState) -> tuple[float, float]:
     # A paper that the leg did not find is no nearer than the last one that it found.
     last = state.legs[leg][-1].score if state.legs[leg] else 0.0
     paper = hit.paper
-    share = share_of_words(state.request.searched, paper.title, paper.abstract, state.index.schema.language)
+    language, notions = state.index.schema.language, state.plan.notions
+    share = share_of_words(state.request.searched, paper.title, paper.abstract, language, notions)
     return (found.raw if found else last), share

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import rich_click as click
@@ -12,6 +13,13 @@ from ses.options import engine_option, model_options, page_options
 @click.command()
 @click.argument("words", nargs=-1)
 @click.option("--literal", is_flag=True, help="Take the query as plain words, without phrases, fields and operators.")
+@click.option("--verbatim", is_flag=True, help="Search the words as typed: correct none, and add no spellings.")
+@click.option(
+    "--synonyms",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Lines such as 'heart attack, myocardial infarction' or 'MI => infarction'.",
+)
 @page_options
 @model_options
 @engine_option

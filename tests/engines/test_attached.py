@@ -124,6 +124,17 @@ def test_facets_highlights_and_records_are_those_of_the_index(attached):
 
 
 @every_version
+def test_misspelled_words_and_other_spellings_are_searched(attached):
+    page = attached.search("viurs", mode="lexical", size=60)
+    assert page.notes == ('No paper says "viurs": searched for "virus". Search verbatim for the words as typed.',)
+    found = {hit.id for hit in attached.search("virus", mode="lexical", size=60, verbatim=True)}
+    assert {hit.id for hit in page} == found
+    synonyms = {("xyzzy",): ("virus",)}
+    assert {hit.id for hit in attached.search("xyzzy", mode="lexical", size=60, synonyms=synonyms)} == found
+    assert attached.search("xyzzy", mode="lexical").hits == ()
+
+
+@every_version
 def test_an_author_and_similar_papers_are_found(attached):
     page = attached.search("papers by Bo Example2", size=60)
     assert {hit.id for hit in page} == {

@@ -47,6 +47,11 @@ def fill(engine, papers):
 
 @pytest.fixture
 def papers(data_dir):
+    return real_papers(data_dir)
+
+
+def real_papers(data_dir):
+    """The papers of CORD-19's sample."""
     read = get_corpus("cord19").read(data_dir / "corpora" / "cord19-sample", {})
     return list({record.paper.id: record.paper for record in read if isinstance(record, Accepted)}.values())
 

@@ -10,6 +10,7 @@ from encoders.registry import KNOWN_MODELS
 from search_plugin import weakness
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
+from search_plugin.expansion.expand import Notion, Spelling
 from search_plugin.filters.parse import parse_filter
 from search_plugin.highlights import share_of_words
 from search_plugin.request import SearchRequest
@@ -101,6 +102,13 @@ def test_of_a_model_without_a_floor_nothing_is_said(index):
 )
 def test_share_of_words(query, share):
     assert share_of_words(query, "Lung disease", "By a virus.", "english") == share
+
+
+def test_share_of_words_in_another_spelling():
+    notions = (Notion("tumours", (Spelling("tumor"),)), Notion("TNF\u03b1", (Spelling("tnf alpha"),)))
+    assert share_of_words("tumours lung", "Lung tumor", "", notions=notions) == 1
+    assert share_of_words("TNF\u03b1", "TNF alpha", "", notions=notions) == 1
+    assert share_of_words("TNF\u03b1", "TNF beta", "", notions=notions) == 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from search_plugin.engines.base import MOST_VALUES, too_many
 from search_plugin.engines.cluster.mapping import text_field
-from search_plugin.engines.cluster.queries import condition
+from search_plugin.engines.cluster.queries import condition, holding
 from search_plugin.page import Facets
 from search_plugin.plan import LISTED, Counting
 from search_plugin.schema import Field, IndexSchema
@@ -22,7 +22,7 @@ def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
     where = condition(plan.filter, schema)
     matching: list[dict[str, Any]] = [{"terms": {"id": list(counting.found)}}]
     if plan.words:
-        holds = {"match": {text_field(schema): {"query": plan.words}}}
+        holds = holding(plan, text_field(schema))
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
     if plan.order:
         matching = [where or {"match_all": {}}]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
 from search_plugin.engines.base import Document, Refused
-from search_plugin.engines.cluster import bulk
+from search_plugin.engines.cluster import bulk, suggesting
 from search_plugin.engines.cluster.documents import (
     batches,
     deletions,
@@ -188,6 +188,17 @@ class ClusterIndex:
         asked = [(field, one) for field, expressions in patterns.items() for one in joined(expressions)]
         reply = self.ask_search(spelled_body(asked), why=f"values of {', '.join(patterns)}")
         return read_spelled(reply, asked)
+
+    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return how many papers hold each of some words in title or abstract, compared by stem."""
+        reply = self.ask_search(suggesting.word_counts_body(words, self.schema), why="papers with each word")
+        return suggesting.read_word_counts(reply, words)
+
+    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+        """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
+        query = suggesting.resembling_query(terms, distance, self.schema)
+        body = {"query": query, **papers_of(self.schema), "size": size, "track_total_hits": False}
+        return list(read_papers(self.ask_search(body, why="similar words"), self.schema).values())
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
         """Return the values of some fields of the ids that exist; a field without a value is left out."""

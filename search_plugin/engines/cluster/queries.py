@@ -14,6 +14,7 @@ from corpora.errors import InputError
 from search_plugin.engines.cluster.dialect import Dialect, QueryBody, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.mapping import sort_field, text_field
+from search_plugin.expansion.expand import Spelling
 from search_plugin.filters.dsl import to_query
 from search_plugin.filters.tree import Filter
 from search_plugin.legs import Scored, ranked
@@ -39,11 +40,27 @@ def words_query(plan: Plan, schema: IndexSchema, where: QueryBody | None) -> Que
     """Return the query for papers with at least one of the plan's words, with a boost for titles."""
     return {
         "bool": {
-            "must": [{"match": {text_field(schema): {"query": plan.words}}}],
-            "should": [{"match": {"title": {"query": plan.words, "boost": plan.title_boost}}}],
+            "must": [holding(plan, text_field(schema))],
+            "should": [holding(plan, "title", plan.title_boost)],
             **({"filter": [where]} if where else {}),
         }
     }
+
+
+def holding(plan: Plan, field: str, boost: float | None = None) -> QueryBody:
+    """Return the query for papers of which a field holds at least one of the plan's words, in any spelling."""
+
+    def match(words: str) -> QueryBody:
+        return {"match": {field: {"query": words, **({} if boost is None else {"boost": boost})}}}
+
+    def phrase(other: Spelling) -> QueryBody:
+        return {
+            "match_phrase": {field: {"query": other.text, "boost": (1.0 if boost is None else boost) * other.weight}}
+        }
+
+    plain = plan.words if plan.plain is None else plan.plain
+    best = [{"dis_max": {"queries": [match(one.typed), *map(phrase, one.others)]}} for one in plan.notions]
+    return {"bool": {"should": [*([match(plain)] if plain else []), *best]}} if best else match(plain)
 
 
 def condition(where: Filter | None, schema: IndexSchema) -> QueryBody | None:

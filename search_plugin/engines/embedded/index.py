@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
-from search_plugin.engines.embedded import approximate, columns, titles
+from search_plugin.engines.embedded import approximate, columns, suggesting, titles
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facts import read_facts, write_facts
 from search_plugin.engines.embedded.files import LOG, NOTHING, Appended, Files, folder_bytes
@@ -172,6 +172,18 @@ class EmbeddedIndex:
         """Return the values of keyword fields that regular expressions match; see `Index`."""
         return spelled(self._snapshot().searcher, self._paths(patterns), patterns)
 
+    @told
+    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return how many papers hold each of some words in title or abstract, compared by stem."""
+        return suggesting.word_counts(self._snapshot().searcher, self._words, words)
+
+    @told
+    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+        """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
+        snapshot = self._snapshot()
+        found = rows_of(snapshot.searcher, suggesting.resembling(self._words, terms, distance), size)
+        return [snapshot.stored(row).paper for _, row in found]
+
     @staticmethod
     def _paths(fields: Iterable[str]) -> dict[str, str]:
         """Return tantivy's names of fields."""
@@ -271,7 +283,7 @@ class EmbeddedIndex:
         if plan.order:
             query, told = (to_tantivy(plan.filter, self._words) if plan.filter else Query.all_query()), LISTED
         elif plan.words:
-            matching = [(Occur.Must, self._words.matching(plan.words, 0.0))]
+            matching = [(Occur.Must, self._words.matching(plan, 0.0))]
             if plan.filter:
                 matching.append((Occur.Must, to_tantivy(plan.filter, self._words)))
             query = Query.boolean_query([(Occur.Should, Query.boolean_query(matching)), (Occur.Should, query)])

@@ -23,7 +23,7 @@ def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
     """Return the papers that match a plan's words, best first, ties by id."""
     from tantivy import Occur, Query
 
-    query = words.matching(plan.words, plan.title_boost)
+    query = words.matching(plan, plan.title_boost)
     if plan.filter:
         passes = Query.const_score_query(to_tantivy(plan.filter, words), 0.0)
         query = Query.boolean_query([(Occur.Must, query), (Occur.Must, passes)])

@@ -21,6 +21,8 @@ from search_plugin.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
+    from search_plugin.expansion.expand import Notion
+    from search_plugin.plan import Plan
     from search_plugin.schema import IndexSchema
 
 META = "meta.json"
@@ -90,30 +92,56 @@ class Words:
         writer.commit()
         writer.wait_merging_threads()
 
-    def matching(self, text: str, boost: float) -> Any:
-        """Return the query for a text's words, in title and abstract together, and again in the title."""
-        from tantivy import Occur, Query
+    def matching(self, plan: Plan, boost: float) -> Any:
+        """Return the query for a plan's words, in title and abstract together, and again in the title."""
+        from tantivy import Query
+
+        plain = Counter(self.analyze(self.prepare(plan.words if plan.plain is None else plan.plain)))
 
         def of(field: str, weight: float) -> list[Any]:
-            return [
-                (Occur.Should, Query.boost_query(Query.term_query(self.schema, field, word, "freq"), count * weight))
-                for word, count in words.items()
-            ]
+            return self._any_of(field, plain, weight) + [self._best_of(field, one, weight) for one in plan.notions]
 
-        words = Counter(self.analyze(self.prepare(text)))
         return Query.boolean_query([*of("text", 1.0), *(of("title", boost) if boost else [])])
+
+    def _any_of(self, field: str, words: Mapping[str, int], weight: float) -> list[Any]:
+        from tantivy import Occur, Query
+
+        return [
+            (Occur.Should, Query.boost_query(Query.term_query(self.schema, field, word, "freq"), count * weight))
+            for word, count in words.items()
+        ]
+
+    def _best_of(self, field: str, notion: Notion, weight: float) -> Any:
+        """Return the clause that scores a notion by its spelling that matches best."""
+        from tantivy import Occur, Query
+
+        typed = Counter(self.analyze(self.prepare(notion.typed)))
+        others = {tuple(self._positions(other.text)): other.weight for other in notion.others}
+        queries = [
+            Query.boost_query(self._side_by_side(field, terms, "freq"), worth)
+            for terms, worth in others.items()
+            if [term for _, term in terms] != list(typed)
+        ]
+        best = Query.disjunction_max_query([Query.boolean_query(self._any_of(field, typed, 1.0)), *queries])
+        return Occur.Should, Query.boost_query(best, weight)
 
     def saying(self, field: str, text: str) -> Any:
         """Return the query for papers in which the terms of a text stand side by side."""
+        return self._side_by_side(field, self._positions(text), "basic")
+
+    def _positions(self, text: str) -> list[tuple[int, str]]:
+        split = self.split(self.prepare(text))
+        return [(at, term) for at, word in enumerate(split) for term in self.analyze(word)]
+
+    def _side_by_side(self, field: str, terms: Sequence[tuple[int, str]], option: str) -> Any:
         from tantivy import Query
 
-        split = self.split(self.prepare(text))
-        terms: list[Any] = [(at, term) for at, word in enumerate(split) for term in self.analyze(word)]
         if not terms:
             return Query.empty_query()
         if len(terms) == 1:
-            return Query.term_query(self.schema, field, terms[0][1], "basic")
-        return Query.phrase_query(self.schema, field, terms)
+            return Query.term_query(self.schema, field, terms[0][1], option)
+        positions: list[Any] = list(terms)
+        return Query.phrase_query(self.schema, field, positions)
 
     def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Any:
         """Return the query for papers with one of some ids or identifiers."""

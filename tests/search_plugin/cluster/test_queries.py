@@ -16,7 +16,8 @@ from search_plugin.engines.cluster.dialect import raw_closeness
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.product import Product
-from search_plugin.engines.cluster.queries import leg_bodies, listing_body, multi_search, scored
+from search_plugin.engines.cluster.queries import holding, leg_bodies, listing_body, multi_search, scored
+from search_plugin.expansion.expand import Notion, Spelling
 from search_plugin.filters.tree import Compare
 from search_plugin.legs import Scored
 from search_plugin.ordering import Sort
@@ -69,6 +70,20 @@ def test_words_are_nothing_but_values(dialect, words):
     assert strings(leg(plan, dialect)) == strings(leg(replace(plan, words="other"), dialect))
     counted = facets_body(Counting(plan, ["p1"], ["venue"], 3), SCHEMA)["query"]
     assert counted["bool"]["filter"][0]["bool"]["should"] == [{"terms": {"id": ["p1"]}}, match]
+
+
+def test_spellings_are_searched_beside_the_typed_words():
+    notion = Notion("TNF\u03b1", (Spelling("tnf alpha"), Spelling("tumor necrosis factor", 0.5)))
+    plan = Plan("TNF\u03b1 mice", (), None, 10, plain="mice", notions=(notion,))
+    best = [
+        {"match": {"title": {"query": "TNF\u03b1", "boost": 0.4}}},
+        {"match_phrase": {"title": {"query": "tnf alpha", "boost": 0.4}}},
+        {"match_phrase": {"title": {"query": "tumor necrosis factor", "boost": 0.2}}},
+    ]
+    mice = {"match": {"title": {"query": "mice", "boost": 0.4}}}
+    assert holding(plan, "title", 0.4) == {"bool": {"should": [mice, {"dis_max": {"queries": best}}]}}
+    alone = replace(plan, plain="")
+    assert holding(alone, "title", 0.4) == {"bool": {"should": [{"dis_max": {"queries": best}}]}}
 
 
 @pytest.mark.parametrize("dialect", BOTH)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from corpora.paper import Paper
+from search_plugin.expansion.expand import expand
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_LENGTH, parse_filter
 from search_plugin.filters.text import to_text
@@ -78,6 +79,8 @@ PIECES = (
 def check(text):
     """Read a text, and see that nothing is lost or made up."""
     query = read_query(text)
+    plain, notions = expand(query.words)
+    assert notions or plain == query.words
     if query.filter is None:
         assert query.words == text
         return

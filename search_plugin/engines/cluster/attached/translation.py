@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TEXTS = ("title", "abstract")
 _DAY = "yyyy-MM-dd"
-_LEAVES = ("term", "terms", "range", "exists", "match", "match_phrase")
+_LEAVES = ("term", "terms", "range", "exists", "match", "match_phrase", "fuzzy")
 _YEAR_ENDS = {"gte": "01-01", "lt": "01-01", "gt": "12-31", "lte": "12-31"}
 
 NOTHING: QueryBody = {"match_none": {}}
@@ -68,8 +68,10 @@ class Translation:
         here = {**reply, "hits": {**hits, "hits": list(self._hits(body, hits.get("hits", ())))}}
         if "aggregations" in reply:
             here["aggregations"] = {
-                name: {"buckets": list(self._buckets(body["aggs"][name], reply["aggregations"].get(name, {})))}
-                for name in body["aggs"]
+                name: reply["aggregations"][name]
+                if "filters" in one
+                else {"buckets": list(self._buckets(one, reply["aggregations"].get(name, {})))}
+                for name, one in body["aggs"].items()
             }
         return here
 
@@ -80,6 +82,8 @@ class Translation:
             whole = {name: part for name, part in inside.items() if not isinstance(part, list)}
             parts = {name: [*map(self.query, part)] for name, part in inside.items() if isinstance(part, list)}
             return {"bool": {**whole, **parts}}
+        if kind == "dis_max":
+            return {"dis_max": {**inside, "queries": [*map(self.query, inside["queries"])]}}
         if kind == "wrapper":
             packed = orjson.dumps(self.query(orjson.loads(base64.b64decode(inside["query"]))))
             return {"wrapper": {"query": base64.b64encode(packed).decode()}}
@@ -105,6 +109,8 @@ class Translation:
             return self._of_identifiers(kind, value)
         if name == "title_abstract":
             paths = [self._by_name[text].path for text in _TEXTS if text in self._by_name]
+            if kind == "fuzzy":
+                return _any_of([{"fuzzy": {path: value}} for path in paths])
             how = "phrase" if kind == "match_phrase" else "most_fields"
             return {"multi_match": {**value, "fields": paths, "type": how}}
         place = self._by_name.get(name)
@@ -163,6 +169,8 @@ class Translation:
 
     def _counted(self, one: Mapping[str, Any]) -> dict[str, Any]:
         ((kind, how),) = one.items()
+        if kind == "filters":
+            return {"filters": {"filters": {name: self.query(query) for name, query in how["filters"].items()}}}
         place = self._by_name.get(how["field"])
         if place is None:
             return {"filter": NOTHING}

@@ -1,0 +1,95 @@
+"""Queries in a language that an index does not analyse, told by small words, endings and letters.
+
+A word list alone takes Latin names and "de novo" for another language. So the index decides too: at least half of the
+other words must be in none of its papers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from search_plugin.terms import TOKEN, term_of
+
+if TYPE_CHECKING:
+    from search_plugin.spelling import Corrected
+
+_SMALL_WORDS = {
+    "english": "the of and in is are for with by on that this from does do what how which between not can has have "
+    "was as an at be to or no it if into such their",
+    "german": "der die das den dem des ein eine einer und oder bei mit von vom zum zur für fur ist sind wie was nach "
+    "nicht durch auf im über uber gegen",
+    "french": "le la les un une des du de et ou dans chez avec pour sur par est sont aux au en ce que qui pas",
+    "spanish": "el la los las un una unos de del y en con para por que es son como al se su sobre entre",
+    "portuguese": "o os as um uma de do da dos das e em no na nos nas com para por que não nao ao sobre entre",
+    "italian": "il lo la gli le un una di del della dei delle degli e in con per che sono nel nella dal da tra",
+    "dutch": "de het een van en bij met voor op is zijn niet door naar tussen hoe wat",
+    "swedish": "och hos med för av är en ett som vid till från hur",
+    "danish": "og hos med for af er en et som ved til fra hvordan",
+    "polish": "w z na i do u przy jest oraz dla przez jak czy się",
+    "turkish": "ve ile bir için olan bu mi",
+    "finnish": "ja on ei tai sekä miten että",
+    "indonesian": "dan pada yang dengan untuk dari di dalam adalah",
+}
+_ENDINGS = {
+    "german": r"(ung|ungen|heit|keit|lich|ische[nrsm]?|krankheit|schaft)$",
+    "french": r"(ement|aux|euse|eux|ique|iques|ées?)$",
+    "spanish": r"(ci[oó]n|ciones|miento|dad|dades|ica|ico|icas|icos)$",
+    "portuguese": r"([cç][aã]o|[cç][oõ]es|mento|dade|dades)$",
+    "italian": r"(zione|zioni|mento|ità|ico|ica|ici|iche)$",
+    "dutch": r"(ing|heid|lijk|lijke|ziekte)$",
+    "polish": r"(owy|owa|owe|nia|nie|ego|ych)$",
+    "swedish": r"(ning|ningar|het|lig)$",
+}
+_LETTERS = {
+    "german": "ßäöü",
+    "french": "èêëçùœ",
+    "spanish": "ñ¿¡",
+    "portuguese": "ãõ",
+    "italian": "ìò",
+    "swedish": "å",
+    "danish": "ø",
+    "polish": "ąćęłńśźż",
+    "turkish": "\u011f\u0131\u015f",
+}
+
+
+def foreign_language(looked: Corrected, language: str) -> str:
+    """Return the language that a query seems to be in, if the index does not analyse it; else an empty string.
+
+    Args:
+        looked: The query's words, and those that no paper holds.
+        language: Of the index.
+
+    Returns:
+        Its name in small letters.
+    """
+    if not looked.unknown:
+        return ""
+    unknown = {word.lower() for word in looked.unknown}
+    words = [token[0].lower() for token in TOKEN.finditer(looked.words)]
+    signs = {name: _signs(words, unknown, name) for name in _SMALL_WORDS}
+    best = max(signs, key=lambda name: signs[name])
+    if best == language or not signs[best] or signs[best] <= signs.get(language, 0):
+        return ""
+    small = _SMALL_WORDS[best].split()
+    others = [word for word in dict.fromkeys(words) if word not in small and term_of(word, language)]
+    missing = sum(word in unknown for word in others)
+    # One word alone may be a misspelling, or a name.
+    return best if missing and 2 * missing >= len(others) and len(words) > 1 else ""
+
+
+def _signs(words: list[str], unknown: set[str], name: str) -> int:
+    """Return how many words speak for a language; endings and letters count in words that no paper holds."""
+    small = {word for word in _SMALL_WORDS[name].split() if len(word) > 1}
+    ending, letters = re.compile(_ENDINGS.get(name, "$^")), _LETTERS.get(name, "")
+    by_form = sum(bool(ending.search(word) or set(letters) & set(word)) for word in unknown)
+    return 2 * sum(word in small for word in words) + by_form
+
+
+def foreign_note(found: str, language: str) -> str:
+    """Return the sentence for a query in another language."""
+    return (
+        f"The query seems to be in {found.capitalize()}. This index analyses words as {language}, and its model may "
+        "not know the language either."
+    )
