@@ -26,11 +26,12 @@ from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.base import Document, Index
 from search_plugin.engines.embedded.approximate import READ
 from search_plugin.engines.registry import connect
+from search_plugin.fields import Field
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.tree import Filter
 from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
-from search_plugin.schema import Field, IndexSchema, paper_vector
+from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 
 ENCODED, QUERIES, EXACT, BATCH = 8_000, 200, 50, 4_000

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from corpora.paper import Record
 from encoders.formats import Format
-from search_plugin.schema import Bm25, Field, Quantization
+from search_plugin.fields import Field
+from search_plugin.schema import Bm25, Quantization
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard

@@ -10,7 +10,7 @@ from datetime import date
 
 from corpora.custom import FieldValue, first_day
 from corpora.errors import InputError
-from search_plugin.schema import ALIASES, PAPER_FIELDS, Field
+from search_plugin.fields import ALIASES, PAPER_FIELDS, Field
 
 TITLE = "title"
 LONGEST_KEY = 200

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from corpora.errors import InputError
 from search_plugin.boosting import Boost, parse_boost
 from search_plugin.expansion.synonyms import Synonyms
+from search_plugin.fields import PAPER_FIELDS
 from search_plugin.filters.tree import And
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.ordering import Sort, parse_sort
 from search_plugin.plan import TITLE_BOOST, check_boost
-from search_plugin.schema import PAPER_FIELDS
 from search_plugin.search_settings import SearchSettings
 
 if TYPE_CHECKING:
+    from search_plugin.fields import Field
     from search_plugin.filters.tree import Filter
-    from search_plugin.schema import Field
 
 Mode = Literal["lexical", "vector", "hybrid"]
 

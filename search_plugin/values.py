@@ -10,7 +10,8 @@ from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue, normal_date
 from corpora.errors import InputError
 
 if TYPE_CHECKING:
-    from search_plugin.schema import Field, IndexSchema
+    from search_plugin.fields import Field
+    from search_plugin.schema import IndexSchema
 
 UPDATABLE = ("origins",)
 """Fields of every paper that are not part of its content."""

@@ -107,7 +107,7 @@ class Indexing:
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
         from search_plugin.engines.index_name import check_index_name
-        from search_plugin.schema import custom_fields
+        from search_plugin.fields import custom_fields
         from ses.arguments import parse_formats
         from ses.papers import of_corpus, of_program
 

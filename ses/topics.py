@@ -45,7 +45,7 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
     """Write the topic and the coordinates of each paper into the fields `field`, `field_x` and `field_y`."""
     from corpora.custom import CustomField
     from products.topics.clusters import clean_field
-    from search_plugin.schema import custom_fields
+    from search_plugin.fields import custom_fields
 
     names = (clean_field(field), f"{field}_x", f"{field}_y")
     kinds = (CustomField(names[0], "keyword"), CustomField(names[1], "number"), CustomField(names[2], "number"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from products.forecasts.forecaster import Forecaster
 from products.trained import check_vectors, vector_blocks
-from search_plugin.schema import Field
+from search_plugin.fields import Field
 
 if TYPE_CHECKING:
     from indexer.report import Progress

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from products.tags.labels import LabelJudgments, judged_yes
 from products.tags.tagger import Tagger
 from products.trained import check_vectors, vector_blocks
-from search_plugin.schema import Field
+from search_plugin.fields import Field
 
 if TYPE_CHECKING:
     from indexer.report import Progress

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from search_plugin.engines.diagnosis import Diagnosis
+    from search_plugin.fields import Field
     from search_plugin.filters.tree import Filter
     from search_plugin.ordering import Sort
     from search_plugin.plan import Counting, Plan
-    from search_plugin.schema import Bm25, Field
+    from search_plugin.schema import Bm25
 
 
 MOST_VALUES = 60_000

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from corpora.custom import FieldKind, first_day, last_day, normal_date
 from corpora.errors import InputError
+from search_plugin.fields import Field
 from search_plugin.filters.tree import Alike, And, Compare, Filter, Manner, Not, OneOf, Operator, Or, Value
 from search_plugin.identifiers import identifier_of
-from search_plugin.schema import Field
 
 EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 

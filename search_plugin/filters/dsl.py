@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import orjson
 
 from corpora.errors import InputError
+from search_plugin.fields import PAPER_FIELDS
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
-from search_plugin.schema import PAPER_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from search_plugin.fields import Field
     from search_plugin.filters.tree import Operator
-    from search_plugin.schema import Field
 
     Known = Mapping[str, Field]
 

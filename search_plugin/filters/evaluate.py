@@ -6,18 +6,18 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import first_day
+from search_plugin.fields import PAPER_FIELDS, find_field
 from search_plugin.filters.alike import accepts
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 from search_plugin.languages import DEFAULT_LANGUAGE
-from search_plugin.schema import PAPER_FIELDS, find_field
 from search_plugin.terms import stand_together, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from corpora.paper import Paper
+    from search_plugin.fields import Field
     from search_plugin.filters.tree import Operator
-    from search_plugin.schema import Field
 
 _RELATIONS: dict[Operator, Callable[[Any, Any], bool]] = {
     "=": operator.eq,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from corpora.errors import InputError
+from search_plugin.fields import IDENTIFIER_FIELDS, PAPER_FIELDS, Field, find_field
 from search_plugin.filters.comparisons import (
     Given,
     alike,
@@ -23,7 +24,6 @@ from search_plugin.filters.comparisons import (
     unreadable,
 )
 from search_plugin.filters.tree import And, Exists, Filter, Not, Operator, Or, Says
-from search_plugin.schema import IDENTIFIER_FIELDS, PAPER_FIELDS, Field, find_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

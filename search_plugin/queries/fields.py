@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from corpora.errors import InputError
+from search_plugin.fields import Field, find_field
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.text import quoted
 from search_plugin.filters.tree import Filter
-from search_plugin.schema import Field, find_field
 
 TITLE = "title"
 

@@ -11,7 +11,7 @@ import pytest
 import ses
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.engines.base import Refused
-from search_plugin.schema import Field
+from search_plugin.fields import Field
 from tests.engines.conftest import SCHEMA, another, documents
 from tests.tiny import make_model, papers
 

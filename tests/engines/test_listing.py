@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError
+from search_plugin.fields import Field
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.ordering import parse_sort
 from search_plugin.request import SearchRequest, make_request
-from search_plugin.schema import Field
 from search_plugin.search import search
 from tests.engines.conftest import CLUSTERS, SCHEMA, documents, emptied
 from tests.engines.earlier import make_earlier

@@ -13,9 +13,10 @@ from corpora.errors import InputError
 from corpora.paper import Accepted, is_empty
 from indexer.moving import moved
 from indexer.pipeline import index_corpus
+from search_plugin.fields import Field
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
-from search_plugin.schema import VERSION, Field
+from search_plugin.schema import VERSION
 from search_plugin.search import search
 from tests.engines.conftest import CLUSTERS, EVERYWHERE, SCHEMA, another, documents, emptied
 from tests.engines.earlier import SOURCE, make_earlier

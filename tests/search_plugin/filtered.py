@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 
 from corpora.paper import Paper, is_empty
+from search_plugin.fields import PAPER_FIELDS
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_DEPTH, parse_filter
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Not, OneOf, Or
-from search_plugin.schema import PAPER_FIELDS
 from tests.search_plugin.test_filters import DAYS, FIELDS, SHARES, SPOKEN, WORDS, YEARS
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from search_plugin.boosting import Boost, boosted_ids, parse_boost
-from search_plugin.schema import PAPER_FIELDS, Field
+from search_plugin.fields import PAPER_FIELDS, Field
 
 FIELDS = (*PAPER_FIELDS, Field("impact", "number", origin="forecast"), Field("cited", "number"))
 

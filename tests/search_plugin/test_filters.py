@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from corpora.paper import Paper
+from search_plugin.fields import PAPER_FIELDS, Field
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_LENGTH, equals, parse_filter, parse_filters
 from search_plugin.filters.text import to_text
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Not, OneOf, Or, Says
-from search_plugin.schema import PAPER_FIELDS, Field
 
 EXAMPLE = ' Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 WORDS = [

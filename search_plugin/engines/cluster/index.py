@@ -52,10 +52,11 @@ from search_plugin.engines.cluster.reading import (
 )
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
+from search_plugin.fields import Field
 from search_plugin.filters.alike import joined
 from search_plugin.legs import Listing
 from search_plugin.page import Facets
-from search_plugin.schema import Bm25, Field, IndexSchema
+from search_plugin.schema import Bm25, IndexSchema
 from search_plugin.trace import note
 from search_plugin.values import checked
 

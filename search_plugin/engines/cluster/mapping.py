@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
 from search_plugin.engines.cluster.dialect import Dialect, vectors_of
+from search_plugin.fields import LATER_FIELDS, PAPER_FIELDS
 from search_plugin.languages import get_language
 from search_plugin.ordering import TITLE
-from search_plugin.schema import LATER_FIELDS, PAPER_FIELDS, SINCE_TITLE_ORDER, IndexSchema, from_stored, to_stored
+from search_plugin.schema import SINCE_TITLE_ORDER, IndexSchema, from_stored, to_stored
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind
+    from search_plugin.fields import Field
     from search_plugin.ordering import Sort
-    from search_plugin.schema import Bm25, Field
+    from search_plugin.schema import Bm25
 
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""

@@ -16,8 +16,9 @@ from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.documents import batches, deletions, document_id, id_of, paper_of
+from search_plugin.fields import Field
 from search_plugin.ordering import title_key
-from search_plugin.schema import Field, IndexSchema, paper_vector
+from search_plugin.schema import IndexSchema, paper_vector
 
 SCHEMA = IndexSchema("m", "f", (paper_vector("prx", 4, "l2"),)).with_fields(
     [Field("shelf", "keyword"), Field("labels", "keywords", origin="tag"), Field("impact", "number", origin="forecast")]

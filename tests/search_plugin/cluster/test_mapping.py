@@ -26,9 +26,10 @@ from search_plugin.engines.cluster.mapping import (
     sort_field,
 )
 from search_plugin.engines.cluster.product import Product
+from search_plugin.fields import Field
 from search_plugin.languages import LANGUAGES
 from search_plugin.ordering import Sort
-from search_plugin.schema import Field, IndexSchema, VectorField, paper_vector, to_stored
+from search_plugin.schema import IndexSchema, VectorField, paper_vector, to_stored
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
 OPENSEARCH2 = dialect_of(Product("opensearch", "2.19.1", (2, 19)))

@@ -8,7 +8,8 @@ from corpora.paper import Paper
 from search_plugin.engines.base import Document
 from search_plugin.engines.embedded import approximate, index, vectors
 from search_plugin.engines.embedded.engine import EmbeddedEngine
-from search_plugin.schema import PAPER_FIELDS, Field, IndexSchema, VectorField, paper_vector
+from search_plugin.fields import PAPER_FIELDS, Field
+from search_plugin.schema import IndexSchema, VectorField, paper_vector
 
 DIMENSION = 6
 FIELDS = (

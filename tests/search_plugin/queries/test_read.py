@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from corpora.errors import InputError
+from search_plugin.fields import PAPER_FIELDS, Field
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.text import to_text
 from search_plugin.filters.tree import And
 from search_plugin.queries.read import TypedQuery, read_query
 from search_plugin.request import SearchRequest, make_request
-from search_plugin.schema import PAPER_FIELDS, Field
 
 FIELDS = (*PAPER_FIELDS, Field("published", "date"), Field("impact", "number"), Field("summary", "text"))
 EMBRYONIC = 'not text says "embryonic"'

@@ -20,7 +20,7 @@ from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import physical_name
 from search_plugin.engines.cluster.mapping import body_of, properties_of
 from search_plugin.engines.index_name import check_index_name
-from search_plugin.schema import PAPER_FIELDS
+from search_plugin.fields import PAPER_FIELDS
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.index import ClusterIndex

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster
+    from search_plugin.fields import Field
     from search_plugin.filters.tree import Filter
     from search_plugin.legs import Ranking, Scored
     from search_plugin.plan import Plan
-    from search_plugin.schema import Bm25, Field
+    from search_plugin.schema import Bm25
 
 PAGE = 500
 """Documents that are looked up and updated together."""

@@ -1,0 +1,195 @@
+"""What can be read of one generation of an index; every read sees one commit: the last one at its start."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from search_plugin.engines.base import Document
+from search_plugin.engines.embedded import suggesting
+from search_plugin.engines.embedded.errors import explained, told
+from search_plugin.engines.embedded.facets import column_paths, count_facets
+from search_plugin.engines.embedded.files import Files, folder_bytes
+from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
+from search_plugin.engines.embedded.listing import listing
+from search_plugin.engines.embedded.records import Stored
+from search_plugin.engines.embedded.snapshot import Snapshot
+from search_plugin.engines.embedded.words import META, counted, open_words, rows_of, spelled
+from search_plugin.page import Facets
+from search_plugin.plan import LEXICAL
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.custom import FieldValue
+    from corpora.paper import Paper
+    from search_plugin.filters.tree import Filter
+    from search_plugin.legs import Listing, Scored
+    from search_plugin.ordering import Sort
+    from search_plugin.plan import Counting, Plan
+    from search_plugin.schema import IndexSchema
+
+WORDS_FOLDER = "words"
+
+
+def files_of(folder: Path, schema: IndexSchema) -> Files:
+    """Return the files of a generation."""
+    return Files(folder, {vector.name: vector.dimension for vector in schema.vectors})
+
+
+class EmbeddedReader:
+    """The reading half of `Index`. Threads may share it.
+
+    Args:
+        name: Of the index.
+        generation: Its number.
+        schema: Of the index.
+        folder: Of the generation.
+    """
+
+    def __init__(self, name: str, generation: int, schema: IndexSchema, folder: Path) -> None:
+        self.name, self.generation, self.schema, self.folder = name, generation, schema, folder
+        self.root = folder.parent
+        with explained(self.root):
+            self._files = files_of(folder, schema)
+            self._words = open_words(folder / WORDS_FOLDER, schema)
+        self._lock = threading.Lock()
+        self._seen: tuple[object, Snapshot] | None = None
+
+    @told
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the content hashes of the ids that exist."""
+        return {stored.paper.id: stored.content_hash for stored in self._stored(ids)}
+
+    @told
+    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that exist."""
+        snapshot = self._seen_last()
+        return {stored.paper.id: stored.paper for stored in map(snapshot.stored, snapshot.find(ids))}
+
+    @told
+    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that have one of some ids or one of some identifiers."""
+        snapshot = self._snapshot()
+        rows = rows_of(snapshot.searcher, self._words.named(ids, identifiers), len(snapshot.rows))
+        papers = [snapshot.stored(row).paper for _, row in rows]
+        return {paper.id: paper for paper in papers}
+
+    @told
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the values of keyword fields that regular expressions match; see `Index`."""
+        return spelled(self._snapshot().searcher, column_paths(patterns), patterns)
+
+    @told
+    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return how many papers hold each of some words in title or abstract, compared by stem."""
+        return suggesting.word_counts(self._snapshot().searcher, self._words, words)
+
+    @told
+    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+        """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
+        snapshot = self._snapshot()
+        found = rows_of(snapshot.searcher, suggesting.resembling(self._words, terms, distance), size)
+        return [snapshot.stored(row).paper for _, row in found]
+
+    @told
+    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Return the values of some fields of the ids that exist; a field without a value is left out."""
+        papers = [stored.paper for stored in self._stored(ids)]
+        held = {paper.id: {name: paper.value(name) for name in fields} for paper in papers}
+        return {id_: {name: value for name, value in row.items() if value is not None} for id_, row in held.items()}
+
+    @told
+    def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return the papers that exist, with their vectors of some formats."""
+        snapshot = self._seen_last()
+        rows = [(snapshot.stored(row), row) for row in snapshot.find(ids)]
+        return {
+            stored.paper.id: Document(
+                stored.paper, stored.content_hash, {name: self._vectors_of(snapshot, row, name) for name in fields}
+            )
+            for stored, row in rows
+        }
+
+    @told
+    def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
+        """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
+        snapshot = self._seen_last()
+        return {snapshot.id_of(row): self._vectors_of(snapshot, row, field) for row in snapshot.find(ids)}
+
+    @told
+    def count(self, field: str | None = None) -> int:
+        """Return how many papers the index holds, or how many of them have a vector of a format."""
+        snapshot = self._snapshot()
+        if field is None:
+            return int(snapshot.live.sum())
+        return int((snapshot.live & (snapshot.rows[f"{vector_field(self.schema, field).name}.count"] > 0)).sum())
+
+    @told
+    def disk_bytes(self) -> int:
+        """Return how much disk this generation takes."""
+        return folder_bytes(self.folder)
+
+    @told
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
+        from tantivy import Query
+
+        _, counts = counted(self._snapshot().searcher, Query.all_query(), {field: f"fields.{field}"}, size)
+        return counts[field]
+
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of all papers, or of the papers that match a filter, in any order."""
+        with explained(self.root):
+            snapshot = self._snapshot()
+            for row in snapshot.passing(where).nonzero()[0]:
+                yield snapshot.id_of(int(row))
+
+    @told
+    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
+        """Return the papers of each leg, best first; equal scores are ordered by id."""
+        snapshot = self._snapshot()
+        legs: dict[str, list[Scored]] = {}
+        if plan.words:
+            legs[LEXICAL] = lexical_leg(snapshot, self._words, plan)
+        for clause in plan.vectors:
+            legs[clause.field] = vector_leg(snapshot, self.schema, plan, clause)
+        return legs
+
+    @told
+    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
+        """Return the first papers of those that match a filter, in an order."""
+        return listing(self._snapshot(), where, order, size)
+
+    @told
+    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
+        """Return the papers that exist, and the requested facet counts."""
+        if counting is None:
+            return self.papers(ids), None
+        return self.papers(ids), count_facets(self._words, self._seen_last().searcher, counting)
+
+    def _seen_last(self) -> Snapshot:
+        """Return the snapshot of the last search, so that a page shows one state."""
+        seen = self._seen
+        return seen[1] if seen else self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
+        """Return a snapshot of the last commit, of any writer."""
+        status = (self.folder / WORDS_FOLDER / META).stat()
+        mark = status.st_ino, status.st_mtime_ns
+        with self._lock:
+            if self._seen is None or self._seen[0] != mark:
+                self._seen = mark, Snapshot(self._files, self._words)
+            return self._seen[1]
+
+    def _stored(self, ids: Sequence[str]) -> list[Stored]:
+        snapshot = self._snapshot()
+        return [snapshot.stored(row) for row in snapshot.find(ids)]
+
+    def _vectors_of(self, snapshot: Snapshot, row: int, format_name: str) -> np.ndarray:
+        field = vector_field(self.schema, format_name)
+        start, count = (int(snapshot.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
+        held: np.ndarray = snapshot.vectors[field.name][start : start + count].copy()
+        return held if field.unit == "passage" else held[0]
