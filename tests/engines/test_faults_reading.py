@@ -11,7 +11,7 @@ import pytest
 
 from corpora.errors import UnavailableError
 from search_plugin.engines import connection
-from search_plugin.engines.cluster import index as cluster_index
+from search_plugin.engines.cluster import reader
 from search_plugin.engines.cluster.transport import RetryPolicy
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.registry import connect
@@ -41,7 +41,7 @@ def through(index, proxy):
 @pytest.fixture
 def hasty(monkeypatch):
     """Searches that try again for a second only."""
-    monkeypatch.setattr(cluster_index, "READING", RetryPolicy(1.0, 0.2))
+    monkeypatch.setattr(reader, "READING", RetryPolicy(1.0, 0.2))
 
 
 def closed_port():

@@ -19,7 +19,7 @@ from search_plugin.engines.cluster.copying import copy_documents
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.generation import Generation, previous_alias, read_generations
-from search_plugin.engines.cluster.index import ClusterIndex, physical_name
+from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.lease import hold
 from search_plugin.engines.cluster.mapping import (
     body_of,
@@ -29,6 +29,7 @@ from search_plugin.engines.cluster.mapping import (
     later_properties,
     schema_of,
 )
+from search_plugin.engines.cluster.reader import physical_name
 from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.index_name import check_index_name

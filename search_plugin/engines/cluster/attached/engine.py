@@ -17,8 +17,8 @@ from search_plugin.engines.cluster.attached.places import fields_of, find_places
 from search_plugin.engines.cluster.attached.suitability import check_readable, own_properties, why_beside
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.index import physical_name
 from search_plugin.engines.cluster.mapping import body_of, properties_of
+from search_plugin.engines.cluster.reader import physical_name
 from search_plugin.engines.index_name import check_index_name
 from search_plugin.fields import PAPER_FIELDS
 
