@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError
+from ses.reviewer_factors import factor_builders
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpora.paper import Paper
     from indexer.report import IndexReport, Progress
     from products.reviewers.explaining import Explanation
-    from products.reviewers.factors import FactorBuilder
     from products.reviewers.matching import Matched, Venue
     from products.reviewers.people import Reviewer
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
-    from search_plugin.engines.base import Document, Index
+    from search_plugin.engines.base import Index
     from ses.indexing import Indexing
 
 OPENREVIEW = "openreview"
 """The name of OpenReview's form, beside the corpora."""
-
-FACTORS = ("semantic", "topic", "words", "citation")
-"""By PRX vectors, by CLF vectors, by words, and by references or an instruction for citations."""
-
-_FORMATS = {"semantic": "prx", "topic": "clf"}
-_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +135,7 @@ class Reviewers:
         from products.reviewers.matching import MatchingOptions, match
 
         progress = progress or Silent()
-        builders = self._builders(venue, factors, progress)
+        builders = factor_builders(self.library, venue, factors, progress)
         progress.stage("comparing", len(venue.submissions))
         return match(venue, builders, MatchingOptions(**options), lambda count: progress.advance(count))
 
@@ -185,7 +176,7 @@ class Reviewers:
             raise NotFoundError(f"There is no submission {paper!r}", f"give an id such as {known}")
         venue = replace(venue, submissions=own)
         options = MatchingOptions(aggregate=aggregate)  # type: ignore[arg-type]  # checked where it is used
-        return explain(venue, reviewer, self._builders(venue, factors, Silent()), options)
+        return explain(venue, reviewer, factor_builders(self.library, venue, factors, Silent()), options)
 
     def venue(
         self,
@@ -239,73 +230,6 @@ class Reviewers:
 
         custom, rest = declared(fields, columns)
         return of_corpus(corpus, path, Path(), columns=rest, fields=custom).records()
-
-    def _builders(
-        self, venue: Venue, factors: Sequence[str], progress: Progress
-    ) -> Callable[[Path], Mapping[str, FactorBuilder]]:
-        """Return what builds each factor: submissions are encoded now, the reviewers' papers are read later."""
-        from products.reviewers.factors import ReferencesBuilder, WordsBuilder
-
-        chosen = tuple(dict.fromkeys(factors))
-        if not chosen or set(chosen) - set(FACTORS):
-            raise InputError(
-                f"Give one or more of the factors {', '.join(FACTORS)}, not {', '.join(chosen) or 'none'}."
-            )
-        makers: dict[str, Callable[[Path], FactorBuilder]] = {}
-        for name in chosen:
-            if name == "words":
-                makers[name] = lambda _: WordsBuilder(venue.submissions)
-            elif name == "citation" and any(paper.references for paper in venue.submissions):
-                makers[name] = lambda _: ReferencesBuilder(venue.submissions)
-            elif name == "citation":
-                makers[name] = self._by_instruction(venue, name, progress)
-            else:
-                makers[name] = self._by_format(venue, _FORMATS[name], progress)
-        return lambda folder: {name: make(folder) for name, make in makers.items()}
-
-    def _by_format(self, venue: Venue, task_format: str, progress: Progress) -> Callable[[Path], FactorBuilder]:
-        from encoders.formats import Format
-        from products.reviewers.factors import VectorsBuilder, stored
-
-        venue.index.schema.vector(task_format)
-        encoder = self.library._load(venue.index)
-        own = _encoded(encoder, Format(task_format), venue.submissions, progress)
-        return lambda folder: VectorsBuilder(own, stored(task_format), folder / f"{task_format}.vectors")
-
-    def _by_instruction(self, venue: Venue, factor: str, progress: Progress) -> Callable[[Path], FactorBuilder]:
-        """Encode submissions and reviewers' papers by the model's instruction for a factor, which no index holds."""
-        from encoders.formats import Format
-        from encoders.layouts.factors import factor_models, instructions_for
-        from encoders.registry import find_model
-        from products.reviewers.factors import VectorsBuilder
-
-        instructed = factor_models(find_model(venue.index.schema.model), instructions_for(""))
-        if factor not in instructed:
-            raise InputError(
-                f"The submissions have no references, and the model of the index has no instruction for {factor}",
-                "give submissions with references, or leave the factor citation out",
-            )
-        encode = partial(_encoded, self.library._encoder(instructed[factor]), Format.PRX)
-        own = encode(venue.submissions, progress)
-        return lambda folder: VectorsBuilder(own, partial(_read_again, encode), folder / f"{factor}.vectors")
-
-
-def _encoded(encoder: Any, task_format: Any, papers: Sequence[Paper], progress: Progress | None = None) -> np.ndarray:
-    import numpy as np
-
-    if progress:
-        progress.stage("encoding", len(papers))
-    texts = [encoder.card.text(paper.title, paper.abstract) for paper in papers]
-    parts = []
-    for start in range(0, len(texts), _BLOCK):
-        parts.append(encoder.encode(texts[start : start + _BLOCK], task_format))
-        if progress:
-            progress.advance(len(parts[-1]))
-    return np.concatenate(parts)
-
-
-def _read_again(encode: Callable[[Sequence[Paper]], np.ndarray], documents: Sequence[Document]) -> np.ndarray:
-    return encode([document.paper for document in documents])
 
 
 def _only(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> ReviewerPool:
