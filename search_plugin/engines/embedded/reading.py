@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from search_plugin.engines.base import Document
 from search_plugin.engines.embedded import suggesting
 from search_plugin.engines.embedded.errors import explained, told
-from search_plugin.engines.embedded.facets import column_paths, count_facets
+from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
 from search_plugin.engines.embedded.files import Files, folder_bytes
 from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
 from search_plugin.engines.embedded.listing import listing
 from search_plugin.engines.embedded.records import Stored
 from search_plugin.engines.embedded.snapshot import Snapshot
-from search_plugin.engines.embedded.words import META, counted, open_words, rows_of, spelled
+from search_plugin.engines.embedded.words import META, open_words, rows_of
 from search_plugin.page import Facets
 from search_plugin.plan import LEXICAL
 

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from search_plugin.engines.base import MOST_VALUES, too_many
 from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.files import sync_folder
-from search_plugin.filters.alike import joined
 from search_plugin.languages import get_language
 
 if TYPE_CHECKING:
@@ -224,65 +222,6 @@ def rows_of(searcher: Any, query: Any, limit: int) -> list[tuple[float, int]]:
     hits = searcher.search(query, limit, count=False).hits
     rows = searcher.fast_field_values("row", [address for _, address in hits])
     return [(score, row) for (score, _), row in zip(hits, rows, strict=True)]
-
-
-def counted(
-    searcher: Any, query: Any, fields: Mapping[str, str], size: int
-) -> tuple[int, dict[str, list[tuple[Any, int]]]]:
-    """Count the papers that a query finds by their values.
-
-    Args:
-        searcher: Of the index.
-        query: The papers.
-        fields: tantivy's names of the fields, by name.
-        size: Values of each field.
-
-    Returns:
-        How many papers there are, and the most frequent values of each field with their counts; equal counts by value.
-    """
-    # Often several values have the count of the last one: asking for more than are shown saves the second request.
-    ask = dict.fromkeys(fields, 8 * size)
-    found: dict[str, list[tuple[Any, int]]] = {}
-    while True:
-        wanted = {
-            name: {"terms": {"field": fields[name], "size": most, "segment_size": 1 << 30}}
-            for name, most in ask.items()
-        }
-        told = searcher.aggregate(query, {**wanted, "row": {"value_count": {"field": "row"}}})
-        total = int(told["row"]["value"])
-        for name, most in list(ask.items()):
-            buckets = told[name]["buckets"]
-            # tantivy does not define the order of values with equal counts: all ties must be fetched.
-            if len(buckets) == most and buckets[-1]["doc_count"] == buckets[size - 1]["doc_count"]:
-                ask[name] = most * 8
-                continue
-            del ask[name]
-            pairs = [(_value(bucket), bucket["doc_count"]) for bucket in buckets if bucket["key"] != ""]
-            found[name] = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:size]
-        if not ask:
-            return total, found
-
-
-def spelled(searcher: Any, fields: Mapping[str, str], patterns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the values that expressions match, as of `Index.spelled`; `fields` gives tantivy's names of the fields."""
-    from tantivy import Query
-
-    found: dict[str, list[str]] = {}
-    for name, expressions in patterns.items():
-        values: dict[str, None] = {}
-        for expression in joined(expressions):
-            terms = {"field": fields[name], "size": MOST_VALUES + 1, "segment_size": 1 << 30, "include": expression}
-            buckets = searcher.aggregate(Query.all_query(), {"values": {"terms": terms}})["values"]["buckets"]
-            values |= dict.fromkeys(bucket["key"] for bucket in buckets)
-        if len(values) > MOST_VALUES:
-            raise too_many(name)
-        found[name] = list(values)
-    return found
-
-
-def _value(bucket: Mapping[str, Any]) -> Any:
-    value = bucket.get("key_as_string", bucket["key"])
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _check_stores(folder: Path) -> None:
