@@ -159,7 +159,10 @@ class Library(Attaching):
             ConflictError: If another run is writing the index.
         """
         with self._writing(name) as index:
-            return list(index.update(values))
+            missing = list(index.update(values))
+            # Other readers of a cluster would see the values only after its next refresh.
+            index.finish()
+        return missing
 
     def add_fields(self, name: str, fields: Mapping[str, str]) -> None:
         """Add custom fields to an index, kinds by name; no paper has a value in them yet.

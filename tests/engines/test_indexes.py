@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -217,3 +217,10 @@ def test_evaluations_live_apart(library):
         library.use("eval-a")
     with pytest.raises(InputError, match="begin with eval-"):
         library.copy("a", "eval-b")
+
+
+def test_updated_fields_are_found_at_once(library):
+    library.index("a", [{**asdict(paper), "shelf": "B"} for paper in papers(6)], fields={"shelf": "keyword"})
+    library["a"].search("virus", mode="lexical")
+    assert library.update("a", {"p00002": {"shelf": "north"}, "none": {"shelf": "x"}}) == ["none"]
+    assert [hit.id for hit in library["a"].search(filter="shelf=north")] == ["p00002"]
