@@ -121,3 +121,10 @@ def test_a_build_that_could_not_be_published_resumes_as_it_is(server, proxy, hom
     proxy.clear()
     report = index_corpus(job, patient(proxy))
     assert (report.generation, report.new, report.unchanged) == (1, 0, 120)
+
+
+def test_a_server_that_does_not_know_its_index_yet_is_asked_again(server, proxy, home):
+    missing = {"error": {"type": "index_not_found_exception", "reason": "no such index [ses.papers.v1]"}, "status": 404}
+    proxy.fail(status=404, match="POST /_aliases", times=2, body=json.dumps(missing).encode())
+    report = index_corpus(make_job(home, home / "corpus.jsonl"), patient(proxy))
+    assert (report.papers, list(server.names())) == (120, ["papers"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
@@ -17,7 +18,7 @@ from search_plugin.engines.cluster.attached.attachment import companion_name, no
 from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.copying import copy_documents
 from search_plugin.engines.cluster.dialects import dialect_of
-from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.errors import BusyError, ClusterError
 from search_plugin.engines.cluster.generation import Generation, previous_alias, read_generations
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.lease import hold
@@ -30,7 +31,7 @@ from search_plugin.engines.cluster.mapping import (
     schema_of,
 )
 from search_plugin.engines.cluster.reader import physical_name
-from search_plugin.engines.cluster.transport import Cluster
+from search_plugin.engines.cluster.transport import Cluster, RetryPolicy, with_retries
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.index_name import check_index_name
 
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.schema import IndexSchema
+
+RECOVERING = RetryPolicy(10.0, 1.0)
+"""How long an index that was there a moment ago is waited for."""
 
 
 class ClusterEngine:
@@ -218,7 +222,16 @@ class ClusterEngine:
             replaced = physical_name(name, before.number)
             actions.append({"remove": {"index": replaced, "alias": name}})
             actions.append({"add": {"index": replaced, "alias": previous_alias(name)}})
-        self.cluster.call("POST", "/_aliases", {"actions": actions}, retry=self.cluster.writing)
+        with_retries(RECOVERING, partial(self._move_aliases, actions))
+
+    def _move_aliases(self, actions: Sequence[Mapping[str, Any]]) -> None:
+        try:
+            self.cluster.call("POST", "/_aliases", {"actions": actions}, retry=self.cluster.writing)
+        except ClusterError as error:
+            if error.status != 404:
+                raise
+            # A server that has just started may not know its indexes yet.
+            raise BusyError(str(error), error.status, error.type_name) from error
 
     def _create(self, physical: str, body: Mapping[str, Any]) -> None:
         # In the path, because the client would treat it as its own parameter.

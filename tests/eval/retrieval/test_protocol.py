@@ -88,6 +88,7 @@ def test_words_reach_scifacts_known_figures(data_dir, tmp_path):
         boost: evaluate_queries(judged, index, job.encoder(), Protocol(("lexical",), title_boost=boost))["lexical"]
         for boost in (0.0, TITLE_BOOST)
     }
-    # BEIR's BM25 is 0.665, and others come to 0.69 at most by the words alone; titles that count more gain 1.5 points.
-    assert 0.665 <= found[0.0].scores.means["nDCG@10"] <= 0.69
-    assert found[TITLE_BOOST].scores.means["nDCG@10"] == pytest.approx(0.699, abs=0.005)
+    # BEIR's BM25 is 0.665, and others come to 0.69 at most by the words alone. Other spellings of words gain half a
+    # point more (docs/ranking.md), and titles that count more gain a point.
+    assert 0.68 <= found[0.0].scores.means["nDCG@10"] <= 0.70
+    assert found[TITLE_BOOST].scores.means["nDCG@10"] == pytest.approx(0.706, abs=0.005)

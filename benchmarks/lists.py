@@ -1,0 +1,95 @@
+"""The embedded engine's lists of vectors among many: recall, time and filters, beside an HNSW graph of faiss.
+
+The vectors are those of `benchmarks.million`, made from 8,000 of PubMed's papers; FOLDER keeps these. Queries are
+SciFact's claims. CPU times of one thread. Needs SES_TEST_DATA. Run: python -m benchmarks.lists FOLDER [VECTORS]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import faiss
+import numpy as np
+
+from benchmarks.common import percentile
+from benchmarks.million import MOST_MOVED, encoding
+from search_plugin.engines.embedded.approximate import extend, load
+from search_plugin.engines.embedded.vectors import nearest
+
+QUERIES, WINDOW, BLOCK = 100, 100, 50_000
+SHARES = (1.0, 0.9, 0.5, 0.05, 0.005)
+GRAPHS = 300_000
+"""Vectors up to which a graph is built for comparison; it takes minutes."""
+
+
+def main() -> None:
+    folder, count = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
+    if not (folder / "papers.npy").exists():
+        encoding(folder, 0)
+    faiss.omp_set_num_threads(1)
+    draw = np.random.default_rng(0)
+    matrix, queries = mixed(np.load(folder / "papers.npy"), count, draw), np.load(folder / "queries.npy")[:QUERIES]
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    scores = queries @ matrix.T
+    print(f"{count:,} vectors, the nearest {WINDOW} of {len(queries)} queries")
+    with tempfile.TemporaryDirectory() as built:
+        begun = time.process_time()
+        extend(Path(built), "v", matrix, "cosine")
+        print(f"lists built in {time.process_time() - begun:.0f} s of CPU time")
+        lists = load(Path(built), "v", count)
+        for share in SHARES:
+            allowed = None if share == 1 else draw.random(count) < share
+            found = [timed(partial(nearest, matrix, query, "cosine", WINDOW, allowed, lists)) for query in queries]
+            report(f"lists, {share:.1%} pass", found, scores, allowed)
+    if count <= GRAPHS:
+        begun = time.process_time()
+        graph = faiss.IndexHNSWSQ(matrix.shape[1], faiss.ScalarQuantizer.QT_8bit, 24, faiss.METRIC_INNER_PRODUCT)
+        graph.hnsw.efConstruction = 100
+        graph.train(matrix[:20_000])
+        graph.add(matrix)
+        print(f"graph built in {time.process_time() - begun:.0f} s")
+        for effort in (400, 800, 1_200):
+            parameters = faiss.SearchParametersHNSW(efSearch=effort)
+            found = [timed(partial(graph.search, query[None], 2 * WINDOW, params=parameters)) for query in queries]
+            report(f"graph, {effort} visited, candidates", found, scores, None)
+
+
+def mixed(papers: np.ndarray, count: int, draw: np.random.Generator) -> np.ndarray:
+    """Return vectors of papers, each moved towards another by a random amount, float32 (count, dimension)."""
+    blocks = []
+    for start in range(0, count, BLOCK):
+        size = min(BLOCK, count - start)
+        first, second = draw.integers(0, len(papers), (2, size))
+        moved = papers[first] + draw.uniform(0, MOST_MOVED, (size, 1)).astype(np.float32) * papers[second]
+        blocks.append(moved / np.linalg.norm(moved, axis=1, keepdims=True))
+    return np.concatenate(blocks)
+
+
+def timed(search: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, float]:
+    """Return the rows that a search found, and its milliseconds."""
+    begun = time.thread_time()
+    found = search()
+    taken = 1000 * (time.thread_time() - begun)
+    return next(part for part in found if part.dtype == np.int64).ravel(), taken
+
+
+def report(name: str, found: list[tuple[np.ndarray, float]], scores: np.ndarray, allowed: np.ndarray | None) -> None:
+    """Print recall among the nearest 10 and 100, and the median time."""
+    recalls = {10: 0.0, WINDOW: 0.0}
+    for (rows, _), one in zip(found, scores, strict=True):
+        passing = one if allowed is None else np.where(allowed, one, -np.inf)
+        exact = np.argpartition(-passing, WINDOW)[:WINDOW]
+        exact = exact[np.argsort(-passing[exact])]
+        for depth in recalls:
+            recalls[depth] += len(set(rows) & set(exact[:depth])) / depth / len(found)
+    told = ", ".join(f"recall@{depth} {value:.3f}" for depth, value in recalls.items())
+    print(f"  {name:34} {told}, p50 {percentile([taken for _, taken in found], 0.5):5.2f} ms", flush=True)
+
+
+if __name__ == "__main__":
+    main()
