@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from search_plugin.schema import IndexSchema
 
 RECOVERING = RetryPolicy(10.0, 1.0)
-"""How long an index that was there a moment ago is waited for."""
+"""How long to wait for an index that existed a moment ago."""
 
 
 class ClusterEngine:

@@ -1,7 +1,7 @@
 """faiss's index of the vectors of a field: lists of similar vectors, of which a search reads the nearest lists.
 
 The lists keep 8 bits per dimension. Compared with an HNSW graph at the same recall, they are built in a quarter of the
-time, take no memory for links, and answer filters of any share (docs/benchmarks.md, Vector libraries in the process).
+time, take no memory for links, and answer filters of any share (docs/benchmarks.md, Vectors of the embedded engine).
 """
 
 from __future__ import annotations
