@@ -54,7 +54,7 @@ def corrected(index, text):
         ("about", "about"),
         # A consonant is another one, or the word that is near is rare.
         ("attach", "attach"),
-        ("asparim", "asparim"),
+        ("asparn", "asparn"),
         # Papers say it, in another spelling or by its stem.
         ("tumor hearts", "tumor hearts"),
         # Too many unknown words are no misspellings.
@@ -111,6 +111,7 @@ def test_edits_are_a_distance(one, other):
         ("tratamento do cancer em mulheres", ("tratamento", "mulheres"), "portuguese"),
         # The index knows the words; one word may be a name; English has its own small words.
         ("traitement du cancer du sein", (), ""),
+        ("traitement du cancer du sein", ("sein",), ""),
         ("de novo synthesis of lipids", (), ""),
         ("Behandlung", ("Behandlung",), ""),
         ("the effect of xyz on the abcung", ("xyz", "abcung"), ""),
