@@ -1,0 +1,93 @@
+"""Searches of an attached index: all legs, filters, facets, spellings, authors."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.attached.conftest import matching
+from tests.engines.conftest import every_version
+from tests.engines.foreign import document
+
+
+@every_version
+def test_all_legs_find_what_the_index_has(attached):
+    number = 17
+    title = attached.show(f"id-{number}").title
+    assert title == document(number)["title_t"]
+    for mode in ("hybrid", "lexical"):
+        assert attached.search(title, mode=mode).hits[0].id == f"id-{number}"
+    page = attached.search(title, mode="vector", size=20)
+    assert len(page.hits) == 20
+    exact = attached.search(title, mode="vector", size=20, exact=True)
+    assert all(abs(a.score - b.score) < 1e-5 for a, b in zip(exact, page, strict=True))
+
+
+@every_version
+@pytest.mark.parametrize(
+    ("filter_", "test"),
+    [
+        ("year>=2005", lambda one: one["pub_year"] >= 2005),
+        ("journal=nature", lambda one: one["journal"]["name"] == "Nature"),
+        ("shelf='B 1' and not year<2000", lambda one: one["extra"]["shelf"] == "B 1" and one["pub_year"] >= 2000),
+        ("author='Sample, Ana'", lambda one: bool(one["authors"])),
+        ("not author='Bo Example1'", lambda one: all(a["name"] != "Bo Example1" for a in one["authors"])),
+        ("shelf='B 2'", lambda one: one["extra"]["shelf"] == "B 2"),
+        ("acquired=2020-03", lambda one: one["acquired"].startswith("2020-03")),
+        ("acquired=2020-03-15", lambda one: one["acquired"].startswith("2020-03-15")),
+        ("acquired>2020-03-15", lambda one: one["acquired"] > "2020-03-16"),
+        ("authors exists", lambda one: bool(one["authors"])),
+        ("id=id-7", lambda one: one == document(7)),
+        ("doi=10.1000/abc.7", lambda one: one == document(7)),
+        ("text says 'cafe 7'", lambda one: one == document(7)),
+    ],
+)  # fmt: skip
+def test_filters_hold_for_every_leg(attached, filter_, test):
+    expected = matching(test)
+    assert expected
+    listed = attached.search(filter=filter_, size=60)
+    assert {hit.id for hit in listed} == expected
+    assert listed.candidates == len(expected)
+    nearest = attached.search("virus lung", mode="vector", filter=filter_, size=60, literal=True)
+    assert {hit.id for hit in nearest} == expected
+
+
+@every_version
+def test_facets_highlights_and_records_are_those_of_the_index(attached):
+    page = attached.search(filter="year>=1990", facets=["year", "author", "shelf", "journal"], size=60)
+    documents = [document(n) for n in range(60)]
+    shelves = sorted({one["extra"]["shelf"] for one in documents})
+    counts = page.facets.counts
+    assert dict(counts["shelf"]) == {s: sum(one["extra"]["shelf"] == s for one in documents) for s in shelves}
+    assert dict(counts["author"])["Ana Sample"] == sum(bool(one["authors"]) for one in documents)
+    assert dict(counts["year"])[1991] == 3
+    assert dict(counts["journal"]) == {"Nature": 30, "The Lancet": 30}
+    years = [hit.paper.year for hit in page]
+    assert years == sorted(years, reverse=True)
+    hit = attached.search("cafe", mode="lexical").hits[0]
+    assert "Café" in hit.paper.abstract
+    paper = attached.show("10.1000/ABC.11")
+    assert (paper.id, paper.authors, paper.venue) == ("id-11", ("Ana Sample", "Bo Example2"), "Nature")
+    assert paper.extra == {"shelf": ("B 3",), "acquired": "2020-12-15T23:30:00Z"[:10]}
+    assert attached.show("id-9").title == document(9)["title_t"][0]
+
+
+@every_version
+def test_misspelled_words_and_other_spellings_are_searched(attached):
+    page = attached.search("viurs", mode="lexical", size=60)
+    assert page.notes == ('No paper says "viurs": searched for "virus". Search verbatim for the words as typed.',)
+    found = {hit.id for hit in attached.search("virus", mode="lexical", size=60, verbatim=True)}
+    assert {hit.id for hit in page} == found
+    synonyms = {("xyzzy",): ("virus",)}
+    assert {hit.id for hit in attached.search("xyzzy", mode="lexical", size=60, synonyms=synonyms)} == found
+    assert attached.search("xyzzy", mode="lexical").hits == ()
+
+
+@every_version
+def test_an_author_and_similar_papers_are_found(attached):
+    page = attached.search("papers by Bo Example2", size=60)
+    assert {hit.id for hit in page} == {
+        f"id-{n}" for n in range(60) if any(a["name"] == "Bo Example2" for a in document(n)["authors"])
+    }
+    similar = attached.similar("10.1000/abc.3", size=5)
+    assert len(similar.hits) == 5
+    assert "id-3" not in {hit.id for hit in similar}

@@ -1,0 +1,195 @@
+"""What is refused, left alone, listed and said of attached indexes."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+import ses
+from corpora.errors import InputError, NotFoundError, UnavailableError
+from tests.commands import ses as command
+from tests.engines.attached.conftest import opened
+from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, document, drop, sources, write
+from tests.tiny import make_model
+
+
+def test_nobody_else_s_index_is_changed_by_other_commands(server, library, attached, tmp_path):
+    before = sources(server.cluster)
+    with pytest.raises(InputError, match="no corpus can be indexed into it"):
+        library.index(ALIAS, [{"id": "x", "title": "New"}])
+    with pytest.raises(InputError, match="its owner deletes its documents"):
+        attached.delete(["id-1"])
+    with pytest.raises(InputError, match="can't be dropped; detach it"):
+        library.drop(ALIAS)
+    with pytest.raises(InputError, match="ses can't build an index of this name"):
+        library.rebuild(ALIAS)
+    with pytest.raises(InputError, match="a copy needs"):
+        library.copy(ALIAS, "other")
+    with pytest.raises(InputError, match="its owner writes its fields"):
+        library.update(ALIAS, {"id-1": {"shelf": ("C",)}})
+    assert sources(server.cluster) == before
+
+
+def test_attached_indexes_are_listed_and_diagnosed(server, library, attached):
+    assert library.indexes() == [ALIAS]
+    assert library.default().name == ALIAS
+    facts = library.describe(ALIAS)
+    assert (facts.papers, facts.vectors, facts.attached) == (60, {"prx": 60}, "to catalogue, vectors in its documents")
+    write(server.cluster, INDEXES[1], {"id-100": document(100)})
+    (found,) = server.diagnose(ALIAS).indexes
+    assert (found.papers, found.model) == (60, attached.index.schema.model)
+    assert found.troubles == (
+        "In the attached index catalogue, 1 of 61 documents have no vector; attach it with <update>.",
+    )
+    assert server.diagnose().indexes == (found,)
+    drop(server.cluster)
+    (found,) = server.diagnose().indexes
+    assert "has no index catalogue any more, to which catalogue is attached" in found.troubles[0]
+    with pytest.raises(UnavailableError, match="bring it back, or detach it"):
+        library[ALIAS].search("x")
+    assert library.detach(ALIAS).restored == 0
+
+
+def test_documents_that_are_no_papers_are_listed(server, library):
+    write(server.cluster, INDEXES[0], {"untitled": {"summary_t": "No title here"}, "id-50": document(50)})
+    report = library.attach(ALIAS, **ATTACHED)
+    assert (report.new, report.duplicates, report.rejected) == (59, 1, 2)
+    reasons = report.dead_letter.read_text()
+    assert "The record has no title." in reasons
+    assert "Two documents have this id, in catalogue-a and catalogue-b" in reasons
+    assert library[ALIAS].search("title here", mode="lexical").candidates == 0
+
+
+def test_another_model_has_to_be_attached_anew(server, library, attached, tmp_path):
+    other = opened(server, make_model(tmp_path / "other", seed=7, width=32), tmp_path)
+    with pytest.raises(InputError, match="catalogue is attached with the model"):
+        other.attach(ALIAS, **ATTACHED)
+    before = sources(server.cluster)
+    library.detach(ALIAS)
+    assert other.attach(ALIAS, **ATTACHED).new == 60
+    assert other[ALIAS].search("virus", mode="vector").hits
+    other.detach(ALIAS)
+    library.attach(ALIAS, **ATTACHED)
+    assert sources(server.cluster) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"title": "name"}, "catalogue has no field name for title; its fields are acquired, authors, doi_s"),
+        ({"title": "authors.name"}, "is in nested objects, so it can't be the title"),
+        ({"title": "doi_s"}, "is of the type keyword, and title has to be text"),
+        ({"fields": {"place": "place"}}, "is of the type geo_point, which ses can't search by"),
+        ({"fields": {"journal": "journal"}}, "is an object; name one of its fields, such as journal.name"),
+        ({"fields": {"year": "doi_s"}}, "year has to be a number or a date"),
+        ({"fields": {"venue": "summary_t"}}, "is analysed text, whose values can't be compared"),
+        ({"fields": {"x": "unsearched"}}, "is not indexed there"),
+        ({"fields": {"journal": "doi_s", "venue": "doi_s"}}, "The field venue is given twice"),
+        ({"fields": {"id": "doi_s"}}, "A document's id is that of the index"),
+        ({"fields": {"and": "doi_s"}}, "A field can't be named 'and'"),
+    ],
+)
+def test_fields_that_can_not_serve_are_refused_in_a_sentence(server, library, given, message):
+    before = server.cluster.call("GET", f"/{ALIAS}/_mapping")
+    with pytest.raises(InputError, match=message):
+        library.attach(ALIAS, **{"title": "title_t", **given})
+    assert server.cluster.call("GET", f"/{ALIAS}/_mapping") == before
+    assert ALIAS not in library
+
+
+def test_what_can_not_be_attached_is_told(server, library, tmp_path):
+    cluster = server.cluster
+    with pytest.raises(NotFoundError, match="has no index nowhere"):
+        library.attach("nowhere")
+    with pytest.raises(NotFoundError, match=r"No index 'nowhere' of .* is attached"):
+        library.detach("nowhere")
+    with pytest.raises(InputError, match="Only an index of OpenSearch or Elasticsearch"):
+        ses.open(tmp_path / "folder").attach("x")
+    library.index("mine", [{"id": "x", "title": "New"}])
+    with pytest.raises(InputError, match="There is an index mine of ses already"):
+        library.attach("mine")
+    with pytest.raises(InputError, match="mine is an index of ses already"):
+        library.attach("mine", name="other")
+    cluster.call("PUT", f"/{INDEXES[0]}/_mapping", {"properties": {"extra": {"properties": {"n": {"type": "long"}}}}})
+    cluster.call("PUT", f"/{INDEXES[1]}/_mapping", {"properties": {"extra": {"properties": {"n": {"type": "text"}}}}})
+    with pytest.raises(InputError, match="is not the same in all indexes behind catalogue"):
+        library.attach(ALIAS, title="title_t", fields={"n": "extra.n"})
+
+
+def test_a_read_only_index_gets_a_companion(server, library):
+    cluster = server.cluster
+    cluster.call("PUT", f"/{ALIAS}/_settings", {"index": {"blocks.write": True}})
+    report = library.attach(ALIAS, **ATTACHED)
+    assert report.papers == 60
+    assert "is read-only (index.blocks.write)" in library.describe(ALIAS).attached
+
+
+def test_a_field_of_the_same_name_is_left_alone(server, library):
+    cluster = server.cluster
+    cluster.call("PUT", f"/{INDEXES[0]}/_mapping", {"properties": {"ses": {"type": "keyword"}}})
+    library.attach(ALIAS, **ATTACHED)
+    assert "the index catalogue-a has a field ses of its own" in library.describe(ALIAS).attached
+
+
+def test_a_mapping_that_is_full_gets_a_companion(server, library):
+    server.cluster.call("PUT", f"/{ALIAS}/_settings", {"index": {"mapping.total_fields.limit": 19}})
+    library.attach(ALIAS, **ATTACHED)
+    assert "Limit of total fields [19] has been exceeded" in library.describe(ALIAS).attached
+    assert library[ALIAS].search("virus").hits
+
+
+def test_years_may_be_dates(library):
+    library.attach(ALIAS, title="title_t", fields={"year": "acquired"})
+    index = library[ALIAS]
+    for filter_, count in (
+        ("year=2020", 60),
+        ("year>2020", 0),
+        ("year<=2020", 60),
+        ("year<2020", 0),
+        ("year>=2020", 60),
+    ):
+        assert index.search(filter=filter_, size=0).candidates == count
+    page = index.search(filter="year in (2020, 2019)", facets="year", size=1)
+    assert page.facets.counts["year"] == ((2020, 60),)
+    assert page.hits[0].paper.year == 2020
+
+
+def test_routed_documents_are_found_again(server, library):
+    body = {**document(200)}
+    server.cluster.call("PUT", f"/{INDEXES[0]}/_doc/routed", body, params={"routing": "elsewhere", "refresh": True})
+    before = sources(server.cluster)
+    assert library.attach(ALIAS, **ATTACHED).papers == 61
+    library.detach(ALIAS)
+    assert sources(server.cluster) == before
+
+
+def test_the_commands_say_what_was_done(server, library, model, tmp_path):
+    before = sources(server.cluster)
+    made = {"SES_MODEL": str(model)}
+    url = f"{server.url}/{ALIAS}"
+    given = ["--title", "title_t", "--abstract", "summary_t", "--facet", "year=pub_year"]
+    done = command(tmp_path, "attach", url, *given, **made)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "Index catalogue, attached to catalogue, vectors in its documents: 60 papers\n60 new, 0 changed" in done.stdout
+    )
+    done = command(tmp_path, "attach", ALIAS, "--update", "--json", "--engine", server.url, **made)
+    told = orjson.loads(done.stdout)
+    assert (told["unchanged"], told["attached"]) == (60, "to catalogue, vectors in its documents")
+    done = command(tmp_path, "search", "virus", "--index", ALIAS, "--json", SES_ENGINE=server.url, **made)
+    assert orjson.loads(done.stdout)["hits"]
+    done = command(tmp_path, "indexes", "list", "--engine", server.url)
+    assert done.stdout.rstrip().endswith("attached")
+    done = command(tmp_path, "indexes", "show", ALIAS, "--engine", server.url)
+    assert "  attached: to catalogue, vectors in its documents\n" in done.stdout
+    done = command(tmp_path, "attach", url, "--update", "--title", "x", **made)
+    assert (done.returncode, done.stderr) == (2, "Error: An update keeps the fields; leave them or --update out.\n")
+    done = command(tmp_path, "detach", url)
+    assert "60 documents are as they were.\nThe unused field ses stays in the mapping of catalogue-a" in done.stdout
+    assert sources(server.cluster) == before
+    write(server.cluster, INDEXES[0], {"untitled": {"summary_t": "No title here"}})
+    done = command(tmp_path, "attach", url, *given, "--beside", **made)
+    assert done.returncode == 1
+    assert "vectors beside its documents (you asked for it): 60 papers" in done.stdout
+    done = command(tmp_path, "detach", url)
+    assert done.stdout == "catalogue is detached from catalogue: no document held vectors.\n"

@@ -1,0 +1,160 @@
+"""Vectors of an attached index: written, brought up to date, resumed, removed again."""
+
+from __future__ import annotations
+
+import numpy as np
+import orjson
+import pytest
+
+from corpora.errors import InputError, StoppedError, UnavailableError
+from tests.engines.attached.conftest import matching
+from tests.engines.conftest import every_version
+from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, MAPPING, document, drop, make, sources, write
+
+
+@every_version
+def test_documents_are_as_they_were_after_detaching(server, library):
+    before, mapping = sources(server.cluster), server.cluster.call("GET", f"/{ALIAS}/_mapping")
+    library.attach(ALIAS, **ATTACHED)
+    during = {key: orjson.loads(source) for key, source in sources(server.cluster).items()}
+    assert all(set(source) - {"ses"} == set(orjson.loads(before[key])) for key, source in during.items())
+    assert {key: orjson.dumps({n: v for n, v in one.items() if n != "ses"}) for key, one in during.items()} == before
+    done = library.detach(ALIAS)
+    assert (done.restored, done.left) == (60, INDEXES)
+    assert sources(server.cluster) == before
+    after = server.cluster.call("GET", f"/{ALIAS}/_mapping")
+    for index in INDEXES:
+        assert after[index]["mappings"]["properties"].pop("ses")
+    assert after == mapping
+    assert ALIAS not in library
+    assert server.cluster.call("GET", "/ses.attached*") == {}
+
+
+@every_version
+def test_an_update_follows_the_owner(server, library, attached):
+    cluster = server.cluster
+    vectors = attached.index.vectors(["id-1", "id-3", "id-5"], "prx")
+    changed = {**document(3), "title_t": "Ocean climate"}
+    write(cluster, INDEXES[0], {"id-3": changed, "id-4": document(4)})  # whole, so the vectors are gone
+    write(cluster, INDEXES[1], {"id-100": document(100)})
+    cluster.call("POST", f"/{INDEXES[0]}/_update/id-5", {"doc": {"title_t": "Galaxy star"}}, params={"refresh": True})
+    cluster.call("POST", f"/{INDEXES[0]}/_update/id-6", {"doc": {"pub_year": 2001}}, params={"refresh": True})
+    cluster.call("DELETE", f"/{INDEXES[0]}/_doc/id-7", params={"refresh": True})
+    assert attached.show("id-6").year == 2001
+    assert "id-100" in {hit.id for hit in attached.search(document(100)["title_t"], mode="lexical")}
+    with pytest.raises(UnavailableError, match="The document id-100 has no vector yet"):
+        attached.similar("id-100")
+    report = library.follow(ALIAS)
+    assert (report.new, report.updated, report.unchanged, report.papers) == (3, 1, 56, 60)
+    now = attached.index.vectors(["id-1", "id-3", "id-5"], "prx")
+    assert [bool(np.allclose(now[id_], vectors[id_], atol=1e-5)) for id_ in now] == [id_ == "id-1" for id_ in now]
+    assert attached.similar("id-100", size=1).hits
+    again = library.follow(ALIAS)
+    assert (again.updated, again.unchanged) == (0, 60)
+
+
+@every_version
+def test_an_index_that_can_not_hold_vectors_gets_a_companion(server, library):
+    cluster = server.cluster
+    drop(cluster)
+    opensearch = cluster.product.kind == "opensearch"
+    mapping = MAPPING if opensearch else {**MAPPING, "_source": {"excludes": ["unsearched"]}}
+    make(cluster, knn=False, mapping=mapping)
+    before = sources(cluster)
+    report = library.attach(ALIAS, **ATTACHED)
+    assert (report.new, report.papers) == (60, 60)
+    assert sources(cluster) == before
+    reason = "was made without index.knn" if opensearch else "keeps some fields out of _source"
+    assert reason in library.describe(ALIAS).attached
+    index = library[ALIAS]
+    expected = matching(lambda one: one["pub_year"] >= 2005 and bool(one["authors"]))
+    for options in ({"mode": "vector"}, {"mode": "hybrid", "window": 60}):
+        page = index.search("virus", filter="year>=2005 and author='Ana Sample'", size=60, **options)
+        assert {hit.id for hit in page} == expected
+    cluster.call("DELETE", f"/{INDEXES[0]}/_doc/id-7", params={"refresh": True})
+    page = index.search("virus", mode="vector", size=60)
+    assert ("id-7" in {hit.id for hit in page}, page.candidates) == (False, 59)
+    write(cluster, INDEXES[0], {"id-8": {**document(8), "pub_year": 1850}})
+    report = library.follow(ALIAS)
+    assert (report.updated, report.unchanged, report.deleted, report.papers) == (1, 58, 1, 59)
+    assert [hit.id for hit in index.search("virus", mode="vector", filter="year=1850")] == ["id-8"]
+    assert index.similar("id-9", size=3).hits
+    before = sources(cluster)
+    done = library.detach(ALIAS)
+    assert (done.restored, done.left) == (0, ())
+    assert sources(cluster) == before
+    assert cluster.call("GET", "/ses.attached*") == {}
+
+
+def test_a_new_index_behind_the_alias_is_told_and_attached_by_an_update(server, library, attached):
+    cluster = server.cluster
+    cluster.call("DELETE", f"/{INDEXES[1]}")
+    make_one(cluster, INDEXES[1], range(40, 45))
+    with pytest.raises(UnavailableError, match="the index catalogue-b has no vectors yet; attach it again with update"):
+        library[ALIAS].search("virus")
+    report = library.follow(ALIAS)
+    assert (report.new, report.updated, report.unchanged) == (5, 0, 40)
+    assert library[ALIAS].search("virus").hits
+
+
+def make_one(cluster, name, numbers):
+    mappings = {"properties": MAPPING["properties"]}
+    body = {
+        "settings": {"index": {"knn": True}} if cluster.product.kind == "opensearch" else {},
+        "aliases": {ALIAS: {}},
+    }
+    text = orjson.dumps({**body, "mappings": mappings}).replace(b',"analyzer":"house"', b"")
+    cluster.call("PUT", f"/{name}", text)
+    write(cluster, name, {f"id-{n}": document(n) for n in numbers})
+
+
+def test_attaching_resumes_and_may_change_the_fields(library, attached):
+    report = library.attach(ALIAS, title="title_t", abstract="summary_t", fields={"shelf": "extra.shelf"})
+    assert (report.new, report.updated, report.unchanged) == (0, 0, 60)
+    assert [field.name for field in library[ALIAS].index.schema.fields] == ["id", "title", "abstract", "shelf"]
+    with pytest.raises(InputError, match="There is no field 'year'"):
+        library[ALIAS].search("virus", filter="year>2000")
+    assert library[ALIAS].search(size=3).hits
+    assert library.attach(ALIAS, title="title_t").updated == 60 - sum(not document(n)["summary_t"] for n in range(60))
+
+
+class Stopping:
+    """A progress that presses Ctrl-C after the first batch of a stage."""
+
+    def __init__(self, name):
+        self.name, self.now = name, ""
+
+    def stage(self, name, total):
+        self.now = name
+
+    def advance(self, papers, rejected=0):
+        if self.now == self.name and papers:
+            raise KeyboardInterrupt
+
+
+def test_stopped_runs_resume(server, library):
+    before = sources(server.cluster)
+    with pytest.raises(StoppedError, match=r"Stopped: .* attach it again to resume"):
+        library.attach(ALIAS, **ATTACHED, progress=Stopping("indexing"))
+    assert library.attach(ALIAS, **ATTACHED).papers == 60
+    with pytest.raises(StoppedError, match="still hold vectors; detach it again"):
+        library.detach(ALIAS, progress=Stopping("restoring"))
+    library.detach(ALIAS)
+    assert sources(server.cluster) == before
+
+
+def test_a_write_of_the_owner_in_between_is_not_lost(server, library):
+    class Changing(Stopping):
+        def stage(self, name, total):
+            if name == "indexing":
+                write(server.cluster, INDEXES[0], {"id-3": {**document(3), "title_t": "Galaxy"}})
+                server.cluster.call("DELETE", f"/{INDEXES[0]}/_doc/id-4", params={"refresh": True})
+
+        def advance(self, papers, rejected=0):
+            pass
+
+    report = library.attach(ALIAS, **ATTACHED, progress=Changing(""))
+    assert "It was deleted while it was read." in report.dead_letter.read_text()
+    assert library[ALIAS].show("id-3").title == "Galaxy"
+    again = library.follow(ALIAS)  # its vector was that of the earlier title
+    assert (again.new, again.updated, again.papers) == (0, 1, 59)
