@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,11 @@ from encoders.formats import Format
 if TYPE_CHECKING:
     import numpy as np
 
+    from corpora.custom import FieldValue
+    from indexer.report import Progress
     from search_plugin.engines.base import Index
+    from search_plugin.fields import Field
+    from search_plugin.filters.tree import Filter
 
 BLOCK = 2_000
 """Papers read and written together."""
@@ -109,6 +113,51 @@ def all_vectors(index: Index, source: TrainedVectors, ids: Sequence[str]) -> tup
     if not blocks:
         return [], np.zeros((0, index.schema.vector(source.format.value).dimension), np.float32)
     return [id_ for found, _ in blocks for id_ in found], np.concatenate([matrix for _, matrix in blocks])
+
+
+def write_values(
+    index: Index,
+    source: TrainedVectors,
+    where: Filter | None,
+    fields: Sequence[Field],
+    rows_of: Callable[[np.ndarray], Sequence[Mapping[str, FieldValue | None]]],
+    progress: Progress,
+) -> tuple[int, int]:
+    """Write values that follow from vectors into fields of an index; only changed ones are written.
+
+    Args:
+        index: Open for writing.
+        source: The vectors.
+        where: Papers to write to; None for all.
+        fields: That are written; added where they are missing.
+        rows_of: Takes float32 (papers, dimension), and returns the values of each paper by field.
+        progress: Receives how many papers were read.
+
+    Returns:
+        How many papers were read, and how many have changed.
+    """
+    index.add_fields(fields)
+    names = [field.name for field in fields]
+    ids = list(index.ids(where))
+    progress.stage("applying", len(ids))
+    read = written = 0
+    for found, vectors in vector_blocks(index, source, ids):
+        held = index.values(found, names)
+        rows = zip(found, rows_of(vectors), strict=True)
+        changes = {id_: row for id_, row in rows if _comparable(row) != _comparable(held.get(id_, {}))}
+        if changes:
+            index.update(changes)
+        read, written = read + len(found), written + len(changes)
+        progress.advance(len(found))
+    if written:
+        index.finish()
+    return read, written
+
+
+def _comparable(row: Mapping[str, FieldValue | None]) -> dict[str, object]:
+    """Return values without those that are missing; engines do not keep the order of several."""
+    held = {name: value for name, value in row.items() if value is not None and value != ()}
+    return {name: frozenset(value) if isinstance(value, tuple) else value for name, value in held.items()}
 
 
 def place_of(folders: Sequence[Path], name: str, what: str) -> Path:

@@ -181,13 +181,10 @@ class Feeds:
 
 def _where(opened: OpenIndex, feed: Feed, new: Filter | None) -> Filter | None:
     """Return the filter of a feed and its new papers, with the values that the index holds."""
-    from search_plugin.filters.parse import parse_filters
-    from search_plugin.filters.resolve import resolve
+    from search_plugin.filters.read import read_filter
     from search_plugin.filters.tree import And
 
-    own = (
-        resolve(parse_filters([feed.filter], opened.index.schema.fields), opened.index).filter if feed.filter else None
-    )
+    own = read_filter(feed.filter, opened.index)
     return And((own, new)) if own and new else own or new
 
 

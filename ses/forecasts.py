@@ -129,10 +129,8 @@ class Forecasts:
         """
         from indexer.report import Silent
         from products.forecasts.apply import apply_forecaster
-        from search_plugin.filters.parse import parse_filters
+        from search_plugin.filters.read import read_filter
 
         forecaster = self[name]
         with self.writing(index) as opened:
-            listed = [filter] if isinstance(filter, str) else [*filter]
-            where = parse_filters(listed, opened.schema.fields) if any(listed) else None
-            return apply_forecaster(opened, forecaster, where, progress or Silent())
+            return apply_forecaster(opened, forecaster, read_filter(filter, opened), progress or Silent())

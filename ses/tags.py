@@ -188,13 +188,11 @@ class Tags:
         """
         from indexer.report import Silent
         from products.tags.apply import apply_tagger
-        from search_plugin.filters.parse import parse_filters
+        from search_plugin.filters.read import read_filter
 
         tagger = self[name]
         with self.writing(index) as opened:
-            listed = [filter] if isinstance(filter, str) else [*filter]
-            where = parse_filters(listed, opened.schema.fields) if any(listed) else None
-            return apply_tagger(opened, tagger, where, progress or Silent())
+            return apply_tagger(opened, tagger, read_filter(filter, opened), progress or Silent())
 
     def record(self, name: str, index: str, labels: Path | Mapping[str, Mapping[str, bool]]) -> list[str]:
         """Write labels that a person gave into the field `NAME_by_person`; return ids that the index does not hold."""

@@ -7,10 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from products.forecasts.forecaster import Forecaster
-from products.trained import check_vectors, vector_blocks
+from products.trained import check_vectors, write_values
 from search_plugin.fields import Field
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.custom import FieldValue
     from indexer.report import Progress
     from search_plugin.engines.base import Index
     from search_plugin.filters.tree import Filter
@@ -57,19 +60,10 @@ def apply_forecaster(index: Index, forecaster: Forecaster, where: Filter | None,
     begun = time.perf_counter()
     check_vectors(f"The forecaster {forecaster.name}", forecaster.source, index)
     names = forecaster.fields
-    index.add_fields([Field(name, "number", facet=False, origin="forecast") for name in names])
-    ids = list(index.ids(where))
-    progress.stage("forecasting", len(ids))
-    papers = written = 0
-    for found, vectors in vector_blocks(index, forecaster.source, ids):
-        rows = forecaster.forecast(vectors).round(1).tolist()
-        values = {id_: dict(zip(names, row, strict=True)) for id_, row in zip(found, rows, strict=True)}
-        held = index.values(found, names)
-        changes = {id_: row for id_, row in values.items() if held.get(id_) != row}
-        if changes:
-            index.update(changes)
-        papers, written = papers + len(found), written + len(changes)
-        progress.advance(len(found))
-    if written:
-        index.finish()
+
+    def rows_of(vectors: np.ndarray) -> list[dict[str, FieldValue | None]]:
+        return [dict(zip(names, row, strict=True)) for row in forecaster.forecast(vectors).round(1).tolist()]
+
+    fields = [Field(name, "number", facet=False, origin="forecast") for name in names]
+    papers, written = write_values(index, forecaster.source, where, fields, rows_of, progress)
     return ForecastReport(forecaster.name, index.name, papers, written, time.perf_counter() - begun)

@@ -58,11 +58,9 @@ class Status:
 
 def candidates_of(index: Index, review: ReviewState) -> list[str]:
     """Return the ids of a review's candidates, sorted; `InputError` if the filter can't be read."""
-    from search_plugin.filters.parse import parse_filters
-    from search_plugin.filters.resolve import resolve
+    from search_plugin.filters.read import read_filter
 
-    where = parse_filters([review.filter], index.schema.fields) if review.filter else None
-    return sorted(index.ids(resolve(where, index).filter if where else None))
+    return sorted(index.ids(read_filter(review.filter, index)))
 
 
 def next_papers(index: Index, review: ReviewState, size: int) -> list[NextPaper]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from products.tags.labels import LabelJudgments, judged_yes
 from products.tags.tagger import Tagger
-from products.trained import check_vectors, vector_blocks
+from products.trained import check_vectors, write_values
 from search_plugin.fields import Field
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.custom import FieldValue
     from indexer.report import Progress
     from search_plugin.engines.base import Index
     from search_plugin.filters.tree import Filter
@@ -67,29 +71,18 @@ def apply_tagger(index: Index, tagger: Tagger, where: Filter | None, progress: P
     """
     begun = time.perf_counter()
     check_vectors(f"The tagger {tagger.name}", tagger.source, index)
-    index.add_fields([Field(tagger.name, "keywords", origin="tag")])
-    ids = list(index.ids(where))
-    progress.stage("tagging", len(ids))
-    papers = tagged = written = 0
-    counts: dict[str, int] = {}
-    for found, vectors in vector_blocks(index, tagger.source, ids):
-        given = dict(zip(found, tagger.tags(vectors), strict=True))
-        held = index.values(found, [tagger.name])
-        changes = {
-            id_: {tagger.name: tags or None}
-            for id_, tags in given.items()
-            if _tags(held, id_, tagger.name) != set(tags)
-        }
-        if changes:
-            index.update(changes)
-        papers, written = papers + len(found), written + len(changes)
-        for tags in given.values():
-            tagged += bool(tags)
-            for tag in tags:
-                counts[tag] = counts.get(tag, 0) + 1
-        progress.advance(len(found))
-    if written:
-        index.finish()
+    counts: Counter[str] = Counter()
+    tagged = 0
+
+    def rows_of(vectors: np.ndarray) -> list[dict[str, FieldValue | None]]:
+        nonlocal tagged
+        given = tagger.tags(vectors)
+        tagged += sum(map(bool, given))
+        counts.update(tag for tags in given for tag in tags)
+        return [{tagger.name: tags or None} for tags in given]
+
+    fields = [Field(tagger.name, "keywords", origin="tag")]
+    papers, written = write_values(index, tagger.source, where, fields, rows_of, progress)
     ranked = dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
     return TaggingReport(tagger.name, index.name, papers, tagged, written, ranked, time.perf_counter() - begun)
 
@@ -110,8 +103,3 @@ def record_labels(index: Index, name: str, judgments: LabelJudgments) -> list[st
     missing = list(index.update({id_: {field.name: judged_yes(judged)} for id_, judged in judgments.items()}))
     index.finish()
     return missing
-
-
-def _tags(held: Mapping[str, Mapping[str, object]], id_: str, name: str) -> set[str]:
-    value = held.get(id_, {}).get(name, ())
-    return set(value) if isinstance(value, tuple) else {str(value)}

@@ -75,6 +75,7 @@ def test_tags_are_facets_and_filters(library):
     library.tags.train("subject", "papers", "topics", hierarchy=ANIMALS)
     done = library.tags.apply("subject", "papers", filter="year>=2005")
     assert done.papers == 200
+    assert library.tags.apply("subject", "papers", filter=["journal=NATURE", "year>=2005"]).papers > 0
     page = library["papers"].search("virus", mode="lexical", facets="subject", window=500)
     assert dict(page.facets.counts["subject"]) == dict(done.counts)
     page = library["papers"].search("virus", mode="lexical", filter="subject=cats", window=500, size=400)
