@@ -34,7 +34,7 @@ from search_plugin.request import SearchRequest
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 
-ENCODED, QUERIES, EXACT, BATCH = 8_000, 200, 50, 4_000
+ENCODED, QUERIES, BATCH = 8_000, 200, 4_000
 REPLACED, MOST_MOVED = 6, 0.6
 SHARES = (0.9, 0.5, 0.05, 0.005, 0.0001)
 FIELD = Field("draw", "number", facet=False, origin="custom")
@@ -144,7 +144,7 @@ def _bare(index: Index, queries: Sequence[tuple[str, np.ndarray]]) -> None:
 def _recall(index: Index, queries: Sequence[tuple[str, np.ndarray]], where: Filter | None) -> float:
     """Return which share of the exact ten nearest papers is found among the ten nearest."""
     found, there = 0, 0
-    for _, vector in queries[:EXACT]:
+    for _, vector in queries:
         both = [
             {hit.id for hit in index.search(Plan("", (VectorClause("prx", vector),), where, 100, exact))["prx"][:10]}
             for exact in (False, True)
