@@ -31,7 +31,8 @@ class Snippet:
     spans: tuple[Span, ...]
 
 
-_INSIDE_WORD = re.compile(f"[^\\W{UNSPACED}]|[{MARKS}]")
+_INSIDE_WORD = re.compile(f"(?:[^\\W{UNSPACED}]|[{MARKS}]){{2}}")
+"""Two characters that no word ends between."""
 
 # The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the characters it begins with,
 # which are much faster to find.
@@ -42,12 +43,11 @@ _LINE_END = re.compile(r"\n+")
 
 
 class _Passage(NamedTuple):
+    """Matches, and the part of the text that they may be shown in: a sentence, or a window of it."""
+
     start: int
     end: int
     matches: Sequence[Occurrence]
-
-    def terms(self) -> set[str]:
-        return {match.term for match in self.matches}
 
 
 def highlight(
@@ -70,7 +70,7 @@ def highlight(
     if found.title:
         snippets.append(_snippet("title", title, _Passage(0, len(title), found.title)))
     passages = list(_passages(abstract, found.abstract, width))
-    snippets += [_snippet("abstract", abstract, passage) for passage in _best(passages, max_snippets)]
+    snippets += [_snippet("abstract", abstract, passage) for passage in _best(abstract, passages, max_snippets, width)]
     return tuple(snippets)
 
 
@@ -88,7 +88,7 @@ def _passages(text: str, matches: Sequence[Occurrence], width: int) -> Iterator[
         if inside and end - start <= width:
             yield _Passage(start, end, inside)
         else:
-            yield from _windows(text, _Passage(start, end, inside), width)
+            yield from _windows(_Passage(start, end, inside), width)
 
 
 def _borders(text: str) -> Iterator[int]:
@@ -103,39 +103,50 @@ def _borders(text: str) -> Iterator[int]:
             last = end.end()
 
 
-def _windows(text: str, sentence: _Passage, width: int) -> Iterator[_Passage]:
+def _windows(sentence: _Passage, width: int) -> Iterator[_Passage]:
+    """Yield the runs of matches that a window can show, one from each match of a long sentence."""
     last = 0
     for first, match in enumerate(sentence.matches):
         last = max(last, first + 1)
         while last < len(sentence.matches) and sentence.matches[last].end - match.start <= width:
             last += 1
-        inside = sentence.matches[first:last]
-        spare = max(0, width - (inside[-1].end - match.start))
-        start = max(sentence.start, match.start - spare // 2)
-        end = min(sentence.end, max(inside[-1].end, start + width))
-        while start < match.start and _cuts_word(text, start):
-            start += 1
-        while end > inside[-1].end and _cuts_word(text, end):
-            end -= 1
-        yield _Passage(start, end, inside)
+        yield sentence._replace(matches=sentence.matches[first:last])
 
 
-def _cuts_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and all(_INSIDE_WORD.match(letter) for letter in text[at - 1 : at + 1])
-
-
-def _best(passages: Sequence[_Passage], count: int) -> list[_Passage]:
+def _best(text: str, passages: Sequence[_Passage], count: int, width: int) -> list[_Passage]:
     """Choose greedily the passage with the most terms not yet shown, then with the most matches, then the first."""
     chosen: list[_Passage] = []
     shown: set[str] = set()
-    while passages and len(chosen) < count:
-        best = max(passages, key=lambda passage: (len(passage.terms() - shown), len(passage.matches)))
-        if best.terms() <= shown:
+    terms = [{match.term for match in passage.matches} for passage in passages]
+    while len(chosen) < count:
+        fresh = [at for at in range(len(passages)) if not terms[at] <= shown]
+        for at in sorted(fresh, key=lambda at: (-len(terms[at] - shown), -len(passages[at].matches))):
+            best = _cut(text, passages[at], width)
+            if all(best.end <= other.start or best.start >= other.end for other in chosen):
+                chosen.append(best)
+                shown |= terms[at]
+                break
+        else:
             break
-        chosen.append(best)
-        shown |= best.terms()
-        passages = [passage for passage in passages if passage.end <= best.start or passage.start >= best.end]
     return sorted(chosen)
+
+
+def _cut(text: str, passage: _Passage, width: int) -> _Passage:
+    """Return a passage of a long sentence cut to the width around its matches, between words."""
+    first, last = passage.matches[0].start, passage.matches[-1].end
+    if passage.end - passage.start <= width:
+        return passage
+    start = max(passage.start, first - max(0, width - (last - first)) // 2)
+    end = min(passage.end, max(last, start + width))
+    while start < first and _cuts_word(text, start):
+        start += 1
+    while end > last and _cuts_word(text, end):
+        end -= 1
+    return _Passage(start, end, passage.matches)
+
+
+def _cuts_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and _INSIDE_WORD.match(text, at - 1) is not None
 
 
 def _snippet(field: Literal["title", "abstract"], text: str, passage: _Passage) -> Snippet:

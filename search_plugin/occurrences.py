@@ -94,11 +94,11 @@ def occurrences(text: str, terms: frozenset[str], language: str = DEFAULT_LANGUA
     # Each distinct word is compared once; plain ASCII words only if their first letter fits, since no stem changes
     # the first letter. A blank on each side of a word keeps it from being found as a part of another.
     spaced = f" {text.translate(SPACED) if text.isascii() else _BETWEEN_WORDS.sub(' ', text)} "
-    initials = _initials(terms)
+    initials, last_ascii = _initials(terms), "\x7f"
     found = [
         Occurrence(term, at, at + len(word))
         for word in set(spaced.split())
-        if (word[0] in initials or not word[0].isascii()) and (term := term_of(word, language)) in terms
+        if (word[0] in initials or word[0] > last_ascii) and (term := term_of(word, language)) in terms
         for at in _places(f" {word} ", spaced)
     ]
     return sorted(found, key=lambda one: one.start)
