@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Lark, Token, Transformer, UnexpectedInput
 
 from corpora.errors import InputError
 from search_plugin.fields import IDENTIFIER_FIELDS, PAPER_FIELDS, Field, find_field
@@ -20,9 +20,8 @@ from search_plugin.filters.comparisons import (
     exact,
     exactly_one_of,
     identified,
-    short,
-    unreadable,
 )
+from search_plugin.filters.syntax import position, short, syntax_error, unreadable
 from search_plugin.filters.tree import And, Exists, Filter, Not, Operator, Or, Says
 
 if TYPE_CHECKING:
@@ -33,16 +32,6 @@ MAX_LENGTH = 10_000
 
 MAX_DEPTH = 30
 """Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
-
-_EXPECTATIONS = {
-    "NAME": "a field name, not or an opening bracket",
-    "OPERATOR": "=, !=, <, <=, >, >=, in, exists or says after a field name",
-    "QUOTED": "a value",
-    "_OPEN": "an opening bracket after in",
-    "_COMMA": "a comma or a closing bracket",
-    "_RIGHT": "and, or or a closing bracket",
-}
-"""What was expected, by the first of these terminals that could have come next."""
 
 
 def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
@@ -70,7 +59,7 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     try:
         parsed = cast("_Parsed", _parser(tuple(fields)).parse(text))
     except UnexpectedInput as error:
-        raise _syntax_error(text, error) from None
+        raise syntax_error(text, error) from None
     return parsed.filter
 
 
@@ -148,7 +137,7 @@ class _Builder(Transformer[Token, _Parsed]):
         field = self._field(name)
         if field.kind not in ("number", "date"):
             kind = "true or false" if field.kind == "boolean" else "text"
-            raise unreadable(_position(sign), f"expected = or != for {field.name}, which is {kind}, but found {sign}")
+            raise unreadable(position(sign), f"expected = or != for {field.name}, which is {kind}, but found {sign}")
         return _Parsed(compared(field, cast("Operator", str(sign)), given), 0)
 
     def one_of(self, children: Sequence[Token | Given]) -> _Parsed:
@@ -166,7 +155,7 @@ class _Builder(Transformer[Token, _Parsed]):
     def exists(self, children: tuple[Token]) -> _Parsed:
         name = children[0]
         if self._kind(name):
-            raise unreadable(_position(name), f"{name} is a kind of identifier, for which there is only =, != and in")
+            raise unreadable(position(name), f"{name} is a kind of identifier, for which there is only =, != and in")
         return _Parsed(Exists(self._field(name).name), 0)
 
     def _among(self, name: Token, values: Sequence[Given], read: Callable[[Field, Sequence[Given]], Filter]) -> Filter:
@@ -182,7 +171,7 @@ class _Builder(Transformer[Token, _Parsed]):
         name, given = children
         field = name.lower()
         if field not in ("title", "text"):
-            raise unreadable(_position(name), f"expected title or text before says but found {short(name)}")
+            raise unreadable(position(name), f"expected title or text before says but found {short(name)}")
         if not given.text:
             raise unreadable(given.position, "expected words but found empty quotes")
         return _Parsed(Says(cast("Literal['title', 'text']", field), given.text), 0)
@@ -194,10 +183,10 @@ class _Builder(Transformer[Token, _Parsed]):
         first = tokens[0]
         if first.type == "QUOTED":
             text = re.sub(r"\\(.)", r"\1", first[1:-1], flags=re.DOTALL)
-            return Given(text, _position(first), open=len(tokens) > 1)
+            return Given(text, position(first), open=len(tokens) > 1)
         text = " ".join(tokens)
         ended = text.removesuffix("*")
-        return Given(ended, _position(first), open=ended != text) if ended.strip() else Given(text, _position(first))
+        return Given(ended, position(first), open=ended != text) if ended.strip() else Given(text, position(first))
 
 
 def _deeper(depth: int) -> int:
@@ -222,31 +211,3 @@ def equals(name: str, value: str, fields: Sequence[Field] = PAPER_FIELDS) -> Fil
     """
     escaped = re.sub(r'(["\\])', r"\\\1", value.removesuffix("*"))
     return parse_filter(f'{name} = "{escaped}"{"*" * value.endswith("*")}', fields)
-
-
-def _syntax_error(text: str, error: UnexpectedInput) -> InputError:
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        start, found = len(text), "the end"
-    else:
-        start = cast("int", error.pos_in_stream)
-        word = re.match(r"""[(),"'=<>!]|[^\s(),"'=<>!]+""", text[start:])
-        found = short(word[0] if word else text[start])
-    expected: set[str] = set()
-    if isinstance(error, UnexpectedToken):
-        expected = set(error.accepts or error.expected)
-    elif isinstance(error, UnexpectedCharacters):
-        expected = set(error.allowed)
-    if "QUOTED" in expected and text[start : start + 1] in ("'", '"'):
-        return unreadable(start + 1, "expected a second quote to close the one here")
-    return unreadable(start + 1, f"expected {_expectation(expected)} but found {found}")
-
-
-def _expectation(expected: set[str]) -> str:
-    for terminal, words in _EXPECTATIONS.items():
-        if terminal in expected:
-            return words
-    return "and, or or the end"
-
-
-def _position(token: Token) -> int:
-    return cast("int", token.start_pos) + 1
