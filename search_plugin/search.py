@@ -152,9 +152,10 @@ def _check(index: Index, request: SearchRequest) -> None:
 
 def _page(state: SearchState, clock: Clock) -> Page:
     index, request, plan = state.index, state.request, state.plan
-    for name, stage in STAGES.items():
-        with clock.step(name):
-            state = stage(state)
+    with index.turns:
+        for name, stage in STAGES.items():
+            with clock.step(name):
+                state = stage(state)
     found = {leg: len(hits) for leg, hits in state.legs.items()}
     return Page(
         index=index.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -57,6 +58,8 @@ class EmbeddedReader:
             self._files = files_of(folder, schema)
             self._words = open_words(folder / WORDS_FOLDER, schema)
         self._lock = threading.Lock()
+        # More threads than cores would take the interpreter's lock from each other at every call of a library.
+        self.turns = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._seen: tuple[object, Snapshot] | None = None
 
     @told
