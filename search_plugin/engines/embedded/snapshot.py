@@ -118,6 +118,8 @@ class Snapshot:
         starts, counts = (
             np.asarray(self.rows[f"{field}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
         )
+        if counts.sum() > len(owners):  # they would fill the memory
+            raise ValueError("rows name more vectors than there are")
         offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         owners[np.repeat(starts, counts) + offsets] = np.repeat(rows, counts)
         return owners

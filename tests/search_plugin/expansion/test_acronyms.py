@@ -63,3 +63,4 @@ def test_long_forms_are_those_that_most_papers_give(tmp_path):
     found = long_forms(index, "MS, AB and XYZ")
     assert list(found) == [("ms",)]
     assert found[("ms",)][0].lower() == "multiple sclerosis"
+    assert list(long_forms(index, "mS")) == [("ms",)]
