@@ -11,7 +11,7 @@ from search_plugin.terms import MARKS, UNSPACED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from search_plugin.occurrences import Found, Occurrence
+    from search_plugin.occurrences import HeldTerms, Occurrence
 
 Span = tuple[int, int]
 
@@ -51,7 +51,7 @@ class _Passage(NamedTuple):
 
 
 def highlight(
-    title: str, abstract: str, found: Found, *, max_snippets: int = 2, width: int = 240
+    title: str, abstract: str, found: HeldTerms, *, max_snippets: int = 2, width: int = 240
 ) -> tuple[Snippet, ...]:
     """Show where a query's words stand in a paper.
 

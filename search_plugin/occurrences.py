@@ -27,7 +27,7 @@ class Occurrence(NamedTuple):
     end: int
 
 
-class Found(NamedTuple):
+class HeldTerms(NamedTuple):
     """Where the terms of a query stand in a paper, each in the order of the text."""
 
     title: Sequence[Occurrence]
@@ -45,7 +45,7 @@ def query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     return frozenset(terms_of(query, language)) - {""}
 
 
-def find(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE) -> Found:
+def find(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE) -> HeldTerms:
     """Find a query's words in a paper.
 
     Words are compared by their stem in the index's language, without case and accents; in scripts without spaces, by
@@ -61,7 +61,7 @@ def find(query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE
         Where they stand.
     """
     terms = query_terms(query, language)
-    return Found(*(occurrences(text, terms, language) for text in (title, abstract)))
+    return HeldTerms(*(occurrences(text, terms, language) for text in (title, abstract)))
 
 
 def share_of_words(
