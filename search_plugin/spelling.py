@@ -194,10 +194,14 @@ def _stems(word: str, language: str) -> list[str]:
 def _near(word: str, papers: Iterable[Paper], distance: int) -> list[str]:
     """Return the words of some papers at the least distance from a word, the most frequent first."""
     counts: dict[str, int] = {}
+    letters = set(word)
     for paper in papers:
         for one in distinct_words(paper.title) | distinct_words(paper.abstract):
             # Few people mistype the first letter, and other words often differ in it.
-            if one[0] == word[0] and abs(len(one) - len(word)) <= distance and one.isalpha():
+            if one[0] != word[0] or abs(len(one) - len(word)) > distance or not one.isalpha():
+                continue
+            # An edit takes away one letter and adds another at most: words that differ in more need not be measured.
+            if len(letters.symmetric_difference(one)) <= 2 * distance:
                 counts[one] = counts.get(one, 0) + 1
     away = {one: edits(word, one) for one in counts}
     least = min(away.values(), default=distance + 1)
