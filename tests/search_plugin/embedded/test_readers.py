@@ -112,3 +112,15 @@ def test_pages_wait_for_their_turn(tmp_path):
             with pytest.raises(TimeoutError):
                 page.result(timeout=0.3)
         assert page.result(timeout=60).hits
+
+
+def test_vectors_of_deleted_papers_are_not_found(tmp_path):
+    _, index = make(tmp_path, 4)
+    gone = document("p0", 0)
+    index.delete(["p0"])
+    index.upsert([document("last", 7)])
+    for where in (None, parse_filter("year>=1900", SCHEMA.fields)):
+        hits = index.search(Plan("", (VectorClause("prx", gone.vectors["prx"]),), where, 9))["prx"]
+        assert {hit.id for hit in hits} == {"p1", "p2", "p3", "last"}
+        assert max(hit.score for hit in hits) < 0.99
+        assert set(index.papers([hits[0].id])) == {hits[0].id}
