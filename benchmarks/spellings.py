@@ -26,8 +26,8 @@ from search_plugin.expansion.expand import KINDS, expand
 from search_plugin.foreign import foreign_language
 from search_plugin.fusion.registry import fusion_of
 from search_plugin.plan import LEXICAL, Plan
+from search_plugin.planning import make_plan
 from search_plugin.request import DEFAULTS, SearchRequest
-from search_plugin.search import make_plan
 from search_plugin.spelling import correct, look_up_words
 from ses.loaded_model import make_encoder
 from ses.settings import load_settings

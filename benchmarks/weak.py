@@ -26,8 +26,8 @@ from indexer.job import IndexJob
 from indexer.pipeline import index_corpus
 from search_plugin.engines.base import Index
 from search_plugin.engines.registry import connect
+from search_plugin.planning import make_plan
 from search_plugin.request import SearchRequest
-from search_plugin.search import make_plan
 from search_plugin.stages.fuse import fuse
 from search_plugin.stages.render import render
 from search_plugin.stages.retrieve import retrieve

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.languages import DEFAULT_LANGUAGE
+from search_plugin.planning import check_model
 from search_plugin.schema import Bm25, IndexSchema, paper_vector
-from search_plugin.search import check_model
 
 if TYPE_CHECKING:
     from indexer.dead_letter import DeadLetter

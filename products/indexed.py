@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from search_plugin.search import SEARCHED
+from search_plugin.planning import SEARCHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

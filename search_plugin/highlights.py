@@ -1,19 +1,17 @@
-"""Highlights of a query's words in the papers found, for engines that don't highlight themselves."""
+"""Highlights of a query's words in the papers found, the same on every engine."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from search_plugin.languages import DEFAULT_LANGUAGE
-from search_plugin.terms import MARKS, TOKEN, UNSPACED, term_of, terms_of
+from search_plugin.terms import MARKS, UNSPACED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from search_plugin.expansion.expand import Notion
+    from search_plugin.occurrences import HeldTerms, Occurrence
 
 Span = tuple[int, int]
 
@@ -33,10 +31,8 @@ class Snippet:
     spans: tuple[Span, ...]
 
 
-_WORD = re.compile(r"[^\W_]+")
-_BEYOND_WORDS = re.compile(f"[{UNSPACED}{MARKS}]")
-"""If a text contains this, its words are more than runs of letters and digits."""
-_INSIDE_WORD = re.compile(f"[^\\W{UNSPACED}]|[{MARKS}]")
+_INSIDE_WORD = re.compile(f"(?:[^\\W{UNSPACED}]|[{MARKS}]){{2}}")
+"""Two characters that no word ends between."""
 
 # The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the characters it begins with,
 # which are much faster to find.
@@ -46,127 +42,39 @@ _SENTENCE_END = re.compile(r"(?<=[.!?\u061f\u06d4])\s+(?=[^a-z\s])|(?<=[\u3002\u
 _LINE_END = re.compile(r"\n+")
 
 
-class _Match(NamedTuple):
-    term: str
-    start: int
-    end: int
-
-
 class _Passage(NamedTuple):
+    """Matches, and the part of the text that they may be shown in: a sentence, or a window of it."""
+
     start: int
     end: int
-    matches: Sequence[_Match]
-
-    def terms(self) -> set[str]:
-        return {match.term for match in self.matches}
+    matches: Sequence[Occurrence]
 
 
 def highlight(
-    query: str,
-    title: str,
-    abstract: str,
-    language: str = DEFAULT_LANGUAGE,
-    *,
-    max_snippets: int = 2,
-    width: int = 240,
+    title: str, abstract: str, found: HeldTerms, *, max_snippets: int = 2, width: int = 240
 ) -> tuple[Snippet, ...]:
-    """Find a query's words in a paper.
-
-    Words are compared by their stem in the index's language, without case and accents; in scripts without spaces, by
-    pairs of characters. Stop words don't count.
+    """Show where a query's words stand in a paper.
 
     Args:
-        query: What the user searched for.
         title: The paper's title; shown whole if it holds a word.
         abstract: The paper's abstract; shown by the sentences, or windows of long ones, that together hold the most
             different words, and no more of them than add one.
-        language: Of the index; a name in `search_plugin.languages`.
+        found: Where the words stand.
         max_snippets: Most snippets from the abstract.
         width: Most characters of each, except where a single word is longer.
 
     Returns:
         The title's snippet, then the abstract's in the order of the text; empty where nothing matches.
     """
-    terms = _query_terms(query, language)
-    if not terms:
-        return ()
     snippets: list[Snippet] = []
-    if in_title := _matches(title, terms, language):
-        snippets.append(_snippet("title", title, _Passage(0, len(title), in_title)))
-    passages = list(_passages(abstract, _matches(abstract, terms, language), width))
-    snippets += [_snippet("abstract", abstract, passage) for passage in _best(passages, max_snippets)]
+    if found.title:
+        snippets.append(_snippet("title", title, _Passage(0, len(title), found.title)))
+    passages = list(_passages(abstract, found.abstract, width))
+    snippets += [_snippet("abstract", abstract, passage) for passage in _best(abstract, passages, max_snippets, width)]
     return tuple(snippets)
 
 
-def share_of_words(
-    query: str, title: str, abstract: str, language: str = DEFAULT_LANGUAGE, notions: Sequence[Notion] = ()
-) -> float:
-    """Return the share of a query's different words that a paper holds, compared as for highlights.
-
-    Args:
-        query: What the user searched for.
-        title: The paper's title.
-        abstract: The paper's abstract.
-        language: Of the index.
-        notions: Words of the query with other spellings; a paper that holds one of these holds the words.
-
-    Returns:
-        From 0 to 1; 0 without words.
-    """
-    asked = _query_terms(query, language)
-    wanted = asked.union(*(_query_terms(other.text, language) for notion in notions for other in notion.others))
-    held = {match.term for text in (title, abstract) for match in _matches(text, wanted, language)}
-    for notion in notions:
-        if any(terms and terms <= held for terms in (_query_terms(other.text, language) for other in notion.others)):
-            held |= _query_terms(notion.typed, language)
-    return len(held & asked) / len(asked) if asked else 0.0
-
-
-@lru_cache(maxsize=256)  # a page asks for each of its papers
-def _query_terms(query: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
-    return frozenset(terms_of(query, language)) - {""}
-
-
-def _matches(text: str, terms: Collection[str], language: str = DEFAULT_LANGUAGE) -> list[_Match]:
-    if not _BEYOND_WORDS.search(text):
-        # Each distinct word is compared once; plain ASCII words only if their first letter fits, since
-        # no stem changes the first letter.
-        initials = {letter for term in terms for letter in (term[0], term[0].upper())}
-        words = {
-            word: term
-            for word in set(_WORD.findall(text))
-            if (word[0] in initials or not word[0].isascii()) and (term := term_of(word, language)) in terms
-        }
-        found = [_Match(term, at, at + len(word)) for word, term in words.items() for at in _places(word, text)]
-        return sorted(found, key=lambda match: match.start)
-    found = []
-    for token in TOKEN.finditer(text):
-        if token[1]:
-            found += _pairs(token[1], token.start(), terms)
-        elif (term := term_of(token[0], language)) in terms:
-            found.append(_Match(term, token.start(), token.end()))
-    return found
-
-
-def _places(word: str, text: str) -> Iterator[int]:
-    """Yield where a word stands in a text by itself, not as a part of another."""
-    at = text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
-            yield at
-        at = text.find(word, end)
-
-
-def _pairs(run: str, start: int, terms: Collection[str]) -> Iterator[_Match]:
-    for at in range(len(run)):
-        for length in (1, 2):
-            term = run[at : at + length]
-            if len(term) == length and term in terms:
-                yield _Match(term, start + at, start + at + length)
-
-
-def _passages(text: str, matches: Sequence[_Match], width: int) -> Iterator[_Passage]:
+def _passages(text: str, matches: Sequence[Occurrence], width: int) -> Iterator[_Passage]:
     """Yield each sentence with a match, or for a long one the windows that begin at each of its matches."""
     if not matches:
         return
@@ -180,7 +88,7 @@ def _passages(text: str, matches: Sequence[_Match], width: int) -> Iterator[_Pas
         if inside and end - start <= width:
             yield _Passage(start, end, inside)
         else:
-            yield from _windows(text, _Passage(start, end, inside), width)
+            yield from _windows(_Passage(start, end, inside), width)
 
 
 def _borders(text: str) -> Iterator[int]:
@@ -195,39 +103,50 @@ def _borders(text: str) -> Iterator[int]:
             last = end.end()
 
 
-def _windows(text: str, sentence: _Passage, width: int) -> Iterator[_Passage]:
+def _windows(sentence: _Passage, width: int) -> Iterator[_Passage]:
+    """Yield the runs of matches that a window can show, one from each match of a long sentence."""
     last = 0
     for first, match in enumerate(sentence.matches):
         last = max(last, first + 1)
         while last < len(sentence.matches) and sentence.matches[last].end - match.start <= width:
             last += 1
-        inside = sentence.matches[first:last]
-        spare = max(0, width - (inside[-1].end - match.start))
-        start = max(sentence.start, match.start - spare // 2)
-        end = min(sentence.end, max(inside[-1].end, start + width))
-        while start < match.start and _cuts_word(text, start):
-            start += 1
-        while end > inside[-1].end and _cuts_word(text, end):
-            end -= 1
-        yield _Passage(start, end, inside)
+        yield sentence._replace(matches=sentence.matches[first:last])
 
 
-def _cuts_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and all(_INSIDE_WORD.match(letter) for letter in text[at - 1 : at + 1])
-
-
-def _best(passages: Sequence[_Passage], count: int) -> list[_Passage]:
+def _best(text: str, passages: Sequence[_Passage], count: int, width: int) -> list[_Passage]:
     """Choose greedily the passage with the most terms not yet shown, then with the most matches, then the first."""
     chosen: list[_Passage] = []
     shown: set[str] = set()
-    while passages and len(chosen) < count:
-        best = max(passages, key=lambda passage: (len(passage.terms() - shown), len(passage.matches)))
-        if best.terms() <= shown:
+    terms = [{match.term for match in passage.matches} for passage in passages]
+    while len(chosen) < count:
+        fresh = [at for at in range(len(passages)) if not terms[at] <= shown]
+        for at in sorted(fresh, key=lambda at: (-len(terms[at] - shown), -len(passages[at].matches))):
+            best = _cut(text, passages[at], width)
+            if all(best.end <= other.start or best.start >= other.end for other in chosen):
+                chosen.append(best)
+                shown |= terms[at]
+                break
+        else:
             break
-        chosen.append(best)
-        shown |= best.terms()
-        passages = [passage for passage in passages if passage.end <= best.start or passage.start >= best.end]
     return sorted(chosen)
+
+
+def _cut(text: str, passage: _Passage, width: int) -> _Passage:
+    """Return a passage of a long sentence cut to the width around its matches, between words."""
+    first, last = passage.matches[0].start, passage.matches[-1].end
+    if passage.end - passage.start <= width:
+        return passage
+    start = max(passage.start, first - max(0, width - (last - first)) // 2)
+    end = min(passage.end, max(last, start + width))
+    while start < first and _cuts_word(text, start):
+        start += 1
+    while end > last and _cuts_word(text, end):
+        end -= 1
+    return _Passage(start, end, passage.matches)
+
+
+def _cuts_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and _INSIDE_WORD.match(text, at - 1) is not None
 
 
 def _snippet(field: Literal["title", "abstract"], text: str, passage: _Passage) -> Snippet:

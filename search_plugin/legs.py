@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A paper found by a leg.
 
     Attributes:
@@ -36,13 +36,20 @@ class Contribution:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
-    """A paper's fused score and where it came from, by leg name; legs that did not find it are absent."""
+class Fused(NamedTuple):
+    """A paper's fused score and where it came from, by leg name; legs that did not find it are absent.
+
+    Only the hits of a page need the contributions as such: a search ranks hundreds of papers.
+    """
 
     id: str
     score: float
-    contributions: Mapping[str, Contribution]
+    given: Mapping[str, tuple[int, float, float]]
+
+    @property
+    def contributions(self) -> dict[str, Contribution]:
+        """What each leg gave."""
+        return {leg: Contribution(*parts) for leg, parts in self.given.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,9 @@ def parse_sort(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Sort:
 def title_key(title: str) -> str:
     """Return what titles are sorted by: letters and digits without case and accents; empty where there are none."""
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", title).casefold())
-    letters = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return _BETWEEN_WORDS.sub(" ", letters).strip()[:LONGEST_KEY].strip()
+    if not decomposed.isascii():
+        decomposed = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return _BETWEEN_WORDS.sub(" ", decomposed).strip()[:LONGEST_KEY].strip()
 
 
 def sorted_ids(values: Mapping[str, FieldValue], ids: Iterable[str], order: Sort) -> list[str]:

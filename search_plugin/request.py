@@ -215,6 +215,8 @@ def clean_query(text: str) -> str:
     # A terminal of ASCII hands over the bytes of other letters as surrogates.
     with suppress(UnicodeError):
         text = text.encode("utf-8", "surrogateescape").decode("utf-8")
+    if text.isprintable():  # as almost all are
+        return " ".join(text.split())
     visible = "".join(" " if unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn") else char for char in text)
     return " ".join(visible.split())
 

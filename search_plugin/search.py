@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError
-from encoders.formats import Format
 from search_plugin.author_queries import recognise_author
-from search_plugin.expansion.acronyms import long_forms
-from search_plugin.expansion.expand import Expanded, expand
 from search_plugin.filters.resolve import resolve
 from search_plugin.filters.tree import And, Compare, Filter, Not
 from search_plugin.foreign import foreign_language, foreign_note
 from search_plugin.fusion.registry import fusion_of
 from search_plugin.known import Known, find, look_up
-from search_plugin.ordering import NEWEST_FIRST
 from search_plugin.page import Page
-from search_plugin.plan import Plan, VectorClause
+from search_plugin.plan import VectorClause
+from search_plugin.planning import SEARCHED, make_plan, plan_of, text_vector
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.rerankers.registry import get_reranker
 from search_plugin.spelling import correct, look_up_words, with_changes
 from search_plugin.stages.registry import STAGES
 from search_plugin.stages.state import SearchState
-from search_plugin.trace import requests_noted
+from search_plugin.trace import Clock
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Index
-    from search_plugin.expansion.synonyms import Synonyms
-
-SEARCHED = Format.PRX.value
-"""Queries search the document vectors."""
 
 
 def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = None) -> Page:
@@ -67,7 +55,7 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         if known.topic or not request.searched:
             plan = make_plan(index, replace(request, words=known.topic), encoder)
         else:
-            plan = replace(_plan(index, replace(request, verbatim=True), (), request.filter), words="")
+            plan = replace(plan_of(index, replace(request, verbatim=True), (), request.filter), words="")
     notes = (*request.notes, *resolved.notes, *known.notes)
     return _page(SearchState(index, request, plan, notes=notes, known=known), clock)
 
@@ -84,30 +72,6 @@ def _understood(index: Index, request: SearchRequest, known: Known) -> tuple[Sea
         return request, known
     words = with_changes(request.searched, corrected.changes)
     return replace(request, words=words), replace(known, topic=corrected.words, notes=(*known.notes, *corrected.notes))
-
-
-def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None) -> Plan:
-    """Return the legs of a search; parameters and errors as of `search`."""
-    request = replace(request, filter=resolve(request.filter, index).filter)
-    vectors: tuple[VectorClause, ...] = ()
-    if request.mode != "lexical" and request.searched:
-        vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.searched)),)
-    return _plan(index, request, vectors, request.filter)
-
-
-def _plan(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
-    words = request.searched if request.mode != "vector" else ""
-    column = index.schema.single(request.collapse).name if request.collapse else ""
-    order = None if request.searched else request.sort or NEWEST_FIRST
-    plain, notions = (None, ()) if request.verbatim else _expanded(index, words, request.synonyms)
-    return Plan(
-        words, vectors, where, request.window, request.exact, request.title_boost, column, order, plain, notions
-    )
-
-
-def _expanded(index: Index, words: str, synonyms: Synonyms) -> Expanded:
-    """Return words with their other spellings, synonyms, and the long forms of acronyms."""
-    return expand(words, index.schema.language, synonyms={**long_forms(index, words), **synonyms})
 
 
 def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:
@@ -141,7 +105,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
     others: Filter = Not(Compare("id", "=", paper_id))
     everything = And((resolved.filter, others)) if resolved.filter else others
-    plan = _plan(index, request, vectors, everything)
+    plan = plan_of(index, request, vectors, everything)
     return _page(SearchState(index, request, plan, notes=resolved.notes), clock)
 
 
@@ -170,15 +134,8 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
         vectors: tuple[VectorClause, ...] = ()
         if request.mode != "lexical":
             vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, encoder)),)
-    plan = _plan(index, request, vectors, resolved.filter)
+    plan = plan_of(index, request, vectors, resolved.filter)
     return _page(SearchState(index, request, plan, notes=resolved.notes), clock)
-
-
-def text_vector(index: Index, title: str, abstract: str, encoder: TextEncoder) -> np.ndarray:
-    """Return the vector of a paper that is not in the index, float32 (dimension,); errors as of `similar_text`."""
-    check_model(index, encoder.card.name, encoder.card.fingerprint)
-    row: np.ndarray = encoder.encode([encoder.card.text(title, abstract)], Format(SEARCHED))[0]
-    return row
 
 
 def _check(index: Index, request: SearchRequest) -> None:
@@ -195,9 +152,10 @@ def _check(index: Index, request: SearchRequest) -> None:
 
 def _page(state: SearchState, clock: Clock) -> Page:
     index, request, plan = state.index, state.request, state.plan
-    for name, stage in STAGES.items():
-        with clock.step(name):
-            state = stage(state)
+    with index.turns:
+        for name, stage in STAGES.items():
+            with clock.step(name):
+                state = stage(state)
     found = {leg: len(hits) for leg, hits in state.legs.items()}
     return Page(
         index=index.name,
@@ -217,53 +175,3 @@ def _page(state: SearchState, clock: Clock) -> Page:
         size=request.size,
         sort=str(plan.order or request.sort or ""),
     )
-
-
-def _query_vector(index: Index, encoder: TextEncoder | None, query: str) -> np.ndarray:
-    index.schema.vector(SEARCHED)
-    if encoder is None:
-        raise InputError(
-            "A hybrid or vector search needs the model that made the index; give one, or search lexically."
-        )
-    check_model(index, encoder.card.name, encoder.card.fingerprint)
-    vector: np.ndarray = encoder.encode([query], Format.QRY)[0]
-    return vector
-
-
-def check_model(index: Index, name: str, fingerprint: str) -> None:
-    """Raise `InputError`, naming both, where a model is not the one that made the index."""
-    schema = index.schema
-    if schema.fingerprint != fingerprint:
-        raise InputError(
-            f"The index {index.name} was made by the model {schema.model} ({schema.fingerprint}), not by {name} "
-            f"({fingerprint})",
-            f"give <model={schema.model}>, or index again with <fresh> and <model={name}>",
-        )
-
-
-class Clock:
-    """Sums up milliseconds and engine requests by step."""
-
-    def __init__(self) -> None:
-        self._spent: dict[str, float] = {}
-        self._asked: dict[str, list[str]] = {}
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Measure the time of the block, and record its requests."""
-        begun = time.perf_counter()
-        with requests_noted() as asked:
-            yield
-        self._spent[name] = self._spent.get(name, 0.0) + (time.perf_counter() - begun) * 1000
-        if asked:
-            self._asked.setdefault(name, []).extend(asked)
-
-    @property
-    def milliseconds(self) -> Mapping[str, float]:
-        """Milliseconds by step."""
-        return {name: round(spent, 2) for name, spent in self._spent.items()}
-
-    @property
-    def requests(self) -> Mapping[str, tuple[str, ...]]:
-        """Requests by step, without the steps that made none."""
-        return {name: tuple(asked) for name, asked in self._asked.items()}

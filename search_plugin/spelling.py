@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from search_plugin.edits import edits
 from search_plugin.expansion.expand import expand
-from search_plugin.terms import TOKEN, UNSPACED, folded, term_of, terms_of
+from search_plugin.terms import TOKEN, UNSPACED, distinct_words, folded, term_of, terms_of
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -107,16 +107,20 @@ def look_up_words(index: WordIndex, text: str) -> Corrected:
     words = list(dict.fromkeys(token[0] for token in TOKEN.finditer(text) if term_of(token[0], language)))
     if not words or len(words) > MOST_WORDS:
         return Corrected(text)
-    # A word with other spellings is known if a paper holds one of them.
-    others = {one.typed: [other.text for other in one.others] for one in expand(text, language).notions}
     held = index.word_counts(words)
     unknown = tuple(word for word in words if not held[word] and not _UNSPACED_RUN.match(word))
-    spelled = {one: word for word in unknown for one in others.get(word, ())}
-    if spelled:
-        counts = index.word_counts(list(spelled))
-        known = {spelled[one] for one, count in counts.items() if count}
+    if unknown:
+        known = _spelled_otherwise(index, text, unknown)
         unknown = tuple(word for word in unknown if word not in known)
     return Corrected(text, unknown=unknown, known=len(words) - len(unknown))
+
+
+def _spelled_otherwise(index: WordIndex, text: str, unknown: Sequence[str]) -> set[str]:
+    """Return the words of which papers hold another spelling."""
+    others = {one.typed: [other.text for other in one.others] for one in expand(text, index.schema.language).notions}
+    spelled = {one: word for word in unknown for one in others.get(word, ())}
+    counts = index.word_counts(list(spelled)) if spelled else {}
+    return {spelled[one] for one, count in counts.items() if count}
 
 
 def correct(index: WordIndex, looked: Corrected) -> Corrected:
@@ -190,11 +194,14 @@ def _stems(word: str, language: str) -> list[str]:
 def _near(word: str, papers: Iterable[Paper], distance: int) -> list[str]:
     """Return the words of some papers at the least distance from a word, the most frequent first."""
     counts: dict[str, int] = {}
+    letters = set(word)
     for paper in papers:
-        words = {folded(token[0]) for text in (paper.title, paper.abstract) for token in TOKEN.finditer(text)}
-        for one in words:
+        for one in distinct_words(paper.title) | distinct_words(paper.abstract):
             # Few people mistype the first letter, and other words often differ in it.
-            if one[0] == word[0] and abs(len(one) - len(word)) <= distance and one.isalpha():
+            if one[0] != word[0] or abs(len(one) - len(word)) > distance or not one.isalpha():
+                continue
+            # An edit takes away one letter and adds another at most: words that differ in more need not be measured.
+            if len(letters.symmetric_difference(one)) <= 2 * distance:
                 counts[one] = counts.get(one, 0) + 1
     away = {one: edits(word, one) for one in counts}
     least = min(away.values(), default=distance + 1)

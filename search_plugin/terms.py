@@ -17,6 +17,11 @@ MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670
 vowels."""
 
 TOKEN = re.compile(f"([{UNSPACED}]+)|[^\\W_{UNSPACED}]+(?:[{MARKS}][^\\W_{UNSPACED}]*)*")
+
+SPACED = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+"""Of ASCII: letters in lower case, and a space for all that is no letter or digit. `str.translate` with it finds words
+ten times as fast as a regular expression."""
+
 _LETTERS = str.maketrans(
     {"\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u00fe": "th"}
     | {"\u00df": "ss", "\u0131": "i", "\u0127": "h", "\u0167": "t", "\u014b": "n", "\u0138": "q"}
@@ -44,6 +49,13 @@ def terms_of(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
         else:
             terms.append(term_of(token[0], language))
     return terms
+
+
+def distinct_words(text: str) -> set[str]:
+    """Return the different words of a text, in small letters without accents."""
+    if text.isascii():
+        return set(text.translate(SPACED).split())
+    return {folded(token[0]) for token in TOKEN.finditer(text)}
 
 
 def stand_together(asked: Sequence[str], held: Sequence[str]) -> bool:

@@ -1,8 +1,9 @@
-"""A record of the requests that a block of code sends to an engine."""
+"""A record of what a search does: the time of each step, and the requests to its engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -17,12 +18,33 @@ def note(request: str) -> None:
         noted.append(request)
 
 
-@contextmanager
-def requests_noted() -> Iterator[list[str]]:
-    """Yield the list of requests that are sent inside the block."""
-    noted: list[str] = []
-    token = _NOTED.set(noted)
-    try:
-        yield noted
-    finally:
-        _NOTED.reset(token)
+class Clock:
+    """Sums up milliseconds and engine requests by step."""
+
+    def __init__(self) -> None:
+        self._spent: dict[str, float] = {}
+        self._asked: dict[str, list[str]] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Measure the time of the block, and record its requests."""
+        asked: list[str] = []
+        token = _NOTED.set(asked)
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            _NOTED.reset(token)
+        self._spent[name] = self._spent.get(name, 0.0) + (time.perf_counter() - begun) * 1000
+        if asked:
+            self._asked.setdefault(name, []).extend(asked)
+
+    @property
+    def milliseconds(self) -> Mapping[str, float]:
+        """Milliseconds by step."""
+        return {name: round(spent, 2) for name, spent in self._spent.items()}
+
+    @property
+    def requests(self) -> Mapping[str, tuple[str, ...]]:
+        """Requests by step, without the steps that made none."""
+        return {name: tuple(asked) for name, asked in self._asked.items()}

@@ -44,6 +44,8 @@ _UNSPACED_SCRIPTS = frozenset(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRA
 
 def unknown_script(text: str, language: str) -> bool:
     """Return whether most letters of a text are of a script that the analysis of a language does not know."""
+    if text.isascii():
+        return False
     known = _SCRIPTS | (_UNSPACED_SCRIPTS if get_language(language).bigrams else frozenset())
     letters = [char for char in text if char.isalpha()]
     # A character's name begins with its script.

@@ -237,7 +237,7 @@ class Indexing:
 
     def _load(self, index: Index) -> TextEncoder:
         from encoders.registry import find_model
-        from search_plugin.search import check_model
+        from search_plugin.planning import check_model
 
         model = find_model(self._settings.model or index.schema.model)
         check_model(index, model.card.name, model.card.fingerprint)

@@ -143,7 +143,7 @@ class OpenIndex:
             NotFoundError: If the paper is not in the index.
         """
         from products.suggestions import neighbours as near
-        from search_plugin.search import SEARCHED, text_vector
+        from search_plugin.planning import SEARCHED, text_vector
 
         if bool(text) == bool(paper_id):
             raise InputError("Give the manuscript as a text, or name a paper in the index.")

@@ -20,8 +20,8 @@ from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
 from search_plugin.legs import Fused, Scored
 from search_plugin.plan import LEXICAL, TITLE_BOOST
+from search_plugin.planning import SEARCHED, make_plan
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
-from search_plugin.search import SEARCHED, make_plan
 
 MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
 DEPTH = 100

@@ -17,8 +17,8 @@ from products.relevance.model import relevance
 from products.relevance.views import Views, views_of
 from search_plugin.filters.tree import And, Compare, Filter, Not, OneOf
 from search_plugin.plan import Plan, VectorClause
+from search_plugin.planning import SEARCHED
 from search_plugin.request import MAX_QUERY
-from search_plugin.search import SEARCHED
 
 if TYPE_CHECKING:
     import numpy as np

@@ -79,8 +79,7 @@ def _usual(short: str, papers: Iterable[Paper], language: str) -> str:
         defined = {
             tuple(terms_of(long, language)): long
             for text in (paper.title, paper.abstract)
-            for one, long in definitions(text)
-            if folded(one) == folded(short)
+            for _, long in definitions(text, short)
         }
         counts.update(defined.keys())
         written = {**defined, **written}
@@ -90,10 +89,20 @@ def _usual(short: str, papers: Iterable[Paper], language: str) -> str:
     return written[terms] if count >= SHARE * counts.total() else ""
 
 
-def definitions(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the acronyms that a text defines, each with its long form, such as `("NF", "nuclear factor")`."""
+def definitions(text: str, asked: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the acronyms that a text defines, each with its long form, such as `("NF", "nuclear factor")`.
+
+    Args:
+        text: A title or an abstract.
+        asked: The acronym to look for, in any case; empty for all.
+
+    Yields:
+        Acronyms as written, and their long forms.
+    """
     for found in _BRACKETS.finditer(text):
         short = found[1].strip()
+        if asked and folded(short) != folded(asked):
+            continue
         if not short or len(short.split()) > 2 or not short[0].isalnum() or not any(map(str.isalpha, short)):
             continue
         # At most min(|A| + 5, 2|A|) words before the bracket (section 3.1), in the same sentence.

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from corpora.custom import FieldKind, first_day, last_day, normal_date
-from corpora.errors import InputError
 from search_plugin.fields import Field
+from search_plugin.filters.syntax import short, unreadable
 from search_plugin.filters.tree import Alike, And, Compare, Filter, Manner, Not, OneOf, Operator, Or, Value
 from search_plugin.identifiers import identifier_of
-
-EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 
 # 9 digits fit the 32-bit columns of every engine.
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
@@ -130,13 +128,3 @@ _READERS: Mapping[FieldKind, _Reader] = {
     "number": (_number, "a number"),
     "date": (normal_date, "a date such as 2020-03-16, 2020-03 or 2020"),
 }
-
-
-def unreadable(position: int, problem: str) -> InputError:
-    """Return the error for a filter that can't be read, with the place and an example."""
-    return InputError(f"The filter can't be read at character {position}: {problem}. {EXAMPLE}")
-
-
-def short(text: str) -> str:
-    """Return the beginning of a text in quotes, for messages."""
-    return repr(text[:30])

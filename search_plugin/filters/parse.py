@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from importlib import resources
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
-
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from corpora.errors import InputError
-from search_plugin.fields import IDENTIFIER_FIELDS, PAPER_FIELDS, Field, find_field
-from search_plugin.filters.comparisons import (
-    Given,
-    alike,
-    alike_one_of,
-    compared,
-    exact,
-    exactly_one_of,
-    identified,
-    short,
-    unreadable,
-)
-from search_plugin.filters.tree import And, Exists, Filter, Not, Operator, Or, Says
+from search_plugin.fields import PAPER_FIELDS, Field
+from search_plugin.filters.tree import And, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from search_plugin.filters.grammar import Parsed
+
 MAX_LENGTH = 10_000
 """Maximum characters in all the filters of one search."""
-
-MAX_DEPTH = 30
-"""Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
-
-_EXPECTATIONS = {
-    "NAME": "a field name, not or an opening bracket",
-    "OPERATOR": "=, !=, <, <=, >, >=, in, exists or says after a field name",
-    "QUOTED": "a value",
-    "_OPEN": "an opening bracket after in",
-    "_COMMA": "a comma or a closing bracket",
-    "_RIGHT": "and, or or a closing bracket",
-}
-"""What was expected, by the first of these terminals that could have come next."""
 
 
 def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
@@ -66,11 +40,16 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     Raises:
         InputError: If it can't be read; the message says where, what was expected, and shows a right one.
     """
+    from lark import UnexpectedInput
+
+    from search_plugin.filters.grammar import parser_of
+    from search_plugin.filters.syntax import syntax_error
+
     _check_text(text)
     try:
-        parsed = cast("_Parsed", _parser(tuple(fields)).parse(text))
+        parsed = cast("Parsed", parser_of(tuple(fields)).parse(text))
     except UnexpectedInput as error:
-        raise _syntax_error(text, error) from None
+        raise syntax_error(text, error) from None
     return parsed.filter
 
 
@@ -108,104 +87,6 @@ def _check_length(length: int) -> None:
         raise InputError(f"The filter has {length:,} characters; keep it within {MAX_LENGTH:,}.")
 
 
-@lru_cache(maxsize=16)
-def _parser(fields: tuple[Field, ...]) -> Lark:
-    grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", transformer=_Builder(fields))
-
-
-class _Parsed(NamedTuple):
-    filter: Filter
-    depth: int
-
-
-class _Builder(Transformer[Token, _Parsed]):
-    """Called by the parser while it reads, so that deep nesting causes no recursion."""
-
-    def __init__(self, fields: Sequence[Field]) -> None:
-        super().__init__()
-        self._fields = fields
-
-    def any_of(self, parts: Sequence[_Parsed]) -> _Parsed:
-        return _Parsed(Or(tuple(part.filter for part in parts)), max(part.depth for part in parts))
-
-    def all_of(self, parts: Sequence[_Parsed]) -> _Parsed:
-        return _Parsed(And(tuple(part.filter for part in parts)), max(part.depth for part in parts))
-
-    def group(self, children: tuple[Token, _Parsed]) -> _Parsed:
-        _, inner = children
-        return _Parsed(inner.filter, _deeper(inner.depth))
-
-    def negated(self, children: tuple[Token, _Parsed]) -> _Parsed:
-        _, inner = children
-        return _Parsed(Not(inner.filter), _deeper(inner.depth))
-
-    def compare(self, children: tuple[Token, Token, Given]) -> _Parsed:
-        name, sign, given = children
-        if sign in ("=", "!="):
-            found = self._among(name, [given], alike)
-            return _Parsed(Not(found) if sign == "!=" else found, 0)
-        field = self._field(name)
-        if field.kind not in ("number", "date"):
-            kind = "true or false" if field.kind == "boolean" else "text"
-            raise unreadable(_position(sign), f"expected = or != for {field.name}, which is {kind}, but found {sign}")
-        return _Parsed(compared(field, cast("Operator", str(sign)), given), 0)
-
-    def one_of(self, children: Sequence[Token | Given]) -> _Parsed:
-        name, *values = children
-        return _Parsed(self._among(cast("Token", name), cast("Sequence[Given]", values), alike_one_of), 0)
-
-    def exactly(self, children: tuple[Token, Given]) -> _Parsed:
-        name, given = children
-        return _Parsed(self._among(name, [given], exact), 0)
-
-    def exactly_one_of(self, children: Sequence[Token | Given]) -> _Parsed:
-        name, *values = children
-        return _Parsed(self._among(cast("Token", name), cast("Sequence[Given]", values), exactly_one_of), 0)
-
-    def exists(self, children: tuple[Token]) -> _Parsed:
-        name = children[0]
-        if self._kind(name):
-            raise unreadable(_position(name), f"{name} is a kind of identifier, for which there is only =, != and in")
-        return _Parsed(Exists(self._field(name).name), 0)
-
-    def _among(self, name: Token, values: Sequence[Given], read: Callable[[Field, Sequence[Given]], Filter]) -> Filter:
-        kind = self._kind(name)
-        return identified(kind, values) if kind else read(self._field(name), values)
-
-    def _kind(self, name: Token) -> str:
-        """Return the kind of identifier that a name stands for; none if the index has a field of that name."""
-        lowered = str(name).lower()
-        return "" if any(field.name == lowered for field in self._fields) else IDENTIFIER_FIELDS.get(lowered, "")
-
-    def says(self, children: tuple[Token, Given]) -> _Parsed:
-        name, given = children
-        field = name.lower()
-        if field not in ("title", "text"):
-            raise unreadable(_position(name), f"expected title or text before says but found {short(name)}")
-        if not given.text:
-            raise unreadable(given.position, "expected words but found empty quotes")
-        return _Parsed(Says(cast("Literal['title', 'text']", field), given.text), 0)
-
-    def _field(self, name: Token) -> Field:
-        return find_field("identifiers" if self._kind(name) else str(name)[:60], self._fields)
-
-    def value(self, tokens: Sequence[Token]) -> Given:
-        first = tokens[0]
-        if first.type == "QUOTED":
-            text = re.sub(r"\\(.)", r"\1", first[1:-1], flags=re.DOTALL)
-            return Given(text, _position(first), open=len(tokens) > 1)
-        text = " ".join(tokens)
-        ended = text.removesuffix("*")
-        return Given(ended, _position(first), open=ended != text) if ended.strip() else Given(text, _position(first))
-
-
-def _deeper(depth: int) -> int:
-    if depth >= MAX_DEPTH:
-        raise InputError(f"The filter nests brackets and nots deeper than {MAX_DEPTH}; write it flatter.")
-    return depth + 1
-
-
 def equals(name: str, value: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     """Return the filter `NAME = VALUE`, as the user's query asks for it by `author:` and the like.
 
@@ -222,31 +103,3 @@ def equals(name: str, value: str, fields: Sequence[Field] = PAPER_FIELDS) -> Fil
     """
     escaped = re.sub(r'(["\\])', r"\\\1", value.removesuffix("*"))
     return parse_filter(f'{name} = "{escaped}"{"*" * value.endswith("*")}', fields)
-
-
-def _syntax_error(text: str, error: UnexpectedInput) -> InputError:
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        start, found = len(text), "the end"
-    else:
-        start = cast("int", error.pos_in_stream)
-        word = re.match(r"""[(),"'=<>!]|[^\s(),"'=<>!]+""", text[start:])
-        found = short(word[0] if word else text[start])
-    expected: set[str] = set()
-    if isinstance(error, UnexpectedToken):
-        expected = set(error.accepts or error.expected)
-    elif isinstance(error, UnexpectedCharacters):
-        expected = set(error.allowed)
-    if "QUOTED" in expected and text[start : start + 1] in ("'", '"'):
-        return unreadable(start + 1, "expected a second quote to close the one here")
-    return unreadable(start + 1, f"expected {_expectation(expected)} but found {found}")
-
-
-def _expectation(expected: set[str]) -> str:
-    for terminal, words in _EXPECTATIONS.items():
-        if terminal in expected:
-            return words
-    return "and, or or the end"
-
-
-def _position(token: Token) -> int:
-    return cast("int", token.start_pos) + 1

@@ -91,6 +91,10 @@ class Says:
     words: str
 
 
+MAX_DEPTH = 30
+"""Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
+
+
 def unresolved(like: Alike) -> TypeError:
     """Return the error for an engine that is given what only `resolve` can read."""
     return TypeError(f"{like} must be resolved before an engine compares")

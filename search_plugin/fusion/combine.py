@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.legs import Contribution, Fused, Scored
+from search_plugin.legs import Fused, Scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,27 +71,27 @@ def combine(
     Raises:
         UnavailableError: If a score isn't a finite 32-bit number, as those of every working engine are.
     """
-    contributions: dict[str, dict[str, Contribution]] = {}
+    contributions: dict[str, dict[str, tuple[int, float, float]]] = {}
     for leg, hits in legs.items():
-        best = _distinct(leg, hits)
-        scored = zip(best, values([hit.score for hit in best]), strict=True)
-        for rank, (hit, value) in enumerate(scored, start=1):
-            given = Contribution(rank, hit.score, weights[leg] * value)
-            contributions.setdefault(hit.id, {})[leg] = given
+        best, weight = _distinct(leg, hits), weights[leg]
+        scored = zip(best.items(), values(list(best.values())), strict=True)
+        for rank, ((paper, raw), value) in enumerate(scored, start=1):
+            contributions.setdefault(paper, {})[leg] = rank, raw, weight * value
     fused = [
-        Fused(paper, math.fsum(given.value for given in by_leg.values()), by_leg)
+        Fused(paper, math.fsum([value for _, _, value in by_leg.values()]), by_leg)
         for paper, by_leg in contributions.items()
     ]
     return sorted(fused, key=lambda hit: (-hit.score, hit.id))
 
 
-def _distinct(leg: str, hits: Sequence[Scored]) -> list[Scored]:
-    best: dict[str, Scored] = {}
-    for hit in hits:
-        if not abs(hit.score) <= MAX_SCORE:
+def _distinct(leg: str, hits: Sequence[Scored]) -> dict[str, float]:
+    """Return the best score of each paper, in the order of the hits."""
+    best: dict[str, float] = {}
+    for paper, score, _ in hits:
+        if not abs(score) <= MAX_SCORE:
             raise UnavailableError(
-                f"The engine scored {hit.id} with {hit.score} in the {leg} leg, which can't be ranked; "
+                f"The engine scored {paper} with {score} in the {leg} leg, which can't be ranked; "
                 "check the stored vectors for values that are not numbers, and index again."
             )
-        best.setdefault(hit.id, hit)
-    return list(best.values())
+        best.setdefault(paper, score)
+    return best

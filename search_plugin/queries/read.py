@@ -10,8 +10,7 @@ from itertools import chain, pairwise
 from corpora.custom import FieldKind
 from corpora.errors import InputError
 from search_plugin.fields import PAPER_FIELDS, Field, find_field
-from search_plugin.filters.parse import MAX_DEPTH
-from search_plugin.filters.tree import And, Filter, Not, Or, Says
+from search_plugin.filters.tree import MAX_DEPTH, And, Filter, Not, Or, Says
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.queries.fields import TITLE, field_filter, is_field
 from search_plugin.queries.tokens import OPERATORS, Token, paired, scan, settled

@@ -70,4 +70,4 @@ def _with_title(state: SearchState) -> SearchState:
 def normal_title(text: str) -> str:
     """Return a title without what people change when they type it: case, punctuation, blanks, diacritics."""
     plain = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(char for char in plain if char.isalnum())
+    return "".join(filter(str.isalnum, plain))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from search_plugin.highlights import highlight
+from search_plugin.occurrences import find
 from search_plugin.page import Hit
 from search_plugin.plan import Counting
 
@@ -22,25 +23,32 @@ def render(state: SearchState) -> SearchState:
     fields = {name: state.index.schema.field(name).name for name in request.facets}
     counting = None
     if fields:
-        found = [hit.id for hit in state.ranking]
-        counting = Counting(state.plan, found, list(dict.fromkeys(fields.values())), FACET_SIZE)
+        ranked = [hit.id for hit in state.ranking]
+        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), FACET_SIZE)
     read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
     if facets:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
     papers = {**state.papers, **read}
     marked = " ".join([request.searched, *(other.text for notion in state.plan.notions for other in notion.others)])
-    hits = tuple(
-        Hit(
-            rank=request.offset + position,
-            paper=papers[hit.id],
-            score=hit.score,
-            legs=hit.contributions,
-            snippets=highlight(marked, papers[hit.id].title, papers[hit.id].abstract, state.index.schema.language),
-            collapsed=state.hidden.get(hit.id, 0),
-            known_by=state.known.by.get(hit.id, ""),
+    language = state.index.schema.language
+    hits: list[Hit] = []
+    held: dict[str, frozenset[str]] = {}
+    for rank, hit in enumerate(page, request.offset + 1):
+        paper = papers.get(hit.id)
+        if paper is None:  # deleted since the legs ran
+            continue
+        found = find(marked, paper.title, paper.abstract, language)
+        held[hit.id] = found.terms
+        hits.append(
+            Hit(
+                rank=rank,
+                paper=paper,
+                score=hit.score,
+                legs=hit.contributions,
+                snippets=highlight(paper.title, paper.abstract, found),
+                collapsed=state.hidden.get(hit.id, 0),
+                known_by=state.known.by.get(hit.id, ""),
+            )
         )
-        for position, hit in enumerate(page, start=1)
-        if hit.id in papers  # deleted since the legs ran
-    )
-    return replace(state, papers=papers, hits=hits, facets=facets)
+    return replace(state, papers=papers, hits=tuple(hits), held=held, facets=facets)

@@ -34,6 +34,7 @@ class SearchState:
         hidden: By id, how many papers are not shown because they share this one's value.
         papers: Those read so far, by id; a stage that reads some leaves them here, so that none is read twice.
         hits: The page.
+        held: By id, which terms of the query, those of other spellings among them, each paper of the page holds.
         facets: Counts, where asked for.
         notes: Sentences for the user, which the page shows; a stage adds its own.
         known: What is known of the query before it is ranked.
@@ -51,6 +52,7 @@ class SearchState:
     hidden: Mapping[str, int] = field(default_factory=dict)
     papers: Mapping[str, Paper] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
+    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
     facets: Facets | None = None
     notes: tuple[str, ...] = ()
     known: Known = field(default_factory=lambda: Known(""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from search_plugin.highlights import share_of_words
+from search_plugin.occurrences import share_of_words
 from search_plugin.weakness import FLOORS, unknown_script
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def warn(state: SearchState) -> SearchState:
     floor = FLOORS.get(schema.fingerprint)
     if floor and state.plan.vectors and state.legs:
         hits = tuple(
-            replace(hit, weak=not hit.known_by and floor.strength(*signals(hit, state)) < floor.least) for hit in hits
+            hit if hit.known_by else replace(hit, weak=floor.strength(*signals(hit, state)) < floor.least)
+            for hit in hits
         )
         if hits and not state.request.offset and all(hit.weak for hit in hits):
             notes.append(NOTHING_MATCHES)
@@ -40,7 +41,6 @@ def signals(hit: Hit, state: SearchState) -> tuple[float, float]:
     found = hit.legs.get(leg)
     # A paper that the leg did not find is no nearer than the last one that it found.
     last = state.legs[leg][-1].score if state.legs[leg] else 0.0
-    paper = hit.paper
     language, notions = state.index.schema.language, state.plan.notions
-    share = share_of_words(state.request.searched, paper.title, paper.abstract, language, notions)
+    share = share_of_words(state.request.searched, state.held[hit.id], language, notions)
     return (found.raw if found else last), share

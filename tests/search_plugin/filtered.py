@@ -8,8 +8,8 @@ from dataclasses import replace
 from corpora.paper import Paper, is_empty
 from search_plugin.fields import PAPER_FIELDS
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import MAX_DEPTH, parse_filter
-from search_plugin.filters.tree import Alike, And, Compare, Exists, Not, OneOf, Or
+from search_plugin.filters.parse import parse_filter
+from search_plugin.filters.tree import MAX_DEPTH, Alike, And, Compare, Exists, Not, OneOf, Or
 from tests.search_plugin.test_filters import DAYS, FIELDS, SHARES, SPOKEN, WORDS, YEARS
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -280,3 +283,15 @@ def test_missing_values_fail_comparisons_and_pass_their_negation():
     assert not matches(Compare("venue", "=", ""), bare)
     assert matches(parse_filter("retracted=false"), bare)
     assert not matches(parse_filter("retracted=false"), full)
+
+
+def test_a_search_without_a_filter_does_not_import_the_parser():
+    code = """
+import sys
+from search_plugin.request import make_request
+make_request("heart attack")
+assert "lark" not in sys.modules
+make_request("heart attack", filter="year >= 2020")
+assert "lark" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from search_plugin.highlights import (
-    _SENTENCE_END,
-    _borders,
-    _matches,
-    _query_terms,
-    highlight,
-)
+from search_plugin import highlights
+from search_plugin.highlights import _SENTENCE_END, _borders
 from search_plugin.languages import LANGUAGES
+from search_plugin.occurrences import find, occurrences, query_terms
 from search_plugin.terms import _cached_term
+
+
+def highlight(query, title, abstract, language="english", **how):
+    return highlights.highlight(title, abstract, find(query, title, abstract, language), **how)
 
 
 def marked(snippets):
@@ -146,8 +146,8 @@ def test_sentences_end_where_the_pattern_ends_them(text):
 )
 @example("bab ab.ab_ab Ab", "ab")
 def test_words_are_found_alike_with_and_without_characters_of_other_scripts_in_the_text(text, query):
-    terms = _query_terms(query)
-    assert _matches(text, terms) == _matches(text + " 病", terms)
+    terms = query_terms(query)
+    assert occurrences(text, terms) == occurrences(text + " 病", terms)
 
 
 def test_threads_agree():

@@ -16,6 +16,7 @@ from search_plugin.request import SearchRequest
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 from search_plugin.spelling import Corrected, correct, look_up_words
+from search_plugin.terms import TOKEN, distinct_words, folded
 
 TEXTS = (
     *["Aspirin prevents a heart attack; treatment and prevention of diabetes."] * 3,
@@ -84,6 +85,11 @@ def test_a_correction_is_told_and_can_be_undone(index):
     assert any(snippet.text[start:end] == "Aspirin" for snippet in hit.snippets for start, end in snippet.spans)
     page = search(index, SearchRequest("asprin", mode="lexical", verbatim=True))
     assert (page.hits, page.notes) == ((), ())
+
+
+@given(st.text("aB1 ._-\n", max_size=30) | st.text("aB\u00e9\u0301 ._1\u75c5\u0e01\u00df\u0130", max_size=30))
+def test_distinct_words_are_those_of_the_pattern(text):
+    assert distinct_words(text) == {folded(token[0]) for token in TOKEN.finditer(text)}
 
 
 @pytest.mark.parametrize(

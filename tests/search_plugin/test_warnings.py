@@ -12,7 +12,7 @@ from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.expansion.expand import Notion, Spelling
 from search_plugin.filters.parse import parse_filter
-from search_plugin.highlights import share_of_words
+from search_plugin.occurrences import find, share_of_words
 from search_plugin.request import SearchRequest
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
@@ -101,14 +101,18 @@ def test_of_a_model_without_a_floor_nothing_is_said(index):
     ],
 )
 def test_share_of_words(query, share):
-    assert share_of_words(query, "Lung disease", "By a virus.", "english") == share
+    assert share_of_words(query, find(query, "Lung disease", "By a virus.").terms) == share
 
 
 def test_share_of_words_in_another_spelling():
     notions = (Notion("tumours", (Spelling("tumor"),)), Notion("TNF\u03b1", (Spelling("tnf alpha"),)))
-    assert share_of_words("tumours lung", "Lung tumor", "", notions=notions) == 1
-    assert share_of_words("TNF\u03b1", "TNF alpha", "", notions=notions) == 1
-    assert share_of_words("TNF\u03b1", "TNF beta", "", notions=notions) == 0
+
+    def share(query, title):
+        return share_of_words(query, find(f"{query} tumor tnf alpha", title, "").terms, notions=notions)
+
+    assert share("tumours lung", "Lung tumor") == 1
+    assert share("TNF\u03b1", "TNF alpha") == 1
+    assert share("TNF\u03b1", "TNF beta") == 0
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.closeness import normal
 from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.errors import reads_stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -128,6 +129,7 @@ def _blocks(start: int, stop: int) -> Iterator[slice]:
     return (slice(at, min(at + _BLOCK, stop)) for at in range(start, stop, _BLOCK))
 
 
+@reads_stored
 def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> Approximate | None:
     """Read the index of a field that covers the most vectors.
 

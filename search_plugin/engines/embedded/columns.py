@@ -1,4 +1,4 @@
-"""The papers' values by field, for filters: which rows match, as one bit per row, without reading a paper.
+"""The papers' values by field, for filters, so that these read no paper.
 
 Numbers are an array with one value per row. All other kinds have an inverted index: for each value, the rows that hold
 it. A value is stored as 64 bits of its BLAKE2b hash; the chance that two of ten million values have the same hash is
@@ -11,18 +11,16 @@ they cover, and are moved into place complete. Columns of later rows are kept in
 from __future__ import annotations
 
 import hashlib
-import operator
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from search_plugin.engines.embedded.derived import complete, newest
-from search_plugin.engines.embedded.fields import COMPARED, held_values, number_of
+from search_plugin.engines.embedded.errors import reads_stored
+from search_plugin.engines.embedded.fields import COMPARED, held_values
 from search_plugin.engines.embedded.files import mapped
-from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Test, unresolved
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,13 +30,6 @@ if TYPE_CHECKING:
 
 NAME = "columns"
 _POSTINGS = {"keys": "<u8", "starts": "<i8", "rows": "<u4"}
-_RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +46,7 @@ class Postings:
     starts: np.ndarray
     rows: np.ndarray
 
+    @reads_stored
     def of(self, value: object) -> np.ndarray:
         """Return the rows that hold a value."""
         import numpy as np
@@ -81,88 +73,6 @@ class Columns:
     stop: int
     numbers: Mapping[str, np.ndarray]
     postings: Mapping[str, Postings]
-
-
-def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callable[[Filter], np.ndarray]) -> np.ndarray:  # noqa: C901 - one case for each kind of node
-    """Return which rows match a filter.
-
-    Args:
-        where: The filter.
-        parts: Columns of all rows; a field without a column has no values.
-        count: Of rows.
-        saying: Does the same for filters of words alone, which have no columns.
-
-    Returns:
-        bool (count,); undefined for rows without a paper.
-    """
-    import numpy as np
-
-    match where:
-        case Says():
-            return saying(where)
-        case Not() | And() | Or() if _of_words(where):
-            return saying(where)
-        case Not(part):
-            return ~passing(part, parts, count, saying)
-        case And(inner):
-            return reduce(np.logical_and, (passing(part, parts, count, saying) for part in _together(And, inner)))
-        case Or(inner):
-            return reduce(np.logical_or, (passing(part, parts, count, saying) for part in _together(Or, inner)))
-        case Alike():
-            raise unresolved(where)
-    mask = np.zeros(count, bool)
-    for columns in parts:
-        if (numbers := columns.numbers.get(where.field)) is not None:
-            mask[columns.start : columns.stop] = _compared(where, numbers)
-        elif (postings := columns.postings.get(where.field)) is not None:
-            for rows in _listed(where, postings):
-                mask[rows] = True
-    return mask
-
-
-def _of_words(where: Filter) -> bool:
-    """Return whether a filter asks for words alone."""
-    match where:
-        case Says():
-            return True
-        case Not(part):
-            return _of_words(part)
-        case And(parts) | Or(parts):
-            return all(map(_of_words, parts))
-    return False
-
-
-def _together(kind: type[And | Or], parts: Sequence[Filter]) -> list[Filter]:
-    """Return the parts with those of words as one: together they find fewer rows than each by itself."""
-    words = tuple(part for part in parts if _of_words(part))
-    if len(words) < 2:
-        return list(parts)
-    return [kind(words), *(part for part in parts if not _of_words(part))]
-
-
-def _compared(test: Test, numbers: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    match test:
-        case Exists():
-            there: np.ndarray = ~np.isnan(numbers)
-            return there
-        case OneOf(_, values):
-            within: np.ndarray = np.isin(numbers, np.array([number_of(value) for value in values]))
-            return within
-        case Compare(_, op, value):
-            passed: np.ndarray = _RELATIONS[op](numbers, number_of(value))
-            return passed
-
-
-def _listed(test: Test, postings: Postings) -> list[np.ndarray]:
-    match test:
-        case Exists():
-            return [postings.rows]
-        case OneOf(_, values):
-            return [postings.of(value) for value in values]
-        case Compare(_, _, value):
-            return [postings.of(value)]
 
 
 def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
@@ -236,6 +146,7 @@ def save(folder: Path, columns: Columns) -> None:
     complete(folder, part, NAME, columns.stop)
 
 
+@reads_stored
 def load(folder: Path, count: int) -> Columns:
     """Map the columns of a generation that cover the most rows, at most `count`; empty columns if there are none."""
     import numpy as np

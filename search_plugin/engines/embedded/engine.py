@@ -208,7 +208,7 @@ class EmbeddedEngine:
             )
         try:
             return read_facts(folder)
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise UnavailableError(
                 f"The index {name} in {self.root} is damaged, or not made by this version of ses",
                 "index again with <fresh>",

@@ -11,9 +11,11 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from corpora.errors import ConflictError, UnavailableError
 
-_READING = KeyError, IndexError, TypeError, ValueError, OverflowError, struct.error
-_DAMAGE = OSError, RuntimeError, MemoryError, *_READING
-"""What reading a damaged file can raise, or a file system that refuses."""
+_FAILURES = OSError, RuntimeError, MemoryError, ValueError
+"""What a file system raises that refuses, and libraries that meet a damaged file."""
+
+_MISREAD = LookupError, TypeError, AttributeError, OverflowError, struct.error
+"""What our own code raises when stored bytes are not what they should be. Elsewhere it is a fault of the program."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,12 +40,25 @@ def told(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], 
     return wrapped
 
 
+def reads_stored(read: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a function that computes with stored bytes: what goes wrong in it is their damage, a `ValueError`."""
+
+    @functools.wraps(read)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return read(*args, **kwargs)
+        except _MISREAD as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+
+    return wrapped
+
+
 @contextmanager
 def explained(root: Path) -> Iterator[None]:
     """Turn what the libraries and the file system raise into a sentence for the user."""
     try:
         yield
-    except _DAMAGE as error:
+    except _FAILURES as error:
         raise failure(root, error) from error
     except BaseException as error:
         # Rust code panics on damaged files; the exception's type can't be imported.

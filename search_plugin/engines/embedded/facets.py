@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.base import MOST_VALUES, too_many
 from search_plugin.engines.embedded.filters import to_tantivy
+from search_plugin.engines.embedded.queries import among, matching
 from search_plugin.filters.alike import joined
 from search_plugin.page import Facets
 from search_plugin.plan import LISTED
@@ -30,15 +31,15 @@ def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
     from tantivy import Occur, Query
 
     plan = counting.plan
-    query = words.among(list(counting.found))
+    query = among(words, counting.found)
     told = f"the {plan.window} nearest papers"
     if plan.order:
         query, told = (to_tantivy(plan.filter, words) if plan.filter else Query.all_query()), LISTED
     elif plan.words:
-        matching = [(Occur.Must, words.matching(plan, 0.0))]
+        both = [(Occur.Must, matching(words, plan, 0.0))]
         if plan.filter:
-            matching.append((Occur.Must, to_tantivy(plan.filter, words)))
-        query = Query.boolean_query([(Occur.Should, Query.boolean_query(matching)), (Occur.Should, query)])
+            both.append((Occur.Must, to_tantivy(plan.filter, words)))
+        query = Query.boolean_query([(Occur.Should, Query.boolean_query(both)), (Occur.Should, query)])
         told = "papers that hold a word of the query" + (f", and {told}" if plan.vectors else "")
     matches, counts = counted(searcher, query, column_paths(counting.fields), counting.size)
     return Facets(matches, told, {field: tuple(counts[field]) for field in counting.fields})

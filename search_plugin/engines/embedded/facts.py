@@ -8,6 +8,7 @@ from pathlib import Path
 
 import orjson
 
+from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import sync_folder
 from search_plugin.schema import IndexSchema, from_stored, to_stored
 
@@ -29,8 +30,9 @@ class Facts:
     source: str
 
 
+@reads_stored
 def read_facts(folder: Path) -> Facts:
-    """Read the facts of a generation; raises `ValueError`, `KeyError`, `TypeError` or `OSError` if they are damaged."""
+    """Read the facts of a generation; raises `ValueError` or `OSError` if they are damaged."""
     content = orjson.loads((folder / _NAME).read_bytes())
     return Facts(from_stored(content["begun"]), from_stored(content["schema"]), str(content["source"]))
 

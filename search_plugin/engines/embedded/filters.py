@@ -1,4 +1,4 @@
-"""Filters as tantivy queries; `columns.passing` does the same for vectors."""
+"""Filters as tantivy queries; `passing` does the same for vectors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.fields import COMPARED, compared_path, number_of
+from search_plugin.engines.embedded.queries import saying
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for
         case Or(parts):
             return Query.boolean_query([(Occur.Should, to_tantivy(part, words)) for part in parts])
         case Says(field, said):
-            return words.saying(field, said)
+            return saying(words, field, said)
         case Alike():
             raise unresolved(where)
         case Exists("id"):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.engines.embedded.filters import to_tantivy
+from search_plugin.engines.embedded.queries import matching, rows_of
 from search_plugin.engines.embedded.vectors import nearest
-from search_plugin.engines.embedded.words import rows_of
 from search_plugin.legs import Scored, ranked
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
 
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
@@ -23,12 +23,12 @@ def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
     """Return the papers that match a plan's words, best first, ties by id."""
     from tantivy import Occur, Query
 
-    query = words.matching(plan, plan.title_boost)
+    query = matching(words, plan, plan.title_boost)
     if plan.filter:
         passes = Query.const_score_query(to_tantivy(plan.filter, words), 0.0)
         query = Query.boolean_query([(Occur.Must, query), (Occur.Must, passes)])
-    found = rows_of(snapshot.searcher, query, plan.window)
-    return ranked(_scored(snapshot, row, score, plan.column) for score, row in found)
+    rows, scores = rows_of(snapshot.searcher, query, plan.window)
+    return _scored(snapshot, rows, scores, plan.column)
 
 
 def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:
@@ -39,8 +39,8 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}",
             f"search with the model that made it, {schema.model}",
         )
-    matrix, owners = snapshot.vectors[field.name], snapshot.owners(field.name)
-    allowed = _allowed(snapshot, plan, owners)
+    matrix, (owners, owned) = snapshot.vectors[field.name], snapshot.owners(field.name)
+    allowed = owned if plan.filter is None else snapshot.passing(plan.filter)[owners] & (owners >= 0)
     approximate = None if plan.exact else snapshot.approximate(field.name)
     count = plan.window
     while True:
@@ -52,27 +52,17 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
         if len(best) >= plan.window or len(rows) < count:
             break
         count *= 4
-    return ranked(_scored(snapshot, row, score, plan.column) for row, score in best.items())[: plan.window]
+    return _scored(snapshot, list(best), list(best.values()), plan.column)[: plan.window]
 
 
-def _scored(snapshot: Snapshot, row: int, score: float, column: str) -> Scored:
-    """Return a hit, with the value of the requested field, if any."""
-    if not column:
-        return Scored(snapshot.found(row), score)
-    paper = snapshot.stored(row).paper
-    return Scored(paper.id, score, paper.value(column))
+def _scored(snapshot: Snapshot, rows: Sequence[int], scores: Sequence[float], column: str) -> list[Scored]:
+    """Return hits, best first, ties by id, with the values of the requested field, if any."""
+    ids = snapshot.found(rows)
+    values = [snapshot.stored(row).paper.value(column) for row in rows] if column else [None] * len(rows)
+    return ranked(map(Scored, ids, scores, values))
 
 
 def vector_field(schema: IndexSchema, format_name: str) -> VectorField:
     """Return the vector field of a format, preferring papers to passages; raises `InputError` if there is none."""
     fields = [field for field in schema.vectors if field.format == format_name]
     return min(fields, key=lambda field: field.unit != "paper") if fields else schema.vector(format_name)
-
-
-def _allowed(snapshot: Snapshot, plan: Plan, owners: np.ndarray) -> np.ndarray | None:
-    """Return which vectors belong to matching papers, bool (vectors,), or None if all do."""
-    there = owners >= 0
-    if plan.filter is None:
-        return None if there.all() else there
-    allowed: np.ndarray = snapshot.passing(plan.filter)[owners] & there
-    return allowed

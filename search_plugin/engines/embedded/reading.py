@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,9 +15,10 @@ from search_plugin.engines.embedded.facets import column_paths, count_facets, co
 from search_plugin.engines.embedded.files import Files, folder_bytes
 from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
 from search_plugin.engines.embedded.listing import listing
+from search_plugin.engines.embedded.queries import named, rows_of
 from search_plugin.engines.embedded.records import Stored
 from search_plugin.engines.embedded.snapshot import Snapshot
-from search_plugin.engines.embedded.words import META, open_words, rows_of
+from search_plugin.engines.embedded.words import META, open_words
 from search_plugin.page import Facets
 from search_plugin.plan import LEXICAL
 
@@ -56,6 +58,8 @@ class EmbeddedReader:
             self._files = files_of(folder, schema)
             self._words = open_words(folder / WORDS_FOLDER, schema)
         self._lock = threading.Lock()
+        # More threads than cores would take the interpreter's lock from each other at every call of a library.
+        self.turns = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._seen: tuple[object, Snapshot] | None = None
 
     @told
@@ -73,8 +77,8 @@ class EmbeddedReader:
     def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
         """Return the papers that have one of some ids or one of some identifiers."""
         snapshot = self._snapshot()
-        rows = rows_of(snapshot.searcher, self._words.named(ids, identifiers), len(snapshot.rows))
-        papers = [snapshot.stored(row).paper for _, row in rows]
+        rows, _ = rows_of(snapshot.searcher, named(self._words, ids, identifiers), len(snapshot.rows))
+        papers = [snapshot.stored(row).paper for row in rows]
         return {paper.id: paper for paper in papers}
 
     @told
@@ -91,8 +95,8 @@ class EmbeddedReader:
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
         snapshot = self._snapshot()
-        found = rows_of(snapshot.searcher, suggesting.resembling(self._words, terms, distance), size)
-        return [snapshot.stored(row).paper for _, row in found]
+        rows, _ = rows_of(snapshot.searcher, suggesting.resembling(self._words, terms, distance), size)
+        return [snapshot.stored(row).paper for row in rows]
 
     @told
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
@@ -106,9 +110,12 @@ class EmbeddedReader:
         """Return the papers that exist, with their vectors of some formats."""
         snapshot = self._seen_last()
         rows = [(snapshot.stored(row), row) for row in snapshot.find(ids)]
+        wanted = {name: vector_field(self.schema, name) for name in fields}
         return {
             stored.paper.id: Document(
-                stored.paper, stored.content_hash, {name: self._vectors_of(snapshot, row, name) for name in fields}
+                stored.paper,
+                stored.content_hash,
+                {name: snapshot.vectors_of(row, field) for name, field in wanted.items()},
             )
             for stored, row in rows
         }
@@ -117,7 +124,8 @@ class EmbeddedReader:
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
         snapshot = self._seen_last()
-        return {snapshot.id_of(row): self._vectors_of(snapshot, row, field) for row in snapshot.find(ids)}
+        wanted = vector_field(self.schema, field)
+        return {snapshot.id_of(row): snapshot.vectors_of(row, wanted) for row in snapshot.find(ids)}
 
     @told
     def count(self, field: str | None = None) -> int:
@@ -187,9 +195,3 @@ class EmbeddedReader:
     def _stored(self, ids: Sequence[str]) -> list[Stored]:
         snapshot = self._snapshot()
         return [snapshot.stored(row) for row in snapshot.find(ids)]
-
-    def _vectors_of(self, snapshot: Snapshot, row: int, format_name: str) -> np.ndarray:
-        field = vector_field(self.schema, format_name)
-        start, count = (int(snapshot.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
-        held: np.ndarray = snapshot.vectors[field.name][start : start + count].copy()
-        return held if field.unit == "passage" else held[0]

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded import approximate, columns, titles
+from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import NOTHING
 from search_plugin.engines.embedded.filters import to_tantivy
+from search_plugin.engines.embedded.passing import passing
+from search_plugin.engines.embedded.queries import among, rows_of
 from search_plugin.engines.embedded.records import Stored, from_record, id_of
-from search_plugin.engines.embedded.words import rows_of
 from search_plugin.filters.tree import Not
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.words import Words
     from search_plugin.filters.tree import Filter
+    from search_plugin.schema import VectorField
 
 _NOTED = 10_000
 """Number of rows that are kept by id, so that memory does not grow with the searches."""
@@ -43,7 +46,7 @@ class Snapshot:
         self._papers = files.papers(self.lengths).data
         self.vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
         self._approximate: dict[str, approximate.Approximate | None] = {}
-        self._owners: dict[str, np.ndarray] = {}
+        self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
 
     def find(self, ids: Sequence[str]) -> list[int]:
@@ -51,25 +54,29 @@ class Snapshot:
         rows = {id_: self._found.get(id_) for id_ in ids}
         others = [id_ for id_, row in rows.items() if row is None]
         known = [row for row in rows.values() if row is not None]
-        return known + [row for _, row in rows_of(self.searcher, self._words.among(others), len(others))]
+        return known + rows_of(self.searcher, among(self._words, others), len(others))[0]
 
+    @reads_stored
     def id_of(self, row: int) -> str:
         """Return the id of the paper in a row."""
         return id_of(self._papers, int(self._offsets[row]))
 
-    def found(self, row: int) -> str:
-        """Return the id of a paper that a search found; its row is noted, because the page will read it."""
+    @reads_stored
+    def found(self, rows: Sequence[int]) -> list[str]:
+        """Return the ids of papers that a search found; their rows are noted, because the page will read them."""
         if len(self._found) > _NOTED:
             self._found.clear()
-        id_ = self.id_of(row)
-        self._found[id_] = row
-        return id_
+        ids = [id_of(self._papers, at) for at in self._offsets[rows].tolist()] if rows else []
+        self._found.update(zip(ids, rows, strict=True))
+        return ids
 
+    @reads_stored
     def stored(self, row: int) -> Stored:
         """Return the paper in a row; raises `ValueError` if it is damaged."""
         return from_record(self._record(row))
 
     @cached_property
+    @reads_stored
     def live(self) -> np.ndarray:
         """Which rows are the current version of an existing paper, bool (rows,)."""
         import numpy as np
@@ -79,12 +86,30 @@ class Snapshot:
         live[replaced[replaced != NOTHING]] = False
         return live
 
-    def owners(self, field: str) -> np.ndarray:
-        """Return for each vector the row of its paper, int32 (vectors,); -1 if no current paper has it."""
+    def owners(self, field: str) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return which papers the vectors of a field are of.
+
+        Args:
+            field: Name of the vector field.
+
+        Returns:
+            For each vector the row of its paper, int32 (vectors,), -1 if no current paper has it; and whether one
+            has, bool (vectors,), or None if all have one.
+        """
         if field not in self._owners:
-            self._owners[field] = self._owners_of(field)
+            owners = self._owners_of(field)
+            owned = owners >= 0
+            self._owners[field] = owners, None if owned.all() else owned
         return self._owners[field]
 
+    @reads_stored
+    def vectors_of(self, row: int, field: VectorField) -> np.ndarray:
+        """Return the vector of a row, float32 (dimension,), or those of its passages, (passages, dimension)."""
+        start, count = (int(self.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
+        held: np.ndarray = self.vectors[field.name][start : start + count].copy()
+        return held if field.unit == "passage" else held[0]
+
+    @reads_stored
     def _owners_of(self, field: str) -> np.ndarray:
         import numpy as np
 
@@ -93,6 +118,8 @@ class Snapshot:
         starts, counts = (
             np.asarray(self.rows[f"{field}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
         )
+        if counts.sum() > len(owners):  # they would fill the memory
+            raise ValueError("rows name more vectors than there are")
         offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         owners[np.repeat(starts, counts) + offsets] = np.repeat(rows, counts)
         return owners
@@ -107,9 +134,10 @@ class Snapshot:
         """Return which rows are current and match a filter, bool (rows,)."""
         if where is None:
             return self.live
-        passed: np.ndarray = columns.passing(where, self._columns, len(self.rows), self._saying) & self.live
+        passed: np.ndarray = passing(where, self._columns, len(self.rows), self._saying) & self.live
         return passed
 
+    @reads_stored
     def _saying(self, where: Filter) -> np.ndarray:
         """Return which rows match a filter of words, bool (rows,).
 
@@ -138,6 +166,7 @@ class Snapshot:
                 values[part.start : part.stop] = held
         return values
 
+    @reads_stored
     def title_keys(self, rows: Iterable[int]) -> list[bytes]:
         """Return the sort keys of the titles in some rows."""
         first, later = self._titles, self.later_titles

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import mapped
 from search_plugin.ordering import title_key
 
@@ -67,6 +68,7 @@ def save(folder: Path, titles: Titles) -> None:
     complete(folder, part, NAME, len(titles))
 
 
+@reads_stored
 def load(folder: Path, count: int) -> Titles:
     """Map the keys of a generation that cover the most rows, at most `count`; empty if there are none."""
     import numpy as np

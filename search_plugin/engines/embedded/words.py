@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.files import sync_folder
 from search_plugin.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from search_plugin.expansion.expand import Notion
-    from search_plugin.plan import Plan
     from search_plugin.schema import IndexSchema
 
 META = "meta.json"
@@ -90,70 +88,6 @@ class Words:
         writer.commit()
         writer.wait_merging_threads()
 
-    def matching(self, plan: Plan, boost: float) -> Any:
-        """Return the query for a plan's words, in title and abstract together, and again in the title."""
-        from tantivy import Query
-
-        plain = Counter(self.analyze(self.prepare(plan.words if plan.plain is None else plan.plain)))
-
-        def of(field: str, weight: float) -> list[Any]:
-            return self._any_of(field, plain, weight) + [self._best_of(field, one, weight) for one in plan.notions]
-
-        return Query.boolean_query([*of("text", 1.0), *(of("title", boost) if boost else [])])
-
-    def _any_of(self, field: str, words: Mapping[str, int], weight: float) -> list[Any]:
-        from tantivy import Occur, Query
-
-        return [
-            (Occur.Should, Query.boost_query(Query.term_query(self.schema, field, word, "freq"), count * weight))
-            for word, count in words.items()
-        ]
-
-    def _best_of(self, field: str, notion: Notion, weight: float) -> Any:
-        """Return the clause that scores a notion by its spelling that matches best."""
-        from tantivy import Occur, Query
-
-        typed = Counter(self.analyze(self.prepare(notion.typed)))
-        others = {tuple(self._positions(other.text)): other.weight for other in notion.others}
-        queries = [
-            Query.boost_query(self._side_by_side(field, terms, "freq"), worth)
-            for terms, worth in others.items()
-            if [term for _, term in terms] != list(typed)
-        ]
-        best = Query.disjunction_max_query([Query.boolean_query(self._any_of(field, typed, 1.0)), *queries])
-        return Occur.Should, Query.boost_query(best, weight)
-
-    def saying(self, field: str, text: str) -> Any:
-        """Return the query for papers in which the terms of a text stand side by side."""
-        return self._side_by_side(field, self._positions(text), "basic")
-
-    def _positions(self, text: str) -> list[tuple[int, str]]:
-        split = self.split(self.prepare(text))
-        return [(at, term) for at, word in enumerate(split) for term in self.analyze(word)]
-
-    def _side_by_side(self, field: str, terms: Sequence[tuple[int, str]], option: str) -> Any:
-        from tantivy import Query
-
-        if not terms:
-            return Query.empty_query()
-        if len(terms) == 1:
-            return Query.term_query(self.schema, field, terms[0][1], option)
-        positions: list[Any] = list(terms)
-        return Query.phrase_query(self.schema, field, positions)
-
-    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Any:
-        """Return the query for papers with one of some ids or identifiers."""
-        from tantivy import Occur, Query
-
-        terms = [Query.term_query(self.schema, "fields.identifiers", name, "basic") for name in identifiers]
-        return Query.boolean_query([(Occur.Should, query) for query in [self.among(ids), *terms]])
-
-    def among(self, ids: Sequence[str]) -> Any:
-        """Return the query for some ids."""
-        from tantivy import Query
-
-        return Query.term_set_query(self.schema, "id", list(ids))
-
 
 def create_words(folder: Path) -> None:
     """Make an empty word index."""
@@ -215,15 +149,7 @@ def _in_pairs(text: str) -> str:
     return _UNSPACED.sub(pairs, text)
 
 
-def rows_of(searcher: Any, query: Any, limit: int) -> list[tuple[float, int]]:
-    """Return scores and rows of the best papers that a query finds; a limit of 0 finds none."""
-    if not limit:
-        return []
-    hits = searcher.search(query, limit, count=False).hits
-    rows = searcher.fast_field_values("row", [address for _, address in hits])
-    return [(score, row) for (score, _), row in zip(hits, rows, strict=True)]
-
-
+@reads_stored
 def _check_stores(folder: Path) -> None:
     """Raise `ValueError` if the store of a segment is damaged.
 
@@ -239,6 +165,7 @@ def _check_stores(folder: Path) -> None:
                 raise ValueError("the checksum of a store is wrong")
 
 
+@reads_stored
 def _opstamp(folder: Path) -> int:
     return int(_meta(folder)["opstamp"])
 

@@ -11,7 +11,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.plan import LEXICAL
-from search_plugin.search import SEARCHED
+from search_plugin.planning import SEARCHED
 from ses.commands.eval.collection import collection_options, indexed, open_collection
 from ses.options import engine_options, model_options
 

@@ -8,8 +8,9 @@ import pytest
 
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
-from search_plugin.search import Clock, _page, similar
+from search_plugin.search import _page, similar
 from search_plugin.stages.state import SearchState
+from search_plugin.trace import Clock
 from tests.search_plugin.cluster.test_joining import LEGS, PLAN, SHARDS, hits, index_in
 
 

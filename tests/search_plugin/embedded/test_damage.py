@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
+from corpora.paper import Paper
+from search_plugin.engines.base import Document
 from search_plugin.engines.embedded.engine import EmbeddedEngine
+from search_plugin.filters.tree import Alike
 from search_plugin.plan import Counting, Plan, VectorClause
 from tests.search_plugin.embedded.small import DIMENSION, document, lower, make
 from tests.search_plugin.filtered import exact_filter
@@ -105,6 +108,38 @@ def test_a_store_that_changed_is_refused_before_tantivy_reads_it(whole, tmp_path
     file.write_bytes(content)
     with pytest.raises(UnavailableError, match="index again with fresh"):
         EmbeddedEngine(f"embedded:{folder}").open("papers")
+
+
+def test_a_row_that_names_no_other_is_told(whole, tmp_path):
+    folder = shutil.copytree(whole, tmp_path / "copy")
+    index = EmbeddedEngine(f"embedded:{folder}").open("papers")
+    rows = np.fromfile(folder / "papers.v1" / "rows", index._files.row_type)
+    rows["replaces"][3] = 1 << 30
+    rows.tofile(folder / "papers.v1" / "rows")
+    with pytest.raises(UnavailableError, match=r"are damaged .*IndexError"):
+        EmbeddedEngine(f"embedded:{folder}").open("papers").count()
+
+
+def test_rows_that_name_too_many_vectors_are_told(whole, tmp_path):
+    folder = shutil.copytree(whole, tmp_path / "copy")
+    index = EmbeddedEngine(f"embedded:{folder}").open("papers")
+    rows = np.fromfile(folder / "papers.v1" / "rows", index._files.row_type)
+    rows["vector_prx.count"][3] = 1 << 31
+    rows.tofile(folder / "papers.v1" / "rows")
+    plan = Plan("", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), None, 9)
+    with pytest.raises(UnavailableError, match="more vectors than there are"):
+        EmbeddedEngine(f"embedded:{folder}").open("papers").search(plan)
+
+
+def test_a_fault_of_the_program_is_not_told_as_damage(whole):
+    index = EmbeddedEngine(f"embedded:{whole}").open("papers")
+    like = Alike("authors", "same", ("a",))
+    query = VectorClause("prx", np.ones(DIMENSION, np.float32))
+    for plan in (Plan("virus", (), like, 9), Plan("", (query,), like, 9)):
+        with pytest.raises(TypeError, match="must be resolved"):
+            index.search(plan)
+    with pytest.raises(KeyError, match="clf"):
+        index.upsert([Document(Paper("x", "y"), "h", {"prx": query.vector})])
 
 
 @pytest.mark.parametrize("name", ["rows", "papers", "vector_prx.vectors", "commits", "words/meta.json", "facts.json"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ import pytest
 from search_plugin.engines.embedded import snapshot
 from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Counting, Plan, VectorClause
+from search_plugin.request import SearchRequest
+from search_plugin.search import search
 from tests.search_plugin.embedded.small import DIMENSION, SCHEMA, document, make
 
 EVERY = "virus lung cell gene"
@@ -95,3 +99,28 @@ def test_noted_rows_are_bounded(tmp_path, monkeypatch):
         (hit,) = index.search(Plan("", (VectorClause("prx", QUERY),), where, 4))["prx"]
         assert index.papers([hit.id, "p1"])[hit.id].id == f"p{number}"
         assert len(index._snapshot()._found) <= 4
+
+
+def test_pages_wait_for_their_turn(tmp_path):
+    _, index = make(tmp_path, 6)
+    cores = os.cpu_count()
+    with ThreadPoolExecutor(1) as pool:
+        with ExitStack() as taken:
+            for _ in range(cores):
+                taken.enter_context(index.turns)
+            page = pool.submit(search, index, SearchRequest("virus", mode="lexical"))
+            with pytest.raises(TimeoutError):
+                page.result(timeout=0.3)
+        assert page.result(timeout=60).hits
+
+
+def test_vectors_of_deleted_papers_are_not_found(tmp_path):
+    _, index = make(tmp_path, 4)
+    gone = document("p0", 0)
+    index.delete(["p0"])
+    index.upsert([document("last", 7)])
+    for where in (None, parse_filter("year>=1900", SCHEMA.fields)):
+        hits = index.search(Plan("", (VectorClause("prx", gone.vectors["prx"]),), where, 9))["prx"]
+        assert {hit.id for hit in hits} == {"p1", "p2", "p3", "last"}
+        assert max(hit.score for hit in hits) < 0.99
+        assert set(index.papers([hits[0].id])) == {hits[0].id}

@@ -26,9 +26,9 @@ def test_a_notion_scores_as_the_best_of_its_spellings(tmp_path):
     vector = {"prx": np.array([1, 0], np.float32)}
     index.upsert([Document(Paper(id_, title), "h", vector) for id_, title in TITLES.items()])
 
-    def scores(words, *notions):
+    def scores(words, *notions, boost=0):
         plain = "" if notions else None
-        plan = Plan(words, (), None, 10, title_boost=0, plain=plain, notions=notions)
+        plan = Plan(words, (), None, 10, title_boost=boost, plain=plain, notions=notions)
         return {hit.id: hit.score for hit in index.search(plan)["lexical"]}
 
     us, uk = scores("tumor"), scores("tumour")
@@ -37,5 +37,7 @@ def test_a_notion_scores_as_the_best_of_its_spellings(tmp_path):
         assert np.isclose(every[id_], max(us.get(id_, 0), uk.get(id_, 0)))
     half = scores("tumor", Notion("tumor", (Spelling("tumour", 0.5),)))
     assert np.isclose(half["uk"], uk["uk"] / 2)
+    # Spellings of the same stem are the same word.
+    assert scores("tumor", Notion("tumor", (Spelling("tumors"),)), boost=0.3) == scores("tumor", boost=0.3)
     # Words of another spelling have to stand side by side.
     assert scores("x", Notion("x", (Spelling("tumor growth"),))).keys() == {"phrase"}

@@ -63,3 +63,5 @@ def test_long_forms_are_those_that_most_papers_give(tmp_path):
     found = long_forms(index, "MS, AB and XYZ")
     assert list(found) == [("ms",)]
     assert found[("ms",)][0].lower() == "multiple sclerosis"
+    text = "Multiple sclerosis (Ms), not mass spectrometry (MSP)."
+    assert list(definitions(text, "MS")) == [("Ms", "Multiple sclerosis")]
