@@ -167,6 +167,6 @@ def _ranking(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text],
     run, kept = only_found(made.run, qrels)
     counts = {
         "queries_left_out": len(qrels.gains) - len(kept.gains),
-        "candidates_left_out": made.candidates_missing,
+        "candidates_left_out": made.counts["candidates_missing"],
     }
     return ranked_outcome(run, kept, MEASURES, counts)

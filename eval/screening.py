@@ -18,7 +18,6 @@ from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from encoders.formats import Format
 from eval.embedder import Embedder, Text, Vectors
 from eval.files.archives import unpacked
-from eval.measures.similarity import l2_normalize
 from eval.outcome import Outcome
 from eval.statistics.interval import UNIT, mean_interval
 
@@ -103,16 +102,13 @@ def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
     """Return a ranker by vectors; a paper without a vector comes last, and a seed without a vector is ignored."""
 
     def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> np.ndarray:
-        has_vector = [review.papers[row].id in vectors.rows for row in rest]
+        given, ranked = (vectors.known(review.papers[row].id for row in rows) for rows in (seeds, rest))
         scores = np.full(len(rest), -np.inf)
-        given, ranked = (
-            [paper for row in rows if (paper := review.papers[row].id) in vectors.rows] for rows in (seeds, rest)
-        )
-        if not given:
-            return scores
-        likenesses = _normalized(vectors, ranked) @ _normalized(vectors, given).T
-        # The mean of cosines orders papers as the cosine to the mean vector does: they differ by the mean's length.
-        scores[has_vector] = likenesses.mean(axis=1) if likeness == "mean" else likenesses.max(axis=1)
+        if given:
+            has_vector = [review.papers[row].id in vectors.rows for row in rest]
+            likenesses = vectors.directions(ranked) @ vectors.directions(given).T
+            # The mean of cosines orders papers as the cosine to the mean vector does: they differ by the mean's length.
+            scores[has_vector] = likenesses.mean(axis=1) if likeness == "mean" else likenesses.max(axis=1)
         return scores
 
     return rank
@@ -226,10 +222,6 @@ def _measure(review: Review, ranker: Ranker, seeds: int, generator: np.random.Ge
         "WSS@95": work_saved(relevant),
         **{f"Recall@{percent}%": recall_after(relevant, percent) for percent in RECALLS},
     }
-
-
-def _normalized(vectors: Vectors, ids: Sequence[str]) -> np.ndarray:
-    return l2_normalize(vectors.of(ids).astype(np.float64))
 
 
 def _read(path: Path) -> tuple[Review | None, int]:

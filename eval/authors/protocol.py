@@ -17,7 +17,6 @@ from encoders.formats import Format
 from eval.authors.signatures import Signatures
 from eval.embedder import Embedder, Vectors
 from eval.measures.clusters import BCubed, b_cubed, b_cubed_of_each
-from eval.measures.similarity import l2_normalize
 from eval.outcome import Outcome
 from eval.statistics.bootstrap import bootstrap_statistic
 from products.authors.clustering import cut_block
@@ -121,7 +120,7 @@ def _cuts(block: str, data: Signatures, vectors: Vectors) -> Sequence[Clusters]:
     known, alone = _known(data.blocks[block], block, data, vectors)
     if len(known) < 2:
         return [alone | dict.fromkeys(known, f"{block}:0")] * len(THRESHOLDS)
-    cuts = cut_block(_normalized(vectors, data, known), THRESHOLDS)
+    cuts = cut_block(vectors.directions(data.paper_of[name] for name in known), THRESHOLDS)
     return [alone | {name: f"{block}:{of}" for name, of in zip(known, cut, strict=True)} for cut in cuts]
 
 
@@ -132,8 +131,8 @@ def _by_seeds(data: Signatures, vectors: Vectors) -> Clusters:
         clusters |= alone
         seeds = {data.author_of[name]: name for name in reversed(known)}.values()
         if known:
-            closeness = _normalized(vectors, data, known) @ _normalized(vectors, data, list(seeds)).T
-            of_each = zip(known, closeness.argmax(axis=1).tolist(), strict=True)
+            ours, theirs = (vectors.directions(data.paper_of[name] for name in names) for names in (known, seeds))
+            of_each = zip(known, (ours @ theirs.T).argmax(axis=1).tolist(), strict=True)
             clusters |= {name: f"{block}:{seed}" for name, seed in of_each if name not in seeds}
     return clusters
 
@@ -142,7 +141,3 @@ def _known(names: Sequence[str], block: str, data: Signatures, vectors: Vectors)
     """Return the signatures that have a vector, and for each other signature a cluster of its own."""
     known = [name for name in names if data.paper_of[name] in vectors.rows]
     return known, {name: f"{block}::{name}" for name in set(names).difference(known)}
-
-
-def _normalized(vectors: Vectors, data: Signatures, names: Sequence[str]) -> np.ndarray:
-    return l2_normalize(vectors.of([data.paper_of[name] for name in names]).astype(np.float64))

@@ -14,7 +14,6 @@ from eval.optional import optional
 from eval.outcome import Outcome, outcome_of
 from eval.statistics.interval import Values
 from eval.trec.judgments import Qrels
-from eval.trec.rankings import scores_of
 from eval.trec.runs import Run
 
 
@@ -210,7 +209,7 @@ def _blocks(run: Run, qrels: Qrels) -> Iterator[dict[str, dict[str, float]]]:
     block: dict[str, dict[str, float]] = {}
     hits = 0
     for query in qrels.gains:
-        block[query] = scores_of(run.rankings, query)
+        block[query] = run.scores(query)
         hits += len(block[query])
         if hits >= BLOCK:
             yield block

@@ -24,7 +24,7 @@ from eval.embedder import Embedder, Text
 from eval.files.archives import unpacked
 from eval.files.text import bad_line, numbered_lines
 from eval.outcome import Outcome
-from eval.reviewers.ranking import rank_reviewers
+from eval.reviewers.protocol import rank_reviewers
 from eval.statistics.bootstrap import bootstrap_statistic
 from products.reviewers.rules import Matching, openreview
 

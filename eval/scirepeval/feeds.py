@@ -16,7 +16,6 @@ import numpy as np
 from corpora.errors import InputError
 from corpora.paper import Paper
 from eval.embedder import Text, Vectors
-from eval.measures.similarity import l2_normalize
 from eval.outcome import Outcome
 from eval.reranking import ranked_outcome
 from eval.trec.judgments import Qrels
@@ -79,7 +78,8 @@ def by_model(vectors: Vectors) -> FeedRanker:
     def rank(reader: FeedReader) -> np.ndarray:
         texts = [*reader.liked, *reader.candidates]
         papers = [Paper(text.id, text.title, text.abstract or "") for text in texts]
-        held = {text.id: vectors.matrix[vectors.rows[text.id]] for text in texts if text.id in vectors.rows}
+        ids = vectors.known(text.id for text in texts)
+        held = dict(zip(ids, vectors.of(ids), strict=True))
         return scores_for(views_of(papers, held), [text.id for text in reader.liked])[len(reader.liked) :]
 
     return rank
@@ -90,10 +90,8 @@ def by_mean(vectors: Vectors) -> FeedRanker:
 
     def rank(reader: FeedReader) -> np.ndarray:
         liked, candidates = (
-            l2_normalize(vectors.of([text.id for text in texts]).astype(np.float64))
-            for texts in (reader.liked, reader.candidates)
+            vectors.directions(text.id for text in texts) for texts in (reader.liked, reader.candidates)
         )
-        found: np.ndarray = candidates @ liked.mean(axis=0)
-        return found
+        return np.asarray(candidates @ liked.mean(axis=0))
 
     return rank

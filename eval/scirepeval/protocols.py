@@ -16,11 +16,10 @@ from eval.outcome import Outcome
 from eval.probes.linear import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
 from eval.reranking import only_found, ranked_outcome, rerank
 from eval.scirepeval.data import RankingData, SupervisedData
-from eval.scirepeval.embedding_files import Use
 from eval.scirepeval.few_shot import few_shot_samples
 from eval.scirepeval.labels import Labels
 from eval.scirepeval.measures import classification_measure, regression_measure
-from eval.scirepeval.task_file import FewShot, Task, ranking_measure
+from eval.scirepeval.task_file import FewShot, Task, Use, ranking_measure
 from eval.statistics.interval import mean_interval
 
 FORMATS: Mapping[str, tuple[Format, ...]] = {
@@ -122,9 +121,9 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
     if not run.rankings:
         raise InputError(f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
     counts = {
-        "queries_missing": len(ranked.queries_missing),
+        "queries_missing": ranked.counts["queries_missing"],
         "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),
-        "candidates_missing": ranked.candidates_missing,
+        "candidates_missing": ranked.counts["candidates_missing"],
         **data.counts,
     }
     return ranked_outcome(run, judged, list(map(ranking_measure, task.metrics)), counts, task.metrics)
@@ -180,8 +179,5 @@ def _ranking_vectors(task: Task, data: RankingData, embed: Embedder) -> Vectors:
     queries, candidates = embed(data.queries, Format.QRY), embed(data.candidates, Format.PRX)
     require_same_dimension(queries.matrix, candidates.matrix)
     names = (*queries.rows, *candidates.rows)
-    return Vectors(
-        {name: row for row, name in enumerate(names)},
-        np.concatenate((queries.of([*queries.rows]), candidates.of([*candidates.rows]))),
-        (*queries.missing, *candidates.missing),
-    )
+    matrix = np.concatenate((queries.of(queries.rows), candidates.of(candidates.rows)))
+    return Vectors({name: row for row, name in enumerate(names)}, matrix)

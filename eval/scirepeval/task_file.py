@@ -25,6 +25,9 @@ RANKING = {kind.trec: kind.name for kind in KINDS if not kind.needs_cutoff}
 RANKING_CUT = {kind.trec_cut: kind.name for kind in KINDS if kind.trec_cut}
 """Those that take a cut-off, as in `P_5`."""
 
+Use = Literal["loaded", "saved", "not_loaded", "not_saved"]
+"""How a run used an embedding file that a task names."""
+
 FIELDS = ("title", "abstract")
 
 _strict = ConfigDict(extra="forbid")
