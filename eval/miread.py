@@ -166,14 +166,16 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
     for size in sizes:
         if not 1 <= size <= len(matrix):
             raise InputError(f"{len(matrix):,} papers can't be divided into {size} clusters; choose another number.")
-        for seed in range(seeds):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # equal vectors may make fewer clusters
-                found = KMeans(size, n_init=1, random_state=seed).fit_predict(matrix).tolist()
-            per_seed.setdefault(f"purity k={size}", {})[f"seed {seed}"] = purity(classes, found)
-            per_seed.setdefault(f"NMI k={size}", {})[f"seed {seed}"] = float(
-                normalized_mutual_info_score(classes, found)
-            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # equal vectors may make fewer clusters
+            runs = {
+                f"seed {seed}": KMeans(size, n_init=1, random_state=seed).fit_predict(matrix).tolist()
+                for seed in range(seeds)
+            }
+        per_seed[f"purity k={size}"] = {run: purity(classes, found) for run, found in runs.items()}
+        per_seed[f"NMI k={size}"] = {
+            run: float(normalized_mutual_info_score(classes, found)) for run, found in runs.items()
+        }
     return Outcome({name: fmean(values.values()) for name, values in per_seed.items()}, per_seed)
 
 
@@ -189,10 +191,12 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
         Average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
+    from sklearn.preprocessing import MultiLabelBinarizer
 
     rows = sorted(Random(0).sample(range(len(matrix)), min(most, len(matrix))))  # noqa: S311 - nothing secret
     pairs = np.triu_indices(len(rows), 1)
-    alike = _sharing([labels[row] for row in rows])[pairs]
+    has = MultiLabelBinarizer().fit_transform([labels[row] for row in rows]).astype(np.float32)
+    alike = (has @ has.T > 0)[pairs]
     counts = {"papers": len(matrix), "papers_not_paired": len(matrix) - len(rows), "pairs_alike": int(alike.sum())}
     if not alike.any() or alike.all():
         return Outcome({}, counts=counts)
@@ -202,15 +206,6 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
     scores = (centred @ centred.T)[pairs]
     cells = {"AP": float(average_precision_score(alike, scores)), "AUC": float(roc_auc_score(alike, scores))}
     return Outcome(cells, counts=counts)
-
-
-def _sharing(labels: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return whether each pair of papers shares a label, bool (papers, papers)."""
-    columns = {name: column for column, name in enumerate(dict.fromkeys(name for names in labels for name in names))}
-    has = np.zeros((len(labels), len(columns)), np.float32)
-    for row, names in enumerate(labels):
-        has[row, [columns[name] for name in names]] = 1
-    return has @ has.T > 0
 
 
 def _field(label: str) -> str:

@@ -61,8 +61,8 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
         raise InputError("A threshold is fitted on some blocks and used on others: give two or more, or use seeds.")
     vectors = embedder(list(data.papers.values()), Format.PRX)
     clusters = _by_seeds(data, vectors) if method == "seeds" else _agglomerated(data, vectors)
-    measured = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
-    measured = {block: names for block, names in measured.items() if names}
+    clustered = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
+    measured = {block: names for block, names in clustered.items() if names}
     if not measured:
         raise InputError("Every author has one signature only, its seed: there is nothing to cluster.")
     names = [name for of_block in measured.values() for name in of_block]

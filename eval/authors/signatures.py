@@ -13,7 +13,7 @@ from corpora.cleaning import text_of
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from eval.embedder import Text
-from eval.files.text import bad_line, file_in, json_objects, paper_text
+from eval.files.text import bad_line, file_in, json_objects, paper_text, read_within
 
 LARGEST = 4 << 30
 """Bytes of a JSON file; S2AND's own are below 1 GB."""
@@ -154,10 +154,8 @@ def _signatures(papers: Mapping[str, Text], rows: list[tuple[str, str, str, str]
 def _json(path: Path) -> dict[str, Any]:
     try:
         with open_binary(path) as stream:
-            content = stream.read(LARGEST)
-            if stream.read(1):
-                raise InputError(f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND.")
-        members = orjson.loads(content)
+            too_large = f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND."
+            members = orjson.loads(read_within(stream, LARGEST, too_large))
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path} can't be read as JSON ({error}).") from error
     if not isinstance(members, dict):

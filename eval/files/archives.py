@@ -7,6 +7,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,13 +38,8 @@ def unpacked(path: Path) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         try:
             with tarfile.open(path) as archive:
-                size = 0
-                for member in archive:
-                    size += member.size
-                    if size > LARGEST:
-                        raise InputError(
-                            f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder."
-                        )
+                if any(size > LARGEST for size in accumulate(member.size for member in archive)):
+                    raise InputError(f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder.")
                 archive.extractall(folder, filter="data")
         except tarfile.ReadError as error:  # tarfile's message lists every compression that it tried
             raise InputError(f"{path} is neither a folder nor a sound tar archive: name another.") from error

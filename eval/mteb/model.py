@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
 from encoders.card import ModelCard
 from encoders.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import PAIRWISE, SIMILARITIES
+from eval.optional import optional
 
 _BY_PROMPT = {"query": Format.QRY, "document": Format.PRX, "passage": Format.PRX}
 _BY_TASK = {"Classification": Format.CLF, "MultilabelClassification": Format.CLF, "Regression": Format.RGN}
@@ -116,20 +117,17 @@ def model_meta(encoder: TextEncoder) -> Any:
     Raises:
         UnavailableError: If mteb isn't installed.
     """
-    try:
-        from mteb.models.model_meta import ModelMeta, ScoringFunction
-    except ImportError:
-        raise UnavailableError("Evaluating on MTEB needs mteb: run pip install 'ses[mteb]'.") from None
+    mteb = optional("mteb.models.model_meta", "Evaluating on MTEB needs mteb", "'ses[mteb]'")
     card = encoder.card
     facts = {
         "name": f"ses/{plain(Path(card.name).name)}",
         "revision": card.fingerprint,
         "max_tokens": card.max_tokens,
         "embed_dim": card.dimension,
-        "similarity_fn_name": ScoringFunction(_SCORING[card.similarity]),
+        "similarity_fn_name": mteb.ScoringFunction(_SCORING[card.similarity]),
         "experiment_kwargs": {"runtime": runtime_of(encoder)},
     }
-    return ModelMeta.create_empty(facts)
+    return mteb.ModelMeta.create_empty(facts)
 
 
 def refuse_precision(encode_kwargs: Mapping[str, Any]) -> None:

@@ -15,11 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from corpora.errors import InputError
 from encoders.text_encoder import TextEncoder
-from eval.files.text import write_lines
+from eval.files.text import write_json_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
 from search_plugin.engines.base import Engine, Index
@@ -101,11 +99,11 @@ class MtebSearch:
         made_by = f"{self.encoder.card.fingerprint[:8]}-{runtime_of(self.encoder)}"
         name = plain(f"{EVALUATION}mteb-{made_by}-{task_metadata.name}-{hf_subset}-{hf_split}")
         with tempfile.TemporaryDirectory(prefix="ses-mteb-") as scratch:
-            lines = (
+            records = (
                 {"_id": document["id"], "title": document.get("title") or "", "text": document["text"]}
                 for document in corpus
             )
-            write_lines(Path(scratch) / "corpus.jsonl", (orjson.dumps(line).decode() for line in lines))
+            write_json_lines(Path(scratch) / "corpus.jsonl", records)
             job = IndexJob(
                 # Read in the same way as a BEIR folder, so that MTEB's figures equal those of `ses eval retrieval`.
                 records=lambda: get_corpus("beir").read(Path(scratch), {}),

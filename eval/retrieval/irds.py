@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from corpora.errors import InputError, UnavailableError
-from eval.files.text import write_lines
+from eval.files.text import write_json_lines, write_lines
+from eval.optional import optional
 from eval.retrieval.beir import BeirFolder
 
 PREFIX = "irds:"
@@ -56,12 +53,9 @@ def irds_folder(name: str, parent: Path) -> BeirFolder:
 
 
 def _loaded(name: str) -> Any:
+    library = optional("ir_datasets", f"Reading {PREFIX}{name} needs ir_datasets", "ir_datasets")
     try:
-        ir_datasets: Any = importlib.import_module("ir_datasets")
-    except ImportError:
-        raise UnavailableError(f"Reading {PREFIX}{name} needs ir_datasets: run pip install ir_datasets.") from None
-    try:
-        dataset = ir_datasets.load(name)
+        dataset = library.load(name)
     except KeyError:
         raise InputError(f"ir_datasets has no data set {name!r}; choose one from ir-datasets.com.") from None
     if not (dataset.has_docs() and dataset.has_queries() and dataset.has_qrels()):
@@ -71,11 +65,9 @@ def _loaded(name: str) -> Any:
 
 def _write(dataset: Any, folder: Path) -> None:
     (folder / "qrels").mkdir()
-    write_lines(folder / "corpus.jsonl", _documents(dataset))
-    write_lines(
-        folder / "queries.jsonl",
-        (_line({"_id": query.query_id, "text": query.default_text()}) for query in dataset.queries_iter()),
-    )
+    write_json_lines(folder / "corpus.jsonl", map(_paper, dataset.docs_iter()))
+    queries = ({"_id": query.query_id, "text": query.default_text()} for query in dataset.queries_iter())
+    write_json_lines(folder / "queries.jsonl", queries)
     write_lines(
         folder / "qrels" / f"{SPLIT}.tsv",
         (
@@ -85,12 +77,6 @@ def _write(dataset: Any, folder: Path) -> None:
     )
 
 
-def _documents(dataset: Any) -> Iterator[str]:
-    for document in dataset.docs_iter():
-        title = getattr(document, "title", "") or ""
-        text = getattr(document, "abstract", "") or getattr(document, "text", "") or document.default_text()
-        yield _line({"_id": document.doc_id, "title": title, "text": text})
-
-
-def _line(record: dict[str, str]) -> str:
-    return orjson.dumps(record).decode()
+def _paper(document: Any) -> dict[str, str]:
+    text = getattr(document, "abstract", "") or getattr(document, "text", "") or document.default_text()
+    return {"_id": document.doc_id, "title": getattr(document, "title", "") or "", "text": text}

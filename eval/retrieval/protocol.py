@@ -76,6 +76,18 @@ class Protocol:
     depth: int = DEPTH
     title_boost: float = TITLE_BOOST
 
+    @property
+    def systems(self) -> dict[str, tuple[Mode, str]]:
+        """Mode and fusion by label: the mode, and the hybrid mode with each of several fusions (`hybrid-rrf`)."""
+        hybrid: dict[str, tuple[Mode, str]] = {
+            "hybrid" if len(self.fusions) == 1 else f"hybrid-{name}": ("hybrid", name) for name in self.fusions
+        }
+        return {
+            label: system
+            for mode in self.modes
+            for label, system in (hybrid if mode == "hybrid" else {mode: (mode, DEFAULT_FUSION)}).items()
+        }
+
 
 def evaluate_queries(
     judged: JudgedQueries, index: Index, encoder: TextEncoder, protocol: Protocol
@@ -107,16 +119,13 @@ def evaluate_queries(
         title_boost=protocol.title_boost,
     )
     outcome: dict[str, Retrieval] = {}
-    for mode in protocol.modes:
-        if mode == "hybrid":
-            for name in protocol.fusions:
-                label = mode if len(protocol.fusions) == 1 else f"{mode}-{name}"
-                fuse = fusion_of(name)
-                rankings = {query: fuse(of_query, protocol.weights) for query, of_query in legs.items()}
-                outcome[label] = scored(label, rankings, judged, protocol)
-        else:
-            leg = LEXICAL if mode == "lexical" else SEARCHED
-            outcome[mode] = scored(mode, {query: legs[query].get(leg, ()) for query in legs}, judged, protocol)
+    for label, (mode, fusion) in protocol.systems.items():
+        fuse, leg = fusion_of(fusion), LEXICAL if mode == "lexical" else SEARCHED
+        rankings = {
+            query: fuse(found, protocol.weights) if mode == "hybrid" else found.get(leg, ())
+            for query, found in legs.items()
+        }
+        outcome[label] = scored(label, rankings, judged, protocol)
     return outcome
 
 

@@ -63,19 +63,15 @@ def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float])
         Loss and the largest possible loss; easy pairs in the right order, and all; hard pairs in the right order, and
         all: the measures are ratios of these sums.
     """
-    sums = {"loss": [0.0, 0.0], "easy": [0.0, 0.0], "hard": [0.0, 0.0]}
+    sums = {name: np.zeros(2) for name in ("loss", "easy", "hard")}
     for one, other in combinations(reported, 2):
         truth = reported[one] - reported[other]
         agreement = (predicted.get(one, np.nan) - predicted.get(other, np.nan)) * truth
         share = 0.0 if agreement > 0 else 1.0 if agreement < 0 else 0.5
-        for name, part, whole in (
-            ("loss", abs(truth) * share, abs(truth)),
-            (_kind(reported[one], reported[other]), float(agreement > 0), 1.0),
-        ):
-            if name:
-                sums[name][0] += part
-                sums[name][1] += whole
-    return tuple(value for pair in sums.values() for value in pair)
+        sums["loss"] += (abs(truth) * share, abs(truth))
+        if kind := _kind(reported[one], reported[other]):
+            sums[kind] += (agreement > 0, 1)
+    return tuple(np.concatenate(list(sums.values())).tolist())
 
 
 def pair_sums(predictions: Sequence[Expertise], expertise: Expertise) -> np.ndarray:
@@ -127,12 +123,11 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
     wanted = {paper: [r for r, reported in data.expertise.items() if paper in reported] for paper in papers}
     predictions: list[Expertise] = []
     for profiles in data.draws:
-        predicted: dict[str, dict[str, float]] = {reviewer: {} for reviewer in data.expertise}
         run = rank_reviewers({"proximity": vectors}, profiles, wanted, matching or openreview()).run
-        for paper, ranking in run.rankings.items():
-            for reviewer, score in ranking:
-                predicted[reviewer][paper] = score
-        predictions.append(predicted)
+        scores = {paper: dict(ranking) for paper, ranking in run.rankings.items()}
+        predictions.append(
+            {r: {p: scores[p][r] for p in reported if r in scores[p]} for r, reported in data.expertise.items()}
+        )
     outcome = score_predictions(predictions, data.expertise)
     missing = len(data.papers) - sum(paper in vectors.rows for paper in data.papers)
     undecided = sum(len(data.expertise[r]) - len(found) for one in predictions for r, found in one.items())

@@ -57,7 +57,7 @@ PUBLISHED: Mapping[tuple[str, str], tuple[float, ...]] = {
     ("SPECTER + Adapters", _TABLE_3): (61.1, 58.6, 89.6, 70.3),
     ("SPECTER + Adapters + MTL CTRL", _TABLE_3): (61.8, 58.9, 89.9, 70.7),
 }
-"""Published `AVERAGES`, from 0 to 100, by model and source. BENCHMARKING.md has newer numbers than Table 2 of the paper."""
+"""Published `AVERAGES`, from 0 to 100, by model and source. BENCHMARKING.md is newer than Table 2 of the paper."""
 
 SAMPLE_REPORT: Mapping[tuple[str, str], float] = {
     ("biomimicry", "f1"): 71.18,
@@ -101,10 +101,15 @@ def average(results: Sequence[TaskResult]) -> Averages:
         The means of the given tasks.
     """
     by_key = {key_of(result.task.name): result for result in results}
-    found: dict[str, list[float]] = {}
-    for group, names in GROUPS.items():
-        keys = [key for key in map(key_of, names) if key in by_key]
-        found[group] = [number for key in keys for number in _numbers(by_key[key], apart=group == "SciDocs")]
+    found = {
+        group: [
+            number
+            for key in map(key_of, names)
+            if key in by_key
+            for number in _numbers(by_key[key], apart=group == "SciDocs")
+        ]
+        for group, names in GROUPS.items()
+    }
     everything = [number for numbers in found.values() for number in numbers]
     groups = {name: fmean(numbers) for name, numbers in (*found.items(), ("Average", everything)) if numbers}
     formats: dict[str, list[float]] = {}

@@ -1,16 +1,24 @@
-"""Labels of classification and regression tasks: checked, and converted to the same type in both splits."""
+"""Labels of classification and regression tasks: checked, converted to the same type in both splits, and sampled.
+
+Few-shot samples are the same as SciRepEval's own code draws.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from corpora.errors import InputError
 from eval.files.text import Row, is_id
-from eval.scirepeval.task_file import Task
+from eval.optional import optional
+from eval.probes.linear import SEED
+from eval.scirepeval.task_file import FewShot, Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +53,27 @@ def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[
         Labels(tuple(paper for paper, _ in learnt), labels[: len(learnt)]),
         Labels(tuple(paper for paper, _ in asked), labels[len(learnt) :]),
     )
+
+
+def few_shot_samples(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
+    """Yield the training rows of each run.
+
+    With one class per paper, they are the held-out parts of stratified folds of about the sample size, so that no two
+    runs share a paper. With several labels per paper, the sample size is drawn from the papers of each label, with a
+    different seed for each run.
+
+    Args:
+        labels: Of the training rows, (rows,) or (rows, labels).
+        few_shot: Sample size and runs; with one class per paper, there are no more runs than folds.
+
+    Yields:
+        Rows.
+
+    Raises:
+        InputError: If there are too few rows.
+        UnavailableError: If scikit-learn isn't installed.
+    """
+    yield from (_of_each_label if labels.ndim == 2 else _held_out_parts)(labels, few_shot)
 
 
 def _label(row: Row, task: Task) -> tuple[str, object]:
@@ -87,3 +116,34 @@ def _several(labels: Sequence[object], task: Task) -> np.ndarray:
             "says."
         )
     return np.array(lists, dtype=np.int64)
+
+
+def _held_out_parts(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
+    stratified = optional("sklearn.model_selection", "Few-shot samples need scikit-learn").StratifiedKFold
+    folds = math.ceil(len(labels) / few_shot.sample_size)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the protocol allows a class with fewer papers than folds
+            parts = list(islice(stratified(folds).split(labels, labels), few_shot.iterations))
+    except ValueError as error:
+        raise InputError(
+            f"{len(labels):,} training papers can't be divided into samples of {few_shot.sample_size}: take fewer."
+        ) from error
+    yield from (part.tolist() for _, part in parts)
+
+
+def _of_each_label(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
+    rarest = int(labels.sum(axis=0).min())
+    if rarest < few_shot.sample_size:
+        raise InputError(
+            f"A label has {rarest} training papers, and {few_shot.sample_size} are to be drawn of each: take fewer."
+        )
+    holders = [np.flatnonzero(column == 1) for column in labels.T]
+    for run in range(few_shot.iterations):
+        # The generator that np.random.seed sets, not default_rng, and a set's order, since folds and liblinear's
+        # coordinate descent depend on it.
+        draw = np.random.RandomState(SEED + run)
+        rows: set[int] = set()
+        for holder in holders:
+            rows.update(draw.choice(holder, few_shot.sample_size, replace=False).tolist())
+        yield list(rows)

@@ -16,8 +16,7 @@ from eval.outcome import Outcome
 from eval.probes.linear import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
 from eval.reranking import only_found, ranked_outcome, rerank
 from eval.scirepeval.data import RankingData, SupervisedData
-from eval.scirepeval.few_shot import few_shot_samples
-from eval.scirepeval.labels import Labels
+from eval.scirepeval.labels import Labels, few_shot_samples
 from eval.scirepeval.measures import classification_measure, regression_measure
 from eval.scirepeval.task_file import FewShot, Task, Use, ranking_measure
 from eval.statistics.interval import mean_interval

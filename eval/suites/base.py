@@ -13,6 +13,7 @@ from typing import Any
 from corpora.errors import InputError
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder
+from eval.files.text import write_lines
 from eval.outcome import Outcome
 from eval.reports.provenance import data_hash
 from eval.statistics.interval import Interval
@@ -136,6 +137,4 @@ def _read(path: Path) -> tuple[Outcome, float] | None:
 
 def _write(path: Path, outcome: Outcome, seconds: float) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps({**asdict(outcome), "seconds": seconds}), encoding="utf-8")
-    part.replace(path)
+    write_lines(path, [json.dumps({**asdict(outcome), "seconds": seconds})])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from eval.files.text import write_json_lines, write_lines
 
 _TOPICS: Mapping[str, tuple[str, ...]] = {
     "virology": ("virus", "infection", "vaccine", "antibody", "outbreak", "transmission", "respiratory", "immunity"),
@@ -68,22 +69,19 @@ def made_up_papers(count: int = 120, seed: int = 0) -> list[MadeUp]:
 
 def write_retrieval(folder: Path, papers: Sequence[MadeUp]) -> Path:
     """Write a BEIR folder: queries of two words of a topic; papers of the topic that hold both are relevant."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "qrels").mkdir(exist_ok=True)
-    _write_lines(
-        folder / "corpus.jsonl", ({"_id": paper.id, "title": paper.title, "text": paper.abstract} for paper in papers)
-    )
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    records = ({"_id": paper.id, "title": paper.title, "text": paper.abstract} for paper in papers)
+    write_json_lines(folder / "corpus.jsonl", records)
     queries: list[dict[str, str]] = []
     judged = ["query-id\tcorpus-id\tscore"]
     for topic, words in _TOPICS.items():
         for first, second in zip(words[::2], words[1::2], strict=True):
-            found = [paper.id for paper in papers if paper.topic == topic and _holds(paper, first, second)]
-            if found:
+            if found := [paper.id for paper in papers if paper.topic == topic and _holds(paper, first, second)]:
                 name = f"q{len(queries)}"
                 queries.append({"_id": name, "text": f"{first} and {second}"})
                 judged += [f"{name}\t{paper}\t1" for paper in found]
-    _write_lines(folder / "queries.jsonl", queries)
-    (folder / "qrels" / "test.tsv").write_text("\n".join(judged) + "\n", encoding="utf-8")
+    write_json_lines(folder / "queries.jsonl", queries)
+    write_lines(folder / "qrels" / "test.tsv", judged)
     return folder
 
 
@@ -95,7 +93,3 @@ def _sentence(draw: random.Random, words: Sequence[str]) -> str:
 def _holds(paper: MadeUp, *words: str) -> bool:
     text = f"{paper.title} {paper.abstract}".lower()
     return all(word in text for word in words)
-
-
-def _write_lines(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from corpora.errors import InputError
 from corpora.opening import open_binary
-from eval.files.text import LONGEST_LINE, bad_line, decode, require_id
+from eval.files.text import bad_line, decode, lines_of, read_within, require_id
 from eval.retrieval.beir import read_query
 
 FIELDS = ("query", "question", "narrative")
@@ -57,16 +57,11 @@ def _topics(path: Path) -> Iterator[tuple[int, str, Topic]]:
     with open_binary(path) as stream:
         head = stream.peek()[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
         if head.startswith(b"<"):
-            content = stream.read(LARGEST_XML)
-            if stream.read(1):
-                raise InputError(f"{path} is too large for a file of topics.")
-            yield from _xml(path, content)
+            yield from _xml(path, read_within(stream, LARGEST_XML, f"{path} is too large for a file of topics."))
             return
-        lines = iter(lambda: stream.readline(LONGEST_LINE), b"")
-        for number, raw in enumerate(lines, start=1):
-            line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-            if line.strip():
-                yield (number, *(_json if head.startswith(b"{") else _row)(path, number, line.rstrip(b"\r\n")))
+        read = _json if head.startswith(b"{") else _row
+        for number, line in lines_of(stream, path):
+            yield (number, *read(path, number, line))
 
 
 def _json(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
