@@ -21,7 +21,7 @@ from statistics import fmean
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.formats import Format
 from eval.embedder import Embedder
 from eval.files.labelled import Labelled
@@ -66,8 +66,7 @@ def evaluate_miread(
         single = [row for row, labels in enumerate(data.labels) if len(set(map(_field, labels))) == 1]
         data = data.only(single, "papers_of_several_fields")
     # Checked before hours of encoding that could not be measured.
-    if len(set(data.classes)) < 2:
-        raise InputError("The papers have fewer than two classes: there is nothing to classify.")
+    require(len(set(data.classes)) >= 2, "The papers have fewer than two classes: there is nothing to classify.")
     if clusters and max(clusters) > len(data.papers):
         raise InputError(f"{len(data.papers):,} papers can't be divided into {max(clusters)} clusters; choose fewer.")
     by_class, by_closeness = embed(data.papers, Format.CLF), embed(data.papers, Format.PRX)
@@ -76,8 +75,10 @@ def evaluate_miread(
     ids = [text.id for text in data.papers]
     fields = tuple(map(_field, data.classes)) if by_field else ("",) * len(ids)
     classes = fields if by_field else data.classes
-    if len(set(classes)) < 2:
-        raise InputError("The papers that have a vector have fewer than two classes: there is nothing to classify.")
+    require(
+        len(set(classes)) >= 2,
+        "The papers that have a vector have fewer than two classes: there is nothing to classify.",
+    )
     probed = probe(by_class.of(ids), classes, data.test, seeds=seeds)
     outcomes = {
         "probe": replace(probed, counts={**probed.counts, **data.counts}),
@@ -109,11 +110,11 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
     """
     truth, tested = np.unique(np.array(classes), return_inverse=True)[1], np.array(test)
     sizes = np.bincount(truth[~tested], minlength=2)
-    if sizes.max() < FOLDS or np.count_nonzero(sizes) < 2 or not tested.any():
-        raise InputError(
-            f"The probe learns from {int((~tested).sum()):,} papers and is tested on {int(tested.sum()):,}: give more, "
-            f"two classes to learn from, and {FOLDS} papers of one."
-        )
+    require(
+        sizes.max() >= FOLDS and np.count_nonzero(sizes) >= 2 and tested.any(),
+        f"The probe learns from {int((~tested).sum()):,} papers and is tested on {int(tested.sum()):,}: give more, "
+        f"two classes to learn from, and {FOLDS} papers of one.",
+    )
     learnt = (matrix[~tested], truth[~tested])
     predicted = np.stack(
         [found for seed in range(seeds) for found in _fold_predictions(*learnt, matrix[tested], seed)], axis=1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.embedder import Vectors
 from eval.measures.metrics import evaluate
 from eval.measures.similarity import Closeness, require_same_dimension
@@ -82,8 +82,7 @@ def ranked_outcome(
         InputError: If no query of the run is judged.
         UnavailableError: If pytrec_eval isn't installed.
     """
-    if not run.rankings:
-        raise InputError("No query has a vector: the embeddings belong to other papers, or nothing was judged.")
+    require(run.rankings, "No query has a vector: the embeddings belong to other papers, or nothing was judged.")
     scores = evaluate(run, qrels, measures)
     told = {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts}
     return outcome_of(dict(zip(names or measures, scores.per_query.values(), strict=True)), told)

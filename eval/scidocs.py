@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.json_stream import read_items
 from corpora.opening import open_binary
 from corpora.paper import Rejected
@@ -43,10 +43,9 @@ class SciDocs:
     path: Path
 
     def __post_init__(self) -> None:
-        if not self.tasks:
-            raise InputError(
-                f"{self.path} holds no SciDocs data: give the folder that holds mag, mesh, coview and so on."
-            )
+        require(
+            self.tasks, f"{self.path} holds no SciDocs data: give the folder that holds mag, mesh, coview and so on."
+        )
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -74,8 +73,7 @@ class SciDocs:
         found = [
             (line, tuple(cells.values())) for line, cells in table_rows(path, "SciDocs' table of papers and classes")
         ]
-        if not found:
-            raise InputError(f"{path} holds no papers: fetch it again.")
+        require(found, f"{path} holds no papers: fetch it again.")
         for line, cells in found:
             if len(cells) != 2 or not all(cells):
                 raise bad_line(path, line, "a row is a paper's id and its class; correct it")
@@ -106,8 +104,7 @@ def evaluate_scidocs(
     """
     if absent := [task for task in tasks if task not in folder.tasks]:
         raise InputError(f"{folder.path} has no task {absent[0]!r}; it has: {', '.join(folder.tasks)}.")
-    if split not in SPLITS:
-        raise InputError(f"SciDocs has no split {split!r}; choose one of: {', '.join(SPLITS)}.")
+    require(split in SPLITS, f"SciDocs has no split {split!r}; choose one of: {', '.join(SPLITS)}.")
     papers: dict[str, dict[str, Text]] = {}
     outcomes = {}
     for task in tasks or folder.tasks:
@@ -143,8 +140,7 @@ def _classification(folder: SciDocs, task: str, split: str, papers: Mapping[str,
 def _or_zero(names: Sequence[str], vectors: Vectors) -> np.ndarray:
     """Return vectors with zeros for papers that have none, which is SciDocs' rule where it classifies."""
     found = [row for row, name in enumerate(names) if name in vectors.rows]
-    if not found:
-        raise InputError("No paper of the task has a vector: the embeddings belong to other papers.")
+    require(found, "No paper of the task has a vector: the embeddings belong to other papers.")
     matrix = np.zeros((len(names), vectors.matrix.shape[1]), np.float32)
     matrix[found] = vectors.of([names[row] for row in found])
     return matrix

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from encoders.formats import Format
 from eval.embedder import Embedder, Text, Vectors
@@ -134,8 +134,7 @@ def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, ra
     Raises:
         InputError: If a number is below 1, or no review has enough included papers.
     """
-    if seeds < 1 or draws < 1:
-        raise InputError(f"Seeds and draws must be 1 or more, not {seeds} and {draws}.")
+    require(seeds >= 1 and draws >= 1, f"Seeds and draws must be 1 or more, not {seeds} and {draws}.")
     usable = _usable(data, seeds)
     per_unit: dict[str, dict[str, float]] = {}
     for review in usable:
@@ -193,21 +192,22 @@ def read_reviews(path: Path) -> Reviews:
         files = [found] if _is_csv(path) else sorted(filter(_is_csv, found.rglob("*.csv*")), key=attrgetter("name"))
         read = [_read(file) for file in files]
     reviews = tuple(review for review, _ in read if review)
-    if not reviews:
-        raise InputError(f"{path} holds no review: no CSV file with title, abstract and {' or '.join(LABELS)}.")
-    if len({review.name for review in reviews}) < len(reviews):
-        raise InputError(f"{path} holds two files of the same name; rename one.")
+    require(reviews, f"{path} holds no review: no CSV file with title, abstract and {' or '.join(LABELS)}.")
+    require(
+        len({review.name for review in reviews}) == len(reviews),
+        f"{path} holds two files of the same name; rename one.",
+    )
     counts = {"files_without_decisions": len(files) - len(reviews), "rows_left_out": sum(left for _, left in read)}
     return Reviews(reviews, counts)
 
 
 def _usable(data: Reviews, seeds: int) -> list[Review]:
     usable = [r for r in data.reviews if sum(r.included) > seeds and not all(r.included)]
-    if not usable:
-        raise InputError(
-            f"No review has included papers besides its seeds ({seeds}), and excluded ones; use fewer seeds, or other "
-            "reviews."
-        )
+    require(
+        usable,
+        f"No review has included papers besides its seeds ({seeds}), and excluded ones; use fewer seeds, or other "
+        "reviews.",
+    )
     return usable
 
 

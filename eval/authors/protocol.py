@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.formats import Format
 from eval.authors.signatures import Signatures
 from eval.embedder import Embedder, Vectors
@@ -53,18 +53,17 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
         InputError: If there are no signatures, or one block only and no seeds.
         UnavailableError: If scipy isn't installed.
     """
-    if not data.paper_of:
-        raise InputError("There are no signatures to cluster.")
-    if not data.papers:
-        raise InputError("None of the signatures' papers has a text: the files belong to different data sets.")
-    if method == "agglomerative" and len(data.blocks) < 2:
-        raise InputError("A threshold is fitted on some blocks and used on others: give two or more, or use seeds.")
+    require(data.paper_of, "There are no signatures to cluster.")
+    require(data.papers, "None of the signatures' papers has a text: the files belong to different data sets.")
+    require(
+        method == "seeds" or len(data.blocks) >= 2,
+        "A threshold is fitted on some blocks and used on others: give two or more, or use seeds.",
+    )
     vectors = embedder(list(data.papers.values()), Format.PRX)
     clusters = _by_seeds(data, vectors) if method == "seeds" else _agglomerated(data, vectors)
     clustered = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
     measured = {block: names for block, names in clustered.items() if names}
-    if not measured:
-        raise InputError("Every author has one signature only, its seed: there is nothing to cluster.")
+    require(measured, "Every author has one signature only, its seed: there is nothing to cluster.")
     names = [name for of_block in measured.values() for name in of_block]
     sizes = np.array([len(of_block) for of_block in measured.values()], dtype=np.float64)
     starts = np.cumsum([0, *sizes[:-1].astype(int)])

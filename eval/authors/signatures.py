@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from eval.embedder import Text
 from eval.files.text import bad_line, file_in, json_objects, paper_text, read_within
@@ -58,8 +58,7 @@ def read_s2and(path: Path) -> dict[str, Signatures]:
     """
     endings = [f"_papers.json{packed}" for packed in COMPRESSED_SUFFIXES]
     found = sorted(file for end in endings for depth in ("", "*/") for file in path.glob(f"{depth}*{end}"))
-    if not found:
-        raise InputError(f"{path} has no data set of S2AND: there is no NAME_papers.json in it or in its subfolders.")
+    require(found, f"{path} has no data set of S2AND: there is no NAME_papers.json in it or in its subfolders.")
     names = [file.name.partition("_papers.json")[0] for file in found]
     return {name: _data_set(file.parent, name) for name, file in zip(names, found, strict=True)}
 
@@ -104,8 +103,7 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
     }
     sizes = {block: sum(map(len, authors.values())) for block, authors in repeated.items() if len(authors) > 1}
     usable = [block for block, size in sizes.items() if size <= LARGEST_BLOCK]
-    if not usable:
-        raise InputError(f"{path} has no two authors with two papers each who share a last name and a first letter.")
+    require(usable, f"{path} has no two authors with two papers each who share a last name and a first letter.")
     chosen = sorted(usable, key=lambda block: (-sizes[block], block))[:blocks]
     rows = [
         (f"{paper}|{name}", paper, block, name)
@@ -158,6 +156,5 @@ def _json(path: Path) -> dict[str, Any]:
             members = orjson.loads(read_within(stream, LARGEST, too_large))
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path} can't be read as JSON ({error}).") from error
-    if not isinstance(members, dict):
-        raise InputError(f"{path} is not in S2AND's form: it is no JSON object.")
+    require(isinstance(members, dict), f"{path} is not in S2AND's form: it is no JSON object.")
     return members

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from corpora.cleaning import text_of, texts_of
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.readers.jsonl import read_objects
 from eval.embedder import Text
 from eval.files.text import bad_line, json_objects, paper_text
@@ -81,8 +81,7 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
             counts[f"papers_{why}"] += 1
         else:
             papers[text.id] = text, found, text_of(members.get(split))
-    if not papers:
-        raise InputError(f"{path} holds no paper with a title and a label under {label!r}", "name another <label>")
+    require(papers, f"{path} holds no paper with a title and a label under {label!r}", "name another <label>")
     texts, labels, splits = zip(*papers.values(), strict=True)
     read = Labelled(texts, labels, (False,) * len(papers), dict(counts))
     if any(splits):

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, UnavailableError, require
 from corpora.json_lines import JsonObject, read_lines
 from corpora.opening import find_compressed, open_binary
 from corpora.paper import Rejected
@@ -71,8 +71,7 @@ def lines_of(stream: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
 def read_within(stream: BufferedReader, largest: int, too_large: str) -> bytes:
     """Return all bytes of a stream, or raise `InputError` with a sentence where there are more than `largest`."""
     content = stream.read(largest)
-    if stream.read(1):
-        raise InputError(too_large)
+    require(not stream.read(1), too_large)
     return content
 
 

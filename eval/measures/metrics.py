@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.optional import optional
 from eval.outcome import Outcome, outcome_of
 from eval.statistics.interval import Values
@@ -177,8 +177,10 @@ def evaluate(
         UnavailableError: If pytrec_eval isn't installed.
     """
     wanted = list(dict.fromkeys(parse_measure(name) for name in measures))
-    if not run.rankings.keys() & qrels.gains.keys():
-        raise InputError("No query of the run has judgments: the run and the judgments belong to different query sets.")
+    require(
+        run.rankings.keys() & qrels.gains.keys(),
+        "No query of the run has judgments: the run and the judgments belong to different query sets.",
+    )
     evaluator = _evaluator(qrels, wanted)
     answers: dict[str, dict[str, float]] = {}
     dropped = {"same_id": 0, "seen": 0, "everything": 0}

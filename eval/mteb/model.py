@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.card import ModelCard
 from encoders.formats import Format
 from encoders.text_encoder import TextEncoder
@@ -132,11 +132,11 @@ def model_meta(encoder: TextEncoder) -> Any:
 
 def refuse_precision(encode_kwargs: Mapping[str, Any]) -> None:
     """Raise `InputError` if MTEB asks for vectors of another precision: it would store ours under that precision."""
-    if encode_kwargs.get("precision", "float32") != "float32":
-        raise InputError(
-            "MTEB's precision of vectors has no effect: leave it out of encode_kwargs, and load the model with the "
-            "precision you want."
-        )
+    require(
+        encode_kwargs.get("precision", "float32") == "float32",
+        "MTEB's precision of vectors has no effect: leave it out of encode_kwargs, and load the model with the "
+        "precision you want.",
+    )
 
 
 def runtime_of(encoder: TextEncoder) -> str:
@@ -162,8 +162,7 @@ def _titles_and_bodies(batch: Mapping[str, Any]) -> list[tuple[str, str | None]]
     if "title" in batch and "body" in batch:
         pairs = zip(batch["title"], batch["body"], strict=True)
         return [((title or "").strip(), (body or "").strip()) for title, body in pairs]
-    if "text" not in batch:
-        raise InputError("The task's inputs aren't texts; this model reads texts only.")
+    require("text" in batch, "The task's inputs aren't texts; this model reads texts only.")
     return [(text or "", None) for text in batch["text"]]
 
 

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, UnavailableError, require
 from eval.files.text import write_json_lines, write_lines
 from eval.optional import optional
 from eval.retrieval.beir import BeirFolder
@@ -34,8 +34,7 @@ def irds_folder(name: str, parent: Path) -> BeirFolder:
         InputError: If there is no such data set, or it lacks one of the three.
         UnavailableError: If ir_datasets isn't installed, or the data can't be fetched or written.
     """
-    if not _ID.fullmatch(name):
-        raise InputError(f"{name!r} is no id of ir_datasets; give one such as irds:beir/scifact/test.")
+    require(_ID.fullmatch(name), f"{name!r} is no id of ir_datasets; give one such as irds:beir/scifact/test.")
     target = parent / name.replace("/", "-")
     if not target.exists():
         dataset = _loaded(name)
@@ -58,8 +57,10 @@ def _loaded(name: str) -> Any:
         dataset = library.load(name)
     except KeyError:
         raise InputError(f"ir_datasets has no data set {name!r}; choose one from ir-datasets.com.") from None
-    if not (dataset.has_docs() and dataset.has_queries() and dataset.has_qrels()):
-        raise InputError(f"The data set {name} lacks documents, queries or judgments; name a judged part of it.")
+    require(
+        dataset.has_docs() and dataset.has_queries() and dataset.has_qrels(),
+        f"The data set {name} lacks documents, queries or judgments; name a judged part of it.",
+    )
     return dataset
 
 

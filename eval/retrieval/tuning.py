@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.retrieval.stages import TuningStage
 from search_plugin.search_settings import SearchSettings
 
@@ -31,11 +31,11 @@ class Folds:
     def check(self, queries: int) -> None:
         """Raise `InputError` if there are too few queries for the folds."""
         fewest = 2 * self.outer
-        if self.outer < 2 or self.inner < 2 or queries < fewest:
-            raise InputError(
-                f"{self.outer} outer and {self.inner} inner folds need 2 folds each and {fewest} judged queries at the "
-                f"least, not {queries}; give more judgments or fewer folds."
-            )
+        require(
+            self.outer >= 2 and self.inner >= 2 and queries >= fewest,
+            f"{self.outer} outer and {self.inner} inner folds need 2 folds each and {fewest} judged queries at the "
+            f"least, not {queries}; give more judgments or fewer folds.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.paper import Paper
 from eval.embedder import Vectors
 from eval.outcome import Outcome
@@ -46,8 +46,10 @@ def predict_combined(
     Raises:
         InputError: If there are neither vectors nor words, or a paper has no vector.
     """
-    if any(paper not in of.rows for of in vectors.values() for paper in data.papers):
-        raise InputError("Some papers of the gold standard have no vector; give vectors of all of them.")
+    require(
+        all(paper in of.rows for of in vectors.values() for paper in data.papers),
+        "Some papers of the gold standard have no vector; give vectors of all of them.",
+    )
     papers = {name: Paper(name, text.title, text.abstract or "") for name, text in data.papers.items()}
     submissions = sorted({paper for reported in data.expertise.values() for paper in reported})
     row = {paper: place for place, paper in enumerate(submissions)}

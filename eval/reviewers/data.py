@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
 from eval.files.text import Told, bad_line, file_in, is_id, is_whole, json_objects
@@ -60,15 +60,14 @@ def read_reviewers(folder: Path) -> ReviewerSet:
     hard = "_queries_test_hard.json"
     endings = [f"{hard}{packed}" for packed in COMPRESSED_SUFFIXES]
     named = sorted({path.name.partition(hard)[0] for ending in endings for path in folder.glob(f"*{ending}")})
-    if len(named) > 1:
-        raise InputError(f"{folder} holds several data sets ({', '.join(named)}); give each a folder.")
+    require(len(named) <= 1, f"{folder} holds several data sets ({', '.join(named)}); give each a folder.")
     if named:
         return _read_cof(folder, named[0])
-    if not find_compressed(folder, "test_hard_qrel.jsonl"):
-        raise InputError(
-            f"{folder} is no data set of reviewers: it has neither SciRepEval's test_hard_qrel.jsonl nor CoF's "
-            "NAME_queries_test_hard.json."
-        )
+    require(
+        find_compressed(folder, "test_hard_qrel.jsonl"),
+        f"{folder} is no data set of reviewers: it has neither SciRepEval's test_hard_qrel.jsonl nor CoF's "
+        "NAME_queries_test_hard.json.",
+    )
     return _read_scirepeval(folder)
 
 
@@ -142,8 +141,7 @@ def _graded(path: Path) -> dict[str, dict[str, int]]:
         if not all(map(is_whole, scores.values())):
             raise bad_line(path, number, "a grade is a whole number")
         gains[str(query)] = {reviewer: int(score) for reviewer, score in scores.items()}
-    if not any(gains.values()):
-        raise InputError(f"{path} holds no judgments: fetch it again.")
+    require(any(gains.values()), f"{path} holds no judgments: fetch it again.")
     return gains
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.formats import Format
 from eval.embedder import Embedder, Text
 from eval.files.archives import unpacked
@@ -150,12 +150,10 @@ def read_gold_standard(path: Path) -> GoldStandard:
     """
     with unpacked(path) as folder:
         found = [file for depth in ("", "*/") for file in folder.glob(f"{depth}data/evaluations.csv")]
-        if not found:
-            raise InputError(f"{path} is not the gold standard of reviewers: it has no data/evaluations.csv.")
+        require(found, f"{path} is not the gold standard of reviewers: it has no data/evaluations.csv.")
         root = found[0].parents[1]
         draws = sorted(root.glob("evaluation_datasets/d_20_*"), key=lambda draw: (len(draw.name), draw.name))
-        if not draws:
-            raise InputError(f"{path} has no evaluation_datasets/d_20_1: fetch the whole data set.")
+        require(draws, f"{path} has no evaluation_datasets/d_20_1: fetch the whole data set.")
         papers: dict[str, Text] = {}
         expertise = _reported(found[0])
         profiles = tuple(_profiles(draw, expertise, papers) for draw in draws)

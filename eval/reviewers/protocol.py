@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.embedder import Text, Vectors
 from eval.measures.metrics import evaluate
 from eval.outcome import Outcome, outcome_of
@@ -47,8 +47,10 @@ def evaluate_reviewers(
         candidates = {submission: set(judged) for submission, judged in hard.gains.items()}
         soft = Qrels({query: soft.gains[query] for query in hard.gains if query in soft.gains})
     ranked = rank_reviewers(vectors, data.profiles, candidates, matching)
-    if ranked.counts["submissions_without_vector"] == ranked.counts["submissions"]:
-        raise InputError("No submission has a vector: the texts or vectors belong to other papers.")
+    require(
+        ranked.counts["submissions_without_vector"] != ranked.counts["submissions"],
+        "No submission has a vector: the texts or vectors belong to other papers.",
+    )
     values: dict[str, Mapping[str, float]] = {}
     for name, qrels in (("soft", soft), ("hard", hard)):
         run = ranked.run if matching.candidates == "hard" else _only_judged(ranked.run, qrels)
@@ -85,8 +87,7 @@ def rank_reviewers(
     Raises:
         InputError: If no reviewer's paper has a vector, or the vectors are of other factors.
     """
-    if set(vectors) != set(matching.factors):
-        raise InputError(f"Give vectors of each factor: {', '.join(matching.factors)}.")
+    require(set(vectors) == set(matching.factors), f"Give vectors of each factor: {', '.join(matching.factors)}.")
     factors = [vectors[name] for name in matching.factors]
     wanted = dict.fromkeys(paper for papers in profiles.values() for paper in papers)
     known = [paper for paper in wanted if all(paper in factor.rows for factor in factors)]
@@ -96,8 +97,7 @@ def rank_reviewers(
         for reviewer, papers in profiles.items()
     }
     columns = {reviewer: own for reviewer, own in columns.items() if own.size}
-    if not columns:
-        raise InputError("No paper of any reviewer has a vector: the vectors belong to other papers.")
+    require(columns, "No paper of any reviewer has a vector: the vectors belong to other papers.")
     space = Vectors.directions if matching.cosine else _in_double
     spaces = [space(factor, known) for factor in factors]
     rankings: dict[str, list[tuple[str, float]]] = {}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.formats import Format, Similarity
 from eval.embedder import Embedder, Vectors
 from eval.measures.f1 import macro_f1
@@ -63,8 +63,7 @@ def evaluate_classification(
         "labels_missing": len(known) - len(labels.rows),
         "gold_labels_unknown": sum(len(gold - known) for gold in data.gold.values()),
     }
-    if not papers.rows or not labels.rows:
-        raise InputError("No paper, or no label, has a vector: the embeddings belong to others.")
+    require(papers.rows and labels.rows, "No paper, or no label, has a vector: the embeddings belong to others.")
     require_same_dimension(papers.matrix, labels.matrix, ("papers", "labels"))
     rankings = {
         paper: [hit.id for hit in hits]
@@ -204,6 +203,7 @@ def _nearest(
     data: CandidateSet, queries: Vectors, candidates: Vectors, similarity: Similarity, depth: int
 ) -> dict[str, list[Scored]]:
     asked = {text.id: queries.rows[text.id] for text in data.queries if text.id in queries.rows}
-    if not asked or not candidates.rows:
-        raise InputError("No query, or no candidate, has a vector: the embeddings belong to other papers.")
+    require(
+        asked and candidates.rows, "No query, or no candidate, has a vector: the embeddings belong to other papers."
+    )
     return dict(exact_rankings(candidates, Vectors(asked, queries.matrix), similarity, depth, descending=True))

@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.files.text import Row, is_id
 from eval.optional import optional
 from eval.probes.linear import SEED
@@ -91,13 +91,14 @@ def _as_array(labels: Sequence[object], task: Task) -> np.ndarray:
             numbers = np.array([float(str(label)) for label in labels])
         except ValueError:
             numbers = np.array([np.nan])
-        if not np.isfinite(numbers).all():
-            raise InputError(f"A label of the task {task.name} is no number, and {task.type} needs numbers.")
-        return numbers
-    if any(isinstance(label, list | dict) for label in labels):
-        raise InputError(
-            f'A paper of the task {task.name} has several labels: say "multi_label": true in the task file.'
+        require(
+            np.isfinite(numbers).all(), f"A label of the task {task.name} is no number, and {task.type} needs numbers."
         )
+        return numbers
+    require(
+        not any(isinstance(label, list | dict) for label in labels),
+        f'A paper of the task {task.name} has several labels: say "multi_label": true in the task file.',
+    )
     words = [str(label) for label in labels]
     # 0, 1, ... stay numbers also where CSV made them words: f1 without an average is that of class 1.
     whole = all(word.removeprefix("-").isdecimal() and len(word) < 10 for word in words)
@@ -110,11 +111,11 @@ def _several(labels: Sequence[object], task: Task) -> np.ndarray:
     except ValueError:
         rows = []
     lists = [row for row in rows if isinstance(row, list) and row and all(value in (0, 1) for value in row)]
-    if len(lists) < len(labels) or len(set(map(len, lists))) != 1:
-        raise InputError(
-            f"The labels of the task {task.name} must be lists of 0 and 1, one for each of its classes, as multi_label "
-            "says."
-        )
+    require(
+        len(lists) == len(labels) and len(set(map(len, lists))) == 1,
+        f"The labels of the task {task.name} must be lists of 0 and 1, one for each of its classes, as multi_label "
+        "says.",
+    )
     return np.array(lists, dtype=np.int64)
 
 
@@ -134,10 +135,10 @@ def _held_out_parts(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]
 
 def _of_each_label(labels: np.ndarray, few_shot: FewShot) -> Iterator[list[int]]:
     rarest = int(labels.sum(axis=0).min())
-    if rarest < few_shot.sample_size:
-        raise InputError(
-            f"A label has {rarest} training papers, and {few_shot.sample_size} are to be drawn of each: take fewer."
-        )
+    require(
+        rarest >= few_shot.sample_size,
+        f"A label has {rarest} training papers, and {few_shot.sample_size} are to be drawn of each: take fewer.",
+    )
     holders = [np.flatnonzero(column == 1) for column in labels.T]
     for run in range(few_shot.iterations):
         # The generator that np.random.seed sets, not default_rng, and a set's order, since folds and liblinear's

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.formats import Format
 from eval.embedder import Embedder, Vectors
 from eval.measures.similarity import minus_distance, require_same_dimension
@@ -117,8 +117,7 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
         lambda query, candidates: minus_distance(candidates.astype(float), query),
     )
     run, judged = only_found(ranked.run, data.judged)
-    if not run.rankings:
-        raise InputError(f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
+    require(run.rankings, f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
     counts = {
         "queries_missing": ranked.counts["queries_missing"],
         "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),
@@ -130,8 +129,7 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
 
 def _with_vectors(split: Labels, vectors: Vectors, task: Task) -> tuple[np.ndarray, np.ndarray]:
     rows = [row for row, paper in enumerate(split.ids) if paper in vectors.rows]
-    if not rows:
-        raise InputError(f"No labelled paper of the task {task.name} has a vector: labels and papers don't belong.")
+    require(rows, f"No labelled paper of the task {task.name} has a vector: labels and papers don't belong.")
     # The form that probes work on, converted once and not for each probe.
     return vectors.of([split.ids[row] for row in rows]).astype(np.float64), split.labels[rows]
 
@@ -167,8 +165,10 @@ def _few_shot(
         for metric, name in names.items():
             runs[name][str(number)] = classification_measure(metric, y_test, predicted.labels).mean
     counts[f"{shots}_runs"] = len(next(iter(runs.values())))
-    if not counts[f"{shots}_runs"]:
-        raise InputError(f"Every sample of {few_shot.sample_size} papers of {task.name} is of one class: take more.")
+    require(
+        counts[f"{shots}_runs"],
+        f"Every sample of {few_shot.sample_size} papers of {task.name} is of one class: take more.",
+    )
     return runs, stopped
 
 

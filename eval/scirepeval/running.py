@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from corpora.errors import InputError, SesError, UnavailableError
+from corpora.errors import InputError, SesError, UnavailableError, require
 from encoders.files.embeddings import Embeddings
 from encoders.files.reading import read_embeddings
 from encoders.files.writing import Writer, layout_of, open_writer
@@ -118,11 +118,11 @@ def _task_vectors(
 
 def _read(task: Task, load: str) -> Embeddings:
     path = Path(load)
-    if not path.is_file():
-        raise InputError(
-            f"The task {task.name} loads its vectors from {load}, which does not exist",
-            'run the task that saves it first, give vectors with <embeddings>, or take "embeddings" out of its line',
-        )
+    require(
+        path.is_file(),
+        f"The task {task.name} loads its vectors from {load}, which does not exist",
+        'run the task that saves it first, give vectors with <embeddings>, or take "embeddings" out of its line',
+    )
     return read_embeddings(path)
 
 

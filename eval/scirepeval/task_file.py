@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.files.writing import layout_of
 from eval.files.text import bad_line, numbered_lines
 from eval.measures.metrics import KINDS
@@ -155,8 +155,7 @@ def read_tasks(path: Path) -> list[Task]:
         if task.name in tasks:
             raise bad_line(path, number, f"the task {task.name} came before; keep one of them")
         tasks[task.name] = task
-    if not tasks:
-        raise InputError(f"{path} holds no tasks: name a file such as SciRepEval's scirepeval_tasks.jsonl.")
+    require(tasks, f"{path} holds no tasks: name a file such as SciRepEval's scirepeval_tasks.jsonl.")
     return list(tasks.values())
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.files.text import Told, bad_line, decode, is_id, numbered_lines, require_column, require_id, write_lines
 
 LARGEST_GAIN = 1_000_000
@@ -83,8 +83,7 @@ def read_qrels(path: Path) -> Qrels:
         judged[document] = gain
         if not beir:
             iterations.setdefault(query, {})[document] = iteration
-    if not gains:
-        raise InputError(f"{path} holds no judgments.")
+    require(gains, f"{path} holds no judgments.")
     return Qrels(gains, iterations)
 
 
@@ -109,8 +108,7 @@ def qrels_of(rows: Iterable[Told], counts: Counter[str]) -> Qrels:
         found = gains.setdefault(str(query), {})
         counts["judgments_repeated"] += str(candidate) in found
         found.setdefault(str(candidate), int(float(str(score))))
-    if not gains:
-        raise InputError("The table of judgments is empty; each line needs query_id, cand_id and score.")
+    require(gains, "The table of judgments is empty; each line needs query_id, cand_id and score.")
     return Qrels(gains)
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.trec.judgments import Qrels
 
 _RANGE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)(?:-(\d{1,4}(?:\.\d{1,4})?))?", re.ASCII)
@@ -33,8 +33,7 @@ def parse_rounds(text: str) -> Rounds:
             f"The rounds {text!r} can't be read; write FIRST-LAST, such as 4.5-5 for TREC-COVID's Round 5."
         )
     rounds = Rounds(float(match[1]), float(match[2] or match[1]))
-    if rounds.first > rounds.last:
-        raise InputError(f"The rounds {text!r} end before they begin; write the earlier one first.")
+    require(rounds.first <= rounds.last, f"The rounds {text!r} end before they begin; write the earlier one first.")
     return rounds
 
 
@@ -63,11 +62,11 @@ def residual(qrels: Qrels, rounds: Rounds) -> tuple[Qrels, dict[str, frozenset[s
         if now := [document for document, number in judged_in.items() if rounds.first <= number <= rounds.last]:
             kept[query] = {document: judged[document] for document in now}
             iterations[query] = {document: of_query[document] for document in now}
-    if not kept:
-        raise InputError(
-            f"Nothing was judged in the rounds {rounds.first:g} to {rounds.last:g}; "
-            "look into the second column of the judgments for the rounds there are."
-        )
+    require(
+        kept,
+        f"Nothing was judged in the rounds {rounds.first:g} to {rounds.last:g}; "
+        "look into the second column of the judgments for the rounds there are.",
+    )
     return Qrels(kept, iterations), seen
 
 

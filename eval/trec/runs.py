@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.files.text import require_column, require_id, write_lines
 from eval.trec.run_file import RunColumns, read_columns
 
@@ -43,8 +43,10 @@ def trec_order(query: str, ranking: ScoredIds) -> ScoredIds:
         if not math.isfinite(key):
             raise InputError(f"Query {query}, document {document}: {score} is no finite single-precision score.")
         keyed.append((key, document, float(score)))
-    if len({document for document, _ in ranking}) < len(ranking):
-        raise InputError(f"Query {query} has a document twice in its ranking; keep the better of the two.")
+    require(
+        len({document for document, _ in ranking}) == len(ranking),
+        f"Query {query} has a document twice in its ranking; keep the better of the two.",
+    )
     return tuple((document, score) for _, document, score in sorted(keyed, reverse=True))
 
 

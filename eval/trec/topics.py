@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.parsers import expat
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import open_binary
 from eval.files.text import bad_line, decode, lines_of, read_within, require_id
 from eval.retrieval.beir import read_query
@@ -46,10 +46,8 @@ def read_topics(path: Path, fields: Sequence[str] = DEFAULT_FIELDS) -> dict[str,
             raise bad_line(path, number, f"the topic {query} came before; keep one of it")
         wanted = ("text",) if "text" in topic else fields
         texts[query] = " ".join(" ".join(topic.get(field, "") for field in wanted).split())
-    if not texts:
-        raise InputError(f"{path} holds no topics.")
-    if not any(texts.values()):
-        raise InputError(f"No topic of {path} has a {' or '.join(fields)}; name other fields.")
+    require(texts, f"{path} holds no topics.")
+    require(any(texts.values()), f"No topic of {path} has a {' or '.join(fields)}; name other fields.")
     return texts
 
 
