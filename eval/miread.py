@@ -16,6 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from random import Random
 from statistics import fmean
 
@@ -120,13 +121,13 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
         [found for seed in range(seeds) for found in _fold_predictions(*learnt, matrix[tested], seed)], axis=1
     )
     right = (predicted == truth[tested][:, None]).mean(axis=1)
-
-    def f1(true: np.ndarray, given: np.ndarray) -> float:
-        return fmean(macro_f1(true, column) for column in given.T)
-
-    cells = {"accuracy": mean_interval(right), "F1 macro": bootstrap_statistic(f1, truth[tested], predicted)}
+    cells = {"accuracy": mean_interval(right), "F1 macro": bootstrap_statistic(_mean_f1, truth[tested], predicted)}
     counts = {"papers": len(truth), "papers_tested": int(tested.sum()), "classes": len(set(classes))}
     return Outcome(cells, counts=counts)
+
+
+def _mean_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
+    return fmean(macro_f1(truth, column) for column in predicted.T)
 
 
 def _fold_predictions(matrix: np.ndarray, classes: np.ndarray, test: np.ndarray, seed: int) -> Iterator[np.ndarray]:
@@ -136,13 +137,10 @@ def _fold_predictions(matrix: np.ndarray, classes: np.ndarray, test: np.ndarray,
         warnings.simplefilter("ignore", UserWarning)  # a class may have fewer papers than there are folds
         folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(matrix, classes))
     for fit, validate in folds:
-        best, predicted = -1.0, np.empty(0, np.intp)
         epochs = train_epochs(matrix[fit], classes[fit], epochs=EPOCHS, batch=BATCH, rate=LEARNING_RATE, seed=seed)
-        for model in epochs:
-            accuracy = float((model.predict(matrix[validate]) == classes[validate]).mean())
-            if accuracy > best:
-                best, predicted = accuracy, model.predict(test)
-        yield predicted
+        right = ((np.mean(model.predict(matrix[validate]) == classes[validate]), model) for model in epochs)
+        _, best = max(right, key=itemgetter(0))  # the first of equal ones
+        yield best.predict(test)
 
 
 def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *, seeds: int = 3) -> Outcome:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,6 @@ RANKING = ("coview", "coread", "cite", "cocite")
 TASKS = (*CLASSIFICATION, *RANKING)
 SPLITS = ("val", "test")
 MEASURES = ("MAP", "nDCG")
-_METADATA = {task: "mag_mesh" if task in CLASSIFICATION else "view_cite_read" for task in TASKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class SciDocs:
         """The tasks whose folder exists."""
         return tuple(task for task in TASKS if (self.path / task).is_dir())
 
-    def papers(self, task: str) -> dict[str, Text]:
-        """Return the papers of a task's metadata file by id, or raise `InputError` where it is damaged."""
-        path = file_in(self.path, f"paper_metadata_{_METADATA[task]}.json")
+    def papers(self, metadata: str) -> dict[str, Text]:
+        """Return the papers of a metadata file by id, or raise `InputError` where it is damaged."""
+        path = file_in(self.path, f"paper_metadata_{metadata}.json")
         papers: dict[str, Text] = {}
         with open_binary(path) as stream:
             for item in read_items(stream, "mapping"):
@@ -105,13 +105,11 @@ def evaluate_scidocs(
     if absent := [task for task in tasks if task not in folder.tasks]:
         raise InputError(f"{folder.path} has no task {absent[0]!r}; it has: {', '.join(folder.tasks)}.")
     require(split in SPLITS, f"SciDocs has no split {split!r}; choose one of: {', '.join(SPLITS)}.")
-    papers: dict[str, dict[str, Text]] = {}
+    papers = cache(folder.papers)
     outcomes = {}
     for task in tasks or folder.tasks:
-        texts = papers.setdefault(_METADATA[task], {}) or folder.papers(task)
-        papers[_METADATA[task]] = texts
-        run = _classification if task in CLASSIFICATION else _ranking
-        outcomes[task] = run(folder, task, split, texts, embed)
+        run, metadata = (_classification, "mag_mesh") if task in CLASSIFICATION else (_ranking, "view_cite_read")
+        outcomes[task] = run(folder, task, split, papers(metadata), embed)
     return outcomes
 
 

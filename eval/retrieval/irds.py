@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -40,12 +39,8 @@ def irds_folder(name: str, parent: Path) -> BeirFolder:
         dataset = _loaded(name)
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            scratch = Path(tempfile.mkdtemp(dir=parent, prefix=".irds-"))
-            try:
-                _write(dataset, scratch)
-                scratch.rename(target)
-            finally:
-                shutil.rmtree(scratch, ignore_errors=True)
+            with tempfile.TemporaryDirectory(dir=parent, prefix=".irds-") as scratch:
+                _write(dataset, Path(scratch) / "whole").rename(target)
         except (OSError, RuntimeError) as error:
             raise UnavailableError(f"The data set {name} can't be fetched or written ({error}); try again.") from error
     return BeirFolder(target)
@@ -64,8 +59,8 @@ def _loaded(name: str) -> Any:
     return dataset
 
 
-def _write(dataset: Any, folder: Path) -> None:
-    (folder / "qrels").mkdir()
+def _write(dataset: Any, folder: Path) -> Path:
+    (folder / "qrels").mkdir(parents=True)
     write_json_lines(folder / "corpus.jsonl", map(_paper, dataset.docs_iter()))
     queries = ({"_id": query.query_id, "text": query.default_text()} for query in dataset.queries_iter())
     write_json_lines(folder / "queries.jsonl", queries)
@@ -76,6 +71,7 @@ def _write(dataset: Any, folder: Path) -> None:
             for judgment in dataset.qrels_iter()
         ),
     )
+    return folder
 
 
 def _paper(document: Any) -> dict[str, str]:

@@ -15,6 +15,7 @@ from eval.measures.metrics import Scores, evaluate
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
+from products.reviewers.pool import in_blocks
 from search_plugin.engines.base import Index
 from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
@@ -207,11 +208,7 @@ def scored(
 def absent_from(index: Index, judged: JudgedQueries) -> int:
     """Return the number of judged documents that an index lacks; no search can find them."""
     documents = judged.qrels.documents
-    remaining = iter(documents)
-    present = 0
-    while some := list(islice(remaining, LOOKED_UP)):
-        present += len(index.hashes(some))
-    return len(documents) - present
+    return len(documents) - sum(len(index.hashes(some)) for some in in_blocks(documents, LOOKED_UP))
 
 
 def _first(hits: Iterable[Scored], gone: AbstractSet[str], depth: int) -> list[Scored]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from statistics import median
+from typing import Any
 
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.protocol import Protocol
@@ -37,7 +38,7 @@ def seconds_a_query(
     asked = [text[:MAX_QUERY] for text in islice(texts.values(), QUERIES)]
     taken: dict[str, float] = {}
     for label, (mode, fusion) in protocol.systems.items():
-        joined = {"fusion": fusion, "weights": protocol.weights} if mode == "hybrid" else {}
+        joined: dict[str, Any] = {"fusion": fusion, "weights": protocol.weights} if mode == "hybrid" else {}
         request = replace(base, mode=mode, **joined)
         for text in asked[:WARMING]:
             search(index, replace(request, query=text), encoder)

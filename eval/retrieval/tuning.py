@@ -90,21 +90,18 @@ def fit(
             best = points[choose(values, folds.inner, folds.seed + 1)]
         return best
 
-    estimate: dict[str, float] = {}
-    by_fold = []
-    everything = np.arange(len(queries))
-    for held_out in _parted(everything, folds.outer, folds.seed):
-        best = best_for(np.setdiff1d(everything, held_out))
-        by_fold.append(best)
-        values = measured(best)
-        estimate |= {queries[column]: float(values[column]) for column in held_out}
+    everything, estimate = np.arange(len(queries)), np.empty(len(queries))
+    parts = _parted(everything, folds.outer, folds.seed)
+    by_fold = tuple(best_for(np.setdiff1d(everything, held_out)) for held_out in parts)
+    for held_out, best in zip(parts, by_fold, strict=True):
+        estimate[held_out] = measured(best)[held_out]
     chosen = best_for(everything)
     return Fit(
         chosen,
-        {query: estimate[query] for query in queries},
+        dict(zip(queries, estimate.tolist(), strict=True)),
         dict(zip(queries, measured(start).tolist(), strict=True)),
         float(measured(chosen).mean()),
-        tuple(by_fold),
+        by_fold,
     )
 
 

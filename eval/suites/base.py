@@ -105,15 +105,14 @@ def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) 
         if (run := entry.by_words if system == WORDS else entry.by_vectors)
     ]
     for entry, run, path in asked:
-        known = _read(path)
-        if known:
+        if known := _read(path):
             yield Found(entry, *known, cached=True)
-            continue
-        begun = time.perf_counter()
-        outcome = run(bench)
-        seconds = time.perf_counter() - begun
-        _write(path, outcome, seconds)
-        yield Found(entry, outcome, seconds, cached=False)
+        else:
+            begun = time.perf_counter()
+            outcome = run(bench)
+            seconds = time.perf_counter() - begun
+            _write(path, outcome, seconds)
+            yield Found(entry, outcome, seconds, cached=False)
 
 
 def _key(entry: Entry, data: Path, system: str) -> str:
