@@ -163,8 +163,10 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
 
     per_seed: dict[str, dict[str, float]] = {}
     for size in sizes:
-        if not 1 <= size <= len(matrix):
-            raise InputError(f"{len(matrix):,} papers can't be divided into {size} clusters; choose another number.")
+        require(
+            1 <= size <= len(matrix),
+            f"{len(matrix):,} papers can't be divided into {size} clusters; choose another number.",
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # equal vectors may make fewer clusters
             runs = {

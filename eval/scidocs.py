@@ -20,7 +20,7 @@ from corpora.opening import open_binary
 from corpora.paper import Rejected
 from encoders.formats import Format
 from eval.embedder import Embedder, Text, Vectors
-from eval.files.text import bad_line, file_in, paper_text, table_rows
+from eval.files.text import file_in, paper_text, require_line, table_rows
 from eval.measures.f1 import macro_f1
 from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
@@ -75,8 +75,7 @@ class SciDocs:
         ]
         require(found, f"{path} holds no papers: fetch it again.")
         for line, cells in found:
-            if len(cells) != 2 or not all(cells):
-                raise bad_line(path, line, "a row is a paper's id and its class; correct it")
+            require_line(len(cells) == 2 and all(cells), path, line, "a row is a paper's id and its class; correct it")
         return tuple((name, label) for _, (name, label) in found)
 
     def qrels(self, task: str, split: str) -> Qrels:

@@ -13,7 +13,7 @@ from corpora.cleaning import text_of
 from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from eval.embedder import Text
-from eval.files.text import bad_line, file_in, json_objects, paper_text, read_within
+from eval.files.text import file_in, json_objects, paper_text, read_within, require_line
 
 LARGEST = 4 << 30
 """Bytes of a JSON file; S2AND's own are below 1 GB."""
@@ -85,8 +85,12 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
     for number, paper in json_objects(path):
         text = paper_text(paper, "id")
         authors = paper.get("authors") or []
-        if not text.id or not isinstance(authors, list) or not all(isinstance(name, str) for name in authors):
-            raise bad_line(path, number, 'a paper has an "id", and "authors" is a list of names')
+        require_line(
+            text.id and isinstance(authors, list) and all(isinstance(name, str) for name in authors),
+            path,
+            number,
+            'a paper has an "id", and "authors" is a list of names',
+        )
         if text.id in papers:
             again += 1
             continue

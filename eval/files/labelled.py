@@ -12,7 +12,7 @@ from corpora.cleaning import text_of, texts_of
 from corpora.errors import require
 from corpora.readers.jsonl import read_objects
 from eval.embedder import Text
-from eval.files.text import bad_line, json_objects, paper_text
+from eval.files.text import json_objects, paper_text, require_line
 
 TEST_SHARE = 5
 """One of this many papers of each class is tested on, where the file has no split."""
@@ -74,8 +74,7 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
     counts = Counter[str]()
     for line, members in json_objects(path, read_objects):
         text, found = paper_text(members, *ID_KEYS), _labels(members.get(label))
-        if not text.id:
-            raise bad_line(path, line, f"there is no id under any of {', '.join(ID_KEYS)}")
+        require_line(text.id, path, line, f"there is no id under any of {', '.join(ID_KEYS)}")
         if text.id in papers or not text.title or not found:
             why = "twice" if text.id in papers else "without_label" if text.title else "without_title"
             counts[f"papers_{why}"] += 1

@@ -34,6 +34,12 @@ def bad_line(path: Path, number: int, reason: str) -> InputError:
     return InputError(f"{path}, line {number}: {reason}.")
 
 
+def require_line(condition: object, path: Path, number: int, reason: str) -> None:
+    """Raise the error for one line of a file unless the condition holds."""
+    if not condition:
+        raise bad_line(path, number, reason)
+
+
 def file_in(folder: Path, name: str) -> Path:
     """Return the file of that name in a folder, plain or packed; if neither exists, the path it should have."""
     return find_compressed(folder, name) or folder / name

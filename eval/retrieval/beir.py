@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpora.errors import require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
-from eval.files.text import bad_line, file_in, json_of, numbered_lines
+from eval.files.text import bad_line, file_in, json_of, numbered_lines, require_line
 from eval.trec.judgments import Qrels, read_qrels
 
 _QUERIES = "queries.jsonl"
@@ -72,8 +72,7 @@ class BeirFolder:
         path = file_in(self.path, _QUERIES)
         for number, line in numbered_lines(path):
             query, text = read_query(line, path, number, "query")
-            if query in texts:
-                raise bad_line(path, number, f"the query id {query} came before; keep one line of it")
+            require_line(query not in texts, path, number, f"the query id {query} came before; keep one line of it")
             texts[query] = text
         return texts
 

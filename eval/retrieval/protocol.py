@@ -79,14 +79,12 @@ class Protocol:
 
     @property
     def systems(self) -> dict[str, tuple[Mode, str]]:
-        """Mode and fusion by label: the mode, and the hybrid mode with each of several fusions (`hybrid-rrf`)."""
-        hybrid: dict[str, tuple[Mode, str]] = {
-            "hybrid" if len(self.fusions) == 1 else f"hybrid-{name}": ("hybrid", name) for name in self.fusions
-        }
+        """Mode and fusion of each row by its label: `vector`, `hybrid`, or with several fusions `hybrid-rrf`."""
+        several = len(self.fusions) > 1
         return {
-            label: system
+            f"{mode}-{fusion}" if mode == "hybrid" and several else mode: (mode, fusion)
             for mode in self.modes
-            for label, system in (hybrid if mode == "hybrid" else {mode: (mode, DEFAULT_FUSION)}).items()
+            for fusion in (self.fusions if mode == "hybrid" else (DEFAULT_FUSION,))
         }
 
 

@@ -22,7 +22,7 @@ from corpora.errors import InputError, require
 from encoders.formats import Format
 from eval.embedder import Embedder, Text
 from eval.files.archives import unpacked
-from eval.files.text import bad_line, numbered_lines
+from eval.files.text import bad_line, numbered_lines, require_line
 from eval.outcome import Outcome
 from eval.reviewers.protocol import rank_reviewers
 from eval.statistics.bootstrap import bootstrap_statistic
@@ -179,10 +179,13 @@ def _reported(path: Path) -> dict[str, dict[str, float]]:
             reported = {row[f"Paper{n}"]: float(row[f"Expertise{n}"]) for n in range(1, 11) if row[f"Paper{n}"]}
         except (KeyError, TypeError, ValueError) as error:
             raise bad_line(path, number, f"this is no row of reported expertise ({error})") from error
-        if not np.isfinite(list(reported.values())).all():
-            raise bad_line(path, number, "expertise must be a number")
-        if not row.get("ParticipantID") or row["ParticipantID"] in expertise:
-            raise bad_line(path, number, "a row is of one reviewer, named under ParticipantID, who comes once")
+        require_line(np.isfinite(list(reported.values())).all(), path, number, "expertise must be a number")
+        require_line(
+            row.get("ParticipantID") and row["ParticipantID"] not in expertise,
+            path,
+            number,
+            "a row is of one reviewer, named under ParticipantID, who comes once",
+        )
         expertise[row["ParticipantID"]] = reported
     return expertise
 

@@ -15,7 +15,7 @@ from corpora.cleaning import text_of
 from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import bad_line, is_whole, json_objects, paper_text
+from eval.files.text import bad_line, is_whole, json_objects, paper_text, require_line
 from eval.trec.judgments import Qrels
 
 RELATIONS = ("cite", "co-cite")
@@ -180,8 +180,7 @@ class _Lines:
             told = parts(members)
             text = paper_text(told, key)
             name = text.id or f"line {number}"
-            if name in self._members:
-                raise bad_line(path, number, f"the id {name} came before; keep one line of it")
+            require_line(name not in self._members, path, number, f"the id {name} came before; keep one line of it")
             # Texts aren't kept twice, because sets may have hundreds of thousands of papers.
             rest = {part: value for part, value in members.items() if part not in ("title", "abstract")}
             self._members[name] = number, rest
@@ -207,8 +206,12 @@ class _Lines:
         found = {}
         for name, number, members in self:
             score = members.get("score") or {}
-            if not isinstance(score, dict) or not all(map(is_whole, score.values())):
-                raise bad_line(self.path, number, '"score" must be an object of ids and whole numbers')
+            require_line(
+                isinstance(score, dict) and all(map(is_whole, score.values())),
+                self.path,
+                number,
+                '"score" must be an object of ids and whole numbers',
+            )
             if score:
                 found[name] = {text_of(paper): int(gain) for paper, gain in score.items()}
         return found
@@ -216,8 +219,7 @@ class _Lines:
 
 def _ids(path: Path, number: int, members: Members, key: str) -> frozenset[str]:
     value = members.get(key) or []
-    if not isinstance(value, list):
-        raise bad_line(path, number, f'"{key}" must be a list of ids')
+    require_line(isinstance(value, list), path, number, f'"{key}" must be a list of ids')
     return frozenset(filter(None, map(text_of, value)))
 
 

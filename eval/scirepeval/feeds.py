@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.paper import Paper
 from eval.embedder import Text, Vectors
 from eval.outcome import Outcome
@@ -60,8 +60,10 @@ def evaluate_feeds(readers: Sequence[FeedReader], ranker: FeedRanker, measures: 
         InputError: If a reader likes no paper, or wants no candidate.
     """
     for reader in readers:
-        if not reader.liked or not any(text.id in reader.wanted for text in reader.candidates):
-            raise InputError(f"The reader {reader.name} needs a liked paper, and a candidate to find.")
+        require(
+            reader.liked and any(text.id in reader.wanted for text in reader.candidates),
+            f"The reader {reader.name} needs a liked paper, and a candidate to find.",
+        )
     rankings, judged = {}, {}
     for reader in readers:
         ids = [text.id for text in reader.candidates]

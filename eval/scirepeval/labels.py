@@ -46,8 +46,7 @@ def read_labels(train: Iterable[Row], test: Iterable[Row], task: Task) -> tuple[
     """
     learnt, asked = ([_label(row, task) for row in rows] for rows in (train, test))
     for split, rows in (("train", learnt), ("test", asked)):
-        if not rows:
-            raise InputError(f"The task {task.name} has no {split} labels; each line needs paper_id and label.")
+        require(rows, f"The task {task.name} has no {split} labels; each line needs paper_id and label.")
     labels = _as_array([label for _, label in (*learnt, *asked)], task)
     return (
         Labels(tuple(paper for paper, _ in learnt), labels[: len(learnt)]),

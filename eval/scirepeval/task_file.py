@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from corpora.errors import InputError, require
 from encoders.files.writing import layout_of
-from eval.files.text import bad_line, numbered_lines
+from eval.files.text import bad_line, numbered_lines, require_line
 from eval.measures.metrics import KINDS
 
 TaskKind = Literal["classification", "regression", "proximity", "adhoc_search"]
@@ -152,8 +152,7 @@ def read_tasks(path: Path) -> list[Task]:
             raise bad_line(path, number, _reason(error)) from error
         if wrong := _wrong(task):
             raise bad_line(path, number, wrong)
-        if task.name in tasks:
-            raise bad_line(path, number, f"the task {task.name} came before; keep one of them")
+        require_line(task.name not in tasks, path, number, f"the task {task.name} came before; keep one of them")
         tasks[task.name] = task
     require(tasks, f"{path} holds no tasks: name a file such as SciRepEval's scirepeval_tasks.jsonl.")
     return list(tasks.values())

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder
 from eval.files.text import write_lines
@@ -117,8 +117,9 @@ def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) 
 
 def _key(entry: Entry, data: Path, system: str) -> str:
     for name in entry.files:
-        if not (data / name).exists():
-            raise InputError(f"The suite needs {data / name}, which is not there", "give its folder with <data>")
+        require(
+            (data / name).exists(), f"The suite needs {data / name}, which is not there", "give its folder with <data>"
+        )
     facts = (VERSION, entry.name, [(name, data_hash(data / name)) for name in entry.files], system)
     return hashlib.sha256(f"{facts!r}{entry.options}".encode()).hexdigest()[:24]
 

@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from corpora.errors import InputError, require
 from corpora.opening import open_binary
-from eval.files.text import bad_line, decode, lines_of, read_within, require_id
+from eval.files.text import bad_line, decode, lines_of, read_within, require_id, require_line
 from eval.retrieval.beir import read_query
 
 FIELDS = ("query", "question", "narrative")
@@ -42,8 +42,7 @@ def read_topics(path: Path, fields: Sequence[str] = DEFAULT_FIELDS) -> dict[str,
     texts: dict[str, str] = {}
     for number, query, topic in _topics(path):
         require_id(query)
-        if query in texts:
-            raise bad_line(path, number, f"the topic {query} came before; keep one of it")
+        require_line(query not in texts, path, number, f"the topic {query} came before; keep one of it")
         wanted = ("text",) if "text" in topic else fields
         texts[query] = " ".join(" ".join(topic.get(field, "") for field in wanted).split())
     require(texts, f"{path} holds no topics.")
@@ -69,8 +68,9 @@ def _json(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
 
 def _row(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
     query, tab, text = line.partition(b"\t")
-    if not (tab and query.strip()):
-        raise bad_line(path, number, "a topic is its id, a tab and its text (or the file is XML or JSON lines)")
+    require_line(
+        tab and query.strip(), path, number, "a topic is its id, a tab and its text (or the file is XML or JSON lines)"
+    )
     return decode(query.strip(), path, number), {"text": decode(text, path, number)}
 
 
@@ -83,8 +83,7 @@ def _xml(path: Path, content: bytes) -> list[tuple[int, str, Topic]]:
     def begin(tag: str, attributes: dict[str, str]) -> None:
         if tag == "topic":
             query = attributes.get("number", "").strip()
-            if not query:
-                raise bad_line(path, parser.CurrentLineNumber, "a topic lacks its number")
+            require_line(query, path, parser.CurrentLineNumber, "a topic lacks its number")
             found.append((parser.CurrentLineNumber, query, {}))
         inside.append(tag)
 
