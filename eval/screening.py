@@ -235,13 +235,12 @@ def _read(path: Path) -> tuple[Review | None, int]:
             if label is None or "title" not in (rows.fieldnames or ()):
                 return None, 0
             for number, row in enumerate(rows, start=1):
-                title, abstract = (row.get("title") or "").strip(), (row.get("abstract") or "").strip()
-                decision = (row[label] or "").strip()
-                if decision not in {"0", "1", "0.0", "1.0"} or not (title or abstract):
+                title, abstract, decision = ((row.get(key) or "").strip() for key in ("title", "abstract", label))
+                if decision in {"0", "1", "0.0", "1.0"} and (title or abstract):
+                    papers.append(Text(f"{name}:{number}", title, abstract))
+                    included.append(decision.startswith("1"))
+                else:
                     left_out += 1
-                    continue
-                papers.append(Text(f"{name}:{number}", title, abstract))
-                included.append(decision.startswith("1"))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} can't be read as a review in CSV ({error}).") from error
     return Review(name, tuple(papers), tuple(included)), left_out

@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from corpora.errors import require
 from corpora.paper import Paper
@@ -18,9 +19,6 @@ from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuild
 from products.reviewers.pool import PAPERS, in_blocks, make_pool
 from products.reviewers.scoring import score_venue
 from search_plugin.engines.base import Document
-
-if TYPE_CHECKING:
-    import numpy as np
 
 WORDS = "words"
 """The factor of TF-IDF, which needs no vectors."""
@@ -114,4 +112,4 @@ def compare_factors(data: GoldStandard, vectors: Mapping[str, Vectors], aggregat
 
 
 def _difference(one: np.ndarray, other: np.ndarray, whole: np.ndarray) -> float:
-    return float(one.sum() - other.sum()) / float(whole.sum())
+    return float((np.sum(one) - np.sum(other)) / np.sum(whole))

@@ -82,11 +82,10 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
     )
     per_unit: dict[str, dict[str, float]] = {}
     for few_shot in task.few_shot:
-        runs, stopped = _few_shot(task, few_shot, train, y_train, test, y_test, counts)
+        runs = _few_shot(task, few_shot, train, y_train, test, y_test, counts)
         per_unit |= runs
         # Runs vary far less than the measure's scale, which would make the interval much too wide.
         cells |= {metric: mean_interval(tuple(values.values()), scale=None) for metric, values in runs.items()}
-        counts["probes_not_converged"] += stopped
     return TaskResult(task, Outcome(cells, per_unit, {**counts, **data.counts}), predicted.solver)
 
 
@@ -148,28 +147,27 @@ def _few_shot(
     test: np.ndarray,
     y_test: np.ndarray,
     counts: Counter[str],
-) -> tuple[dict[str, dict[str, float]], int]:
-    """Return, by measure, the value of each run, and how many of its probes didn't converge."""
+) -> dict[str, dict[str, float]]:
+    """Return, by measure, the value of each run; count the runs, and their probes that didn't converge."""
     shots = f"{few_shot.sample_size}_shot"
     names = {metric: f"{metric} {few_shot.sample_size}-shot" for metric in task.metrics}
     runs: dict[str, dict[str, float]] = {name: {} for name in names.values()}
     # As in the original, few-shot probes of several labels search C for each label; those of one class don't.
     grid = CLASSIFIER_GRID if task.multi_label else WITHOUT_SEARCH
-    stopped = 0
     for number, rows in enumerate(few_shot_samples(y_train, few_shot), start=1):
         if y_train.ndim == 1 and (y_train[rows] == y_train[rows[0]]).all():
             counts[f"{shots}_runs_of_one_class"] += 1
-            continue
-        predicted = _probe(task)(train[rows], y_train[rows], test, grid=grid)
-        stopped += predicted.not_converged
-        for metric, name in names.items():
-            runs[name][str(number)] = classification_measure(metric, y_test, predicted.labels).mean
+        else:
+            predicted = _probe(task)(train[rows], y_train[rows], test, grid=grid)
+            counts["probes_not_converged"] += predicted.not_converged
+            for metric, name in names.items():
+                runs[name][str(number)] = classification_measure(metric, y_test, predicted.labels).mean
     counts[f"{shots}_runs"] = len(next(iter(runs.values())))
     require(
         counts[f"{shots}_runs"],
         f"Every sample of {few_shot.sample_size} papers of {task.name} is of one class: take more.",
     )
-    return runs, stopped
+    return runs
 
 
 def _ranking_vectors(task: Task, data: RankingData, embed: Embedder) -> Vectors:
