@@ -106,8 +106,7 @@ def evaluate_links(data: CandidateSet, embed: Embedder, *, similarity: Similarit
     queries = candidates if together else embed(data.queries, Format.PRX)
     if not data.linked:
         made = rerank("ses-links", data.judged, queries, candidates, SIMILARITIES[similarity])
-        counts = {"queries_missing": len(made.queries_missing), "candidates_missing": made.candidates_missing}
-        return {"": ranked_outcome(made.run, data.judged, LINK_MEASURES, counts)}
+        return {"": ranked_outcome(made.run, data.judged, LINK_MEASURES, made.counts)}
     rankings = {
         query: [hit.id for hit in hits]
         for query, hits in _nearest(data, queries, candidates, similarity, CUTOFFS[-1]).items()
