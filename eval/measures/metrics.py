@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
@@ -157,7 +156,7 @@ def evaluate(
     measures: Iterable[str],
     *,
     drop_same_id: bool = False,
-    seen: Mapping[str, AbstractSet[str]] | None = None,
+    seen: Mapping[str, Set[str]] | None = None,
 ) -> Scores:
     """Measure a run against judgments.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import get_args
@@ -31,7 +30,7 @@ DEPTH = 100
 LOOKED_UP = 1_000
 """Ids asked for at a time."""
 
-Seen = Mapping[str, "AbstractSet[str]"]
+Seen = Mapping[str, Set[str]]
 """By query, documents that are removed from the collection (`eval.trec.residual`)."""
 
 
@@ -209,5 +208,5 @@ def absent_from(index: Index, judged: JudgedQueries) -> int:
     return len(documents) - sum(len(index.hashes(some)) for some in in_blocks(documents, LOOKED_UP))
 
 
-def _first(hits: Iterable[Scored], gone: AbstractSet[str], depth: int) -> list[Scored]:
+def _first(hits: Iterable[Scored], gone: Set[str], depth: int) -> list[Scored]:
     return list(islice((hit for hit in hits if hit.id not in gone), depth))

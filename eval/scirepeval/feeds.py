@@ -7,8 +7,7 @@ each query. Here the whole set of liked papers is given to a ranker, which may l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +37,7 @@ class FeedReader:
     name: str
     liked: tuple[Text, ...]
     candidates: tuple[Text, ...]
-    wanted: AbstractSet[str]
+    wanted: Set[str]
 
 
 FeedRanker = Callable[[FeedReader], np.ndarray]

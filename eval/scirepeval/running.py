@@ -8,8 +8,7 @@ the task fails, not at all; and vectors that come from files aren't saved again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,7 @@ def run_task(
     folder: Path | None,
     embed: Embedder,
     separator: str = "[SEP]",
-    given: AbstractSet[Format] = frozenset(),
+    given: Set[Format] = frozenset(),
 ) -> TaskResult:
     """Read a task's data and run it, with the embedding files that the task names.
 
@@ -59,7 +58,7 @@ def run_tasks(
     folder: Path | None,
     embed: Embedder,
     separator: str = "[SEP]",
-    given: AbstractSet[Format] = frozenset(),
+    given: Set[Format] = frozenset(),
 ) -> Iterator[tuple[Task, TaskResult | SesError]]:
     """Run tasks one after the other; if one fails, the others still run.
 
@@ -92,7 +91,7 @@ def _run(task: Task, folder: Path | None, embed: Embedder, separator: str) -> Ta
 
 @contextmanager
 def _task_vectors(
-    task: Task, formats: Sequence[Format], embed: Embedder, given: AbstractSet[Format]
+    task: Task, formats: Sequence[Format], embed: Embedder, given: Set[Format]
 ) -> Iterator[tuple[Embedder, Mapping[Use, str]]]:
     """Yield the embedder to use until the context is left, when the file to save is written; and the files' uses."""
     named = task.embeddings or EmbeddingFile()
@@ -144,7 +143,7 @@ def _open(task: Task, save: str, stack: ExitStack) -> Writer:
         ) from error
 
 
-def _recorded(embed: Embedder, writer: Writer, given: AbstractSet[Format]) -> Embedder:
+def _recorded(embed: Embedder, writer: Writer, given: Set[Format]) -> Embedder:
     def embed_and_write(texts: Sequence[Text], task_format: Format) -> Vectors:
         vectors = embed(texts, task_format)
         if task_format not in given:
