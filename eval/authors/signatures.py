@@ -157,7 +157,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         with open_binary(path) as stream:
             too_large = f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND."
-            members = orjson.loads(read_within(stream, LARGEST, too_large))
+            members: dict[str, Any] = orjson.loads(read_within(stream, LARGEST, too_large))
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path} can't be read as JSON ({error}).") from error
     require(isinstance(members, dict), f"{path} is not in S2AND's form: it is no JSON object.")

@@ -10,7 +10,7 @@ from pathlib import Path
 from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import Told, file_in, is_id, is_whole, json_objects, require_line
+from eval.files.text import Told, bad_line, file_in, is_id, is_whole, json_objects, require_line
 from eval.trec.judgments import Qrels, qrels_of
 
 
@@ -136,12 +136,8 @@ def _graded(path: Path) -> dict[str, dict[str, int]]:
     gains: dict[str, dict[str, int]] = {}
     for number, row in json_objects(path):
         query, scores = row.get("query_id"), row.get("score")
-        require_line(
-            is_id(query) and str(query) not in gains and isinstance(scores, dict),
-            path,
-            number,
-            'a "query_id" comes once, with "score", an object of reviewers and grades',
-        )
+        if not is_id(query) or str(query) in gains or not isinstance(scores, dict):
+            raise bad_line(path, number, 'a "query_id" comes once, with "score", an object of reviewers and grades')
         require_line(all(map(is_whole, scores.values())), path, number, "a grade is a whole number")
         gains[str(query)] = {reviewer: int(score) for reviewer, score in scores.items()}
     require(any(gains.values()), f"{path} holds no judgments: fetch it again.")

@@ -45,11 +45,12 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
     observed = abs(float(changed.sum())) - ROUNDING * float(np.abs(changed).sum())
     if changed.size <= EXACT:
         return float(np.mean(np.abs(_every_sum(changed)) >= observed))
-
-    def extreme(generator: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
-        return np.abs(changed.sum() - 2 * ((generator.random(size) < 0.5) @ changed)) >= observed
-
-    return _drawn_p(extreme, changed.size, resamples, seed)
+    return _drawn_p(
+        lambda generator, size: np.abs(changed.sum() - 2 * ((generator.random(size) < 0.5) @ changed)) >= observed,
+        changed.size,
+        resamples,
+        seed,
+    )
 
 
 def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -74,11 +75,12 @@ def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed
         return max(count ** (1 - count), 1 / (1 + resamples)) if differences.any() else 1.0
     observed = _studentised(differences[None, :])[0]
     shifted = differences - differences.mean()
-
-    def extreme(generator: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
-        return _studentised(shifted[generator.integers(shifted.size, size=size)]) >= observed
-
-    return _drawn_p(extreme, shifted.size, resamples, seed)
+    return _drawn_p(
+        lambda generator, size: _studentised(shifted[generator.integers(shifted.size, size=size)]) >= observed,
+        shifted.size,
+        resamples,
+        seed,
+    )
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
