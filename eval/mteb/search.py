@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.text_encoder import TextEncoder
 from eval.files.text import write_json_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
@@ -27,6 +27,8 @@ from search_plugin.request import MAX_WINDOW, Mode
 
 _KINDS = {"lexical": "sparse", "vector": "dense", "hybrid": "hybrid"}
 """MTEB's names of the modes."""
+
+_NO_RERANKING = "An engine can't rerank given documents; evaluate MtebEncoder on reranking tasks."
 
 
 @dataclass(slots=True)
@@ -94,8 +96,7 @@ class MtebSearch:
         from indexer.pipeline import index_corpus
 
         refuse_precision(encode_kwargs or {})
-        if str(task_metadata.type).endswith("Reranking"):
-            raise _no_reranking()
+        require(not str(task_metadata.type).endswith("Reranking"), _NO_RERANKING)
         made_by = f"{self.encoder.card.fingerprint[:8]}-{runtime_of(self.encoder)}"
         name = plain(f"{EVALUATION}mteb-{made_by}-{task_metadata.name}-{hf_subset}-{hf_split}")
         with tempfile.TemporaryDirectory(prefix="ses-mteb-") as scratch:
@@ -145,8 +146,7 @@ class MtebSearch:
         """
         if self._index is None:
             raise InputError("MTEB searched before it indexed; call index first.")
-        if top_ranked is not None:
-            raise _no_reranking()
+        require(top_ranked is None, _NO_RERANKING)
         texts = {str(query["id"]): _text(query) for query in queries}
         runnable = {query: text for query, text in texts.items() if text.strip()}
         legs = collect_legs(runnable, self._index, self.encoder, self.mode, depth=min(top_k, MAX_WINDOW))
@@ -161,7 +161,3 @@ def _text(query: Mapping[str, Any]) -> str:
     if not isinstance(text, str):
         raise InputError("An engine can't search for a conversation; evaluate MtebEncoder on this task.")
     return f"{text} {instruction}" if instruction else text
-
-
-def _no_reranking() -> InputError:
-    return InputError("An engine can't rerank given documents; evaluate MtebEncoder on reranking tasks.")
