@@ -126,7 +126,10 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
         run = rank_reviewers({"proximity": vectors}, profiles, wanted, matching or openreview()).run
         scores = {paper: dict(ranking) for paper, ranking in run.rankings.items()}
         predictions.append(
-            {r: {p: scores[p][r] for p in reported if r in scores[p]} for r, reported in data.expertise.items()}
+            {
+                reviewer: {paper: scores[paper][reviewer] for paper in reported if reviewer in scores[paper]}
+                for reviewer, reported in data.expertise.items()
+            }
         )
     outcome = score_predictions(predictions, data.expertise)
     missing = len(data.papers) - sum(paper in vectors.rows for paper in data.papers)
