@@ -62,6 +62,12 @@ class InputError(SesError):
     """What the user gave (a path, an option, a query, a file's content) can't be used."""
 
 
+def require(condition: object, sentence: str, hint: str = "") -> None:
+    """Raise `InputError` with a sentence and a hint unless the condition holds; for checks of what a user gave."""
+    if not condition:
+        raise InputError(sentence, hint)
+
+
 class NotFoundError(InputError):
     """What the user named does not exist: an index, a paper, a model."""
 

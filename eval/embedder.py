@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from corpora.errors import InputError
 from encoders.files.embeddings import Embeddings
 from encoders.formats import Format
 from encoders.text_encoder import TextEncoder
+from eval.measures.similarity import l2_normalize
 
 BLOCK = 512
 """Texts encoded together. They are cut by position, so that a second run finds them in the embedding cache."""
@@ -33,22 +34,28 @@ class Text:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """The vectors that an embedder made.
+    """The vectors that an embedder made. Each protocol has its own rule for texts without a vector, and counts them.
 
     Attributes:
-        rows: Row of the matrix, by id.
+        rows: Row of the matrix, by id; ids without a vector have none.
         matrix: float32 (texts that have a vector, dimension).
-        missing: Ids without a vector; each protocol has its own rule for them, and counts them.
     """
 
     rows: Mapping[str, int]
     matrix: np.ndarray
-    missing: tuple[str, ...] = ()
 
-    def of(self, ids: Sequence[str]) -> np.ndarray:
+    def known(self, ids: Iterable[str]) -> list[str]:
+        """Return the ids that have a vector, in their order."""
+        return [name for name in ids if name in self.rows]
+
+    def of(self, ids: Iterable[str]) -> np.ndarray:
         """Return the vectors of ids that have one, float32 (ids, dimension), in their order."""
         found: np.ndarray = self.matrix[[self.rows[name] for name in ids]]
         return found
+
+    def directions(self, ids: Iterable[str]) -> np.ndarray:
+        """Return the vectors of ids at length one, float64 (ids, dimension)."""
+        return l2_normalize(self.of(ids).astype(np.float64))
 
 
 Embedder = Callable[[Sequence[Text], Format], Vectors]
@@ -75,7 +82,7 @@ def by_file(embeddings: Embeddings) -> Embedder:
         embeddings: Of a file.
 
     Returns:
-        The embedder. Ids that the file lacks are missing; a file that lacks all that are asked for is an `InputError`.
+        The embedder. Ids that the file lacks have no vector; a file that lacks all requested ids is an `InputError`.
     """
     rows = {name: row for row, name in enumerate(embeddings.ids)}
 
@@ -86,7 +93,7 @@ def by_file(embeddings: Embeddings) -> Embedder:
                 f"The embeddings belong to other papers: they have ids such as {embeddings.ids[0]!r}, and none of the "
                 f"{len(texts):,} wanted, such as {texts[0].id!r}; name another file, or correct its ids."
             )
-        return Vectors(found, embeddings.vectors, tuple(text.id for text in texts if text.id not in rows))
+        return Vectors(found, embeddings.vectors)
 
     return embed
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from random import Random
 from statistics import fmean
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.formats import Format
 from eval.embedder import Embedder
 from eval.files.labelled import Labelled
@@ -66,8 +67,7 @@ def evaluate_miread(
         single = [row for row, labels in enumerate(data.labels) if len(set(map(_field, labels))) == 1]
         data = data.only(single, "papers_of_several_fields")
     # Checked before hours of encoding that could not be measured.
-    if len(set(data.classes)) < 2:
-        raise InputError("The papers have fewer than two classes: there is nothing to classify.")
+    require(len(set(data.classes)) >= 2, "The papers have fewer than two classes: there is nothing to classify.")
     if clusters and max(clusters) > len(data.papers):
         raise InputError(f"{len(data.papers):,} papers can't be divided into {max(clusters)} clusters; choose fewer.")
     by_class, by_closeness = embed(data.papers, Format.CLF), embed(data.papers, Format.PRX)
@@ -76,8 +76,10 @@ def evaluate_miread(
     ids = [text.id for text in data.papers]
     fields = tuple(map(_field, data.classes)) if by_field else ("",) * len(ids)
     classes = fields if by_field else data.classes
-    if len(set(classes)) < 2:
-        raise InputError("The papers that have a vector have fewer than two classes: there is nothing to classify.")
+    require(
+        len(set(classes)) >= 2,
+        "The papers that have a vector have fewer than two classes: there is nothing to classify.",
+    )
     probed = probe(by_class.of(ids), classes, data.test, seeds=seeds)
     outcomes = {
         "probe": replace(probed, counts={**probed.counts, **data.counts}),
@@ -109,23 +111,23 @@ def probe(matrix: np.ndarray, classes: Sequence[str], test: Sequence[bool], *, s
     """
     truth, tested = np.unique(np.array(classes), return_inverse=True)[1], np.array(test)
     sizes = np.bincount(truth[~tested], minlength=2)
-    if sizes.max() < FOLDS or np.count_nonzero(sizes) < 2 or not tested.any():
-        raise InputError(
-            f"The probe learns from {int((~tested).sum()):,} papers and is tested on {int(tested.sum()):,}: give more, "
-            f"two classes to learn from, and {FOLDS} papers of one."
-        )
+    require(
+        sizes.max() >= FOLDS and np.count_nonzero(sizes) >= 2 and tested.any(),
+        f"The probe learns from {int((~tested).sum()):,} papers and is tested on {int(tested.sum()):,}: give more, "
+        f"two classes to learn from, and {FOLDS} papers of one.",
+    )
     learnt = (matrix[~tested], truth[~tested])
     predicted = np.stack(
         [found for seed in range(seeds) for found in _fold_predictions(*learnt, matrix[tested], seed)], axis=1
     )
     right = (predicted == truth[tested][:, None]).mean(axis=1)
-
-    def f1(true: np.ndarray, given: np.ndarray) -> float:
-        return fmean(macro_f1(true, column) for column in given.T)
-
-    cells = {"accuracy": mean_interval(right), "F1 macro": bootstrap_statistic(f1, truth[tested], predicted)}
+    cells = {"accuracy": mean_interval(right), "F1 macro": bootstrap_statistic(_mean_f1, truth[tested], predicted)}
     counts = {"papers": len(truth), "papers_tested": int(tested.sum()), "classes": len(set(classes))}
     return Outcome(cells, counts=counts)
+
+
+def _mean_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
+    return fmean(macro_f1(truth, column) for column in predicted.T)
 
 
 def _fold_predictions(matrix: np.ndarray, classes: np.ndarray, test: np.ndarray, seed: int) -> Iterator[np.ndarray]:
@@ -135,13 +137,10 @@ def _fold_predictions(matrix: np.ndarray, classes: np.ndarray, test: np.ndarray,
         warnings.simplefilter("ignore", UserWarning)  # a class may have fewer papers than there are folds
         folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(matrix, classes))
     for fit, validate in folds:
-        best, predicted = -1.0, np.empty(0, np.intp)
         epochs = train_epochs(matrix[fit], classes[fit], epochs=EPOCHS, batch=BATCH, rate=LEARNING_RATE, seed=seed)
-        for model in epochs:
-            accuracy = float((model.predict(matrix[validate]) == classes[validate]).mean())
-            if accuracy > best:
-                best, predicted = accuracy, model.predict(test)
-        yield predicted
+        right = ((np.mean(model.predict(matrix[validate]) == classes[validate]), model) for model in epochs)
+        _, best = max(right, key=itemgetter(0))  # the first of equal ones
+        yield best.predict(test)
 
 
 def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *, seeds: int = 3) -> Outcome:
@@ -164,16 +163,20 @@ def cluster(matrix: np.ndarray, classes: Sequence[str], sizes: Sequence[int], *,
 
     per_seed: dict[str, dict[str, float]] = {}
     for size in sizes:
-        if not 1 <= size <= len(matrix):
-            raise InputError(f"{len(matrix):,} papers can't be divided into {size} clusters; choose another number.")
-        for seed in range(seeds):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # equal vectors may make fewer clusters
-                found = KMeans(size, n_init=1, random_state=seed).fit_predict(matrix).tolist()
-            per_seed.setdefault(f"purity k={size}", {})[f"seed {seed}"] = purity(classes, found)
-            per_seed.setdefault(f"NMI k={size}", {})[f"seed {seed}"] = float(
-                normalized_mutual_info_score(classes, found)
-            )
+        require(
+            1 <= size <= len(matrix),
+            f"{len(matrix):,} papers can't be divided into {size} clusters; choose another number.",
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # equal vectors may make fewer clusters
+            runs = {
+                f"seed {seed}": KMeans(size, n_init=1, random_state=seed).fit_predict(matrix).tolist()
+                for seed in range(seeds)
+            }
+        per_seed[f"purity k={size}"] = {run: purity(classes, found) for run, found in runs.items()}
+        per_seed[f"NMI k={size}"] = {
+            run: float(normalized_mutual_info_score(classes, found)) for run, found in runs.items()
+        }
     return Outcome({name: fmean(values.values()) for name, values in per_seed.items()}, per_seed)
 
 
@@ -189,10 +192,12 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
         Average precision and area under the ROC curve; neither where no pair, or every pair, shares a label.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
+    from sklearn.preprocessing import MultiLabelBinarizer
 
     rows = sorted(Random(0).sample(range(len(matrix)), min(most, len(matrix))))  # noqa: S311 - nothing secret
     pairs = np.triu_indices(len(rows), 1)
-    alike = _sharing([labels[row] for row in rows])[pairs]
+    has = MultiLabelBinarizer().fit_transform([labels[row] for row in rows]).astype(np.float32)
+    alike = (has @ has.T > 0)[pairs]
     counts = {"papers": len(matrix), "papers_not_paired": len(matrix) - len(rows), "pairs_alike": int(alike.sum())}
     if not alike.any() or alike.all():
         return Outcome({}, counts=counts)
@@ -202,15 +207,6 @@ def pair(matrix: np.ndarray, labels: Sequence[Sequence[str]], *, most: int = PAI
     scores = (centred @ centred.T)[pairs]
     cells = {"AP": float(average_precision_score(alike, scores)), "AUC": float(roc_auc_score(alike, scores))}
     return Outcome(cells, counts=counts)
-
-
-def _sharing(labels: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return whether each pair of papers shares a label, bool (papers, papers)."""
-    columns = {name: column for column, name in enumerate(dict.fromkeys(name for names in labels for name in names))}
-    has = np.zeros((len(labels), len(columns)), np.float32)
-    for row, names in enumerate(labels):
-        has[row, [columns[name] for name in names]] = 1
-    return has @ has.T > 0
 
 
 def _field(label: str) -> str:

@@ -1,4 +1,4 @@
-"""Libraries of the extra eval, imported where they are needed."""
+"""Libraries of extras, imported where they are needed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from corpora.errors import UnavailableError
 
 
-def optional(module: str, need: str) -> Any:
+def optional(module: str, need: str, install: str = "'ses[eval]'") -> Any:
     """Return a library's module, or raise `UnavailableError`; `need` says what needs which library."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise UnavailableError(f"{need}; install it: pip install 'ses[eval]'.") from error
+        raise UnavailableError(f"{need}; install it: pip install {install}.") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.embedder import Vectors
 from eval.measures.metrics import evaluate
 from eval.measures.similarity import Closeness, require_same_dimension
@@ -15,21 +15,19 @@ from eval.trec.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Reranked:
-    """The result of `rerank`.
+class Ranked:
+    """Rankings of given candidates.
 
     Attributes:
-        run: The judged candidates of each query that has a vector.
-        queries_missing: Queries without a vector; the run lacks them.
-        candidates_missing: Pairs of a query and a candidate without a vector; the candidate is not ranked.
+        run: The candidates of each query, ranked.
+        counts: What was ranked, and what was left out.
     """
 
     run: Run
-    queries_missing: tuple[str, ...]
-    candidates_missing: int
+    counts: Mapping[str, int]
 
 
-def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closeness: Closeness) -> Reranked:
+def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closeness: Closeness) -> Ranked:
     """Rank each query's judged candidates, and no others.
 
     Args:
@@ -40,7 +38,8 @@ def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closen
         closeness: The similarity of one query (1, dimension) to candidates (candidates, dimension).
 
     Returns:
-        The run and what it lacks.
+        The run, which lacks queries without a vector (`queries_missing`); and candidates without one, counted for each
+        query (`candidates_missing`).
 
     Raises:
         InputError: If queries and candidates have vectors of different lengths.
@@ -49,13 +48,13 @@ def rerank(tag: str, qrels: Qrels, queries: Vectors, candidates: Vectors, closen
     rankings: dict[str, list[tuple[str, float]]] = {}
     missing = 0
     for query, judged in qrels.gains.items():
-        found = [name for name in judged if name in candidates.rows]
+        found = candidates.known(judged)
         missing += len(judged) - len(found)
         if query in queries.rows:
             scores = closeness(queries.of([query]), candidates.of(found)).ravel() if found else ()
             rankings[query] = [(name, float(score)) for name, score in zip(found, scores, strict=True)]
-    absent = tuple(query for query in qrels.gains if query not in rankings)
-    return Reranked(Run(tag, rankings), absent, missing)
+    counts = {"queries_missing": len(qrels.gains) - len(rankings), "candidates_missing": missing}
+    return Ranked(Run(tag, rankings), counts)
 
 
 def only_found(run: Run, qrels: Qrels) -> tuple[Run, Qrels]:
@@ -83,8 +82,7 @@ def ranked_outcome(
         InputError: If no query of the run is judged.
         UnavailableError: If pytrec_eval isn't installed.
     """
-    if not run.rankings:
-        raise InputError("No query has a vector: the embeddings belong to other papers, or nothing was judged.")
+    require(run.rankings, "No query has a vector: the embeddings belong to other papers, or nothing was judged.")
     scores = evaluate(run, qrels, measures)
     told = {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts}
     return outcome_of(dict(zip(names or measures, scores.per_query.values(), strict=True)), told)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.json_stream import read_items
 from corpora.opening import open_binary
 from corpora.paper import Rejected
 from encoders.formats import Format
 from eval.embedder import Embedder, Text, Vectors
-from eval.files.text import bad_line, file_in, paper_text, table_rows
+from eval.files.text import file_in, paper_text, require_line, table_rows
 from eval.measures.f1 import macro_f1
 from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
@@ -33,7 +34,6 @@ RANKING = ("coview", "coread", "cite", "cocite")
 TASKS = (*CLASSIFICATION, *RANKING)
 SPLITS = ("val", "test")
 MEASURES = ("MAP", "nDCG")
-_METADATA = {task: "mag_mesh" if task in CLASSIFICATION else "view_cite_read" for task in TASKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,18 @@ class SciDocs:
     path: Path
 
     def __post_init__(self) -> None:
-        if not self.tasks:
-            raise InputError(
-                f"{self.path} holds no SciDocs data: give the folder that holds mag, mesh, coview and so on."
-            )
+        require(
+            self.tasks, f"{self.path} holds no SciDocs data: give the folder that holds mag, mesh, coview and so on."
+        )
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks whose folder exists."""
         return tuple(task for task in TASKS if (self.path / task).is_dir())
 
-    def papers(self, task: str) -> dict[str, Text]:
-        """Return the papers of a task's metadata file by id, or raise `InputError` where it is damaged."""
-        path = file_in(self.path, f"paper_metadata_{_METADATA[task]}.json")
+    def papers(self, metadata: str) -> dict[str, Text]:
+        """Return the papers of a metadata file by id, or raise `InputError` where it is damaged."""
+        path = file_in(self.path, f"paper_metadata_{metadata}.json")
         papers: dict[str, Text] = {}
         with open_binary(path) as stream:
             for item in read_items(stream, "mapping"):
@@ -74,11 +73,9 @@ class SciDocs:
         found = [
             (line, tuple(cells.values())) for line, cells in table_rows(path, "SciDocs' table of papers and classes")
         ]
-        if not found:
-            raise InputError(f"{path} holds no papers: fetch it again.")
+        require(found, f"{path} holds no papers: fetch it again.")
         for line, cells in found:
-            if len(cells) != 2 or not all(cells):
-                raise bad_line(path, line, "a row is a paper's id and its class; correct it")
+            require_line(len(cells) == 2 and all(cells), path, line, "a row is a paper's id and its class; correct it")
         return tuple((name, label) for _, (name, label) in found)
 
     def qrels(self, task: str, split: str) -> Qrels:
@@ -106,15 +103,12 @@ def evaluate_scidocs(
     """
     if absent := [task for task in tasks if task not in folder.tasks]:
         raise InputError(f"{folder.path} has no task {absent[0]!r}; it has: {', '.join(folder.tasks)}.")
-    if split not in SPLITS:
-        raise InputError(f"SciDocs has no split {split!r}; choose one of: {', '.join(SPLITS)}.")
-    papers: dict[str, dict[str, Text]] = {}
+    require(split in SPLITS, f"SciDocs has no split {split!r}; choose one of: {', '.join(SPLITS)}.")
+    papers = cache(folder.papers)
     outcomes = {}
     for task in tasks or folder.tasks:
-        texts = papers.setdefault(_METADATA[task], {}) or folder.papers(task)
-        papers[_METADATA[task]] = texts
-        run = _classification if task in CLASSIFICATION else _ranking
-        outcomes[task] = run(folder, task, split, texts, embed)
+        run, metadata = (_classification, "mag_mesh") if task in CLASSIFICATION else (_ranking, "view_cite_read")
+        outcomes[task] = run(folder, task, split, papers(metadata), embed)
     return outcomes
 
 
@@ -143,8 +137,7 @@ def _classification(folder: SciDocs, task: str, split: str, papers: Mapping[str,
 def _or_zero(names: Sequence[str], vectors: Vectors) -> np.ndarray:
     """Return vectors with zeros for papers that have none, which is SciDocs' rule where it classifies."""
     found = [row for row, name in enumerate(names) if name in vectors.rows]
-    if not found:
-        raise InputError("No paper of the task has a vector: the embeddings belong to other papers.")
+    require(found, "No paper of the task has a vector: the embeddings belong to other papers.")
     matrix = np.zeros((len(names), vectors.matrix.shape[1]), np.float32)
     matrix[found] = vectors.of([names[row] for row in found])
     return matrix
@@ -167,6 +160,6 @@ def _ranking(folder: SciDocs, task: str, split: str, papers: Mapping[str, Text],
     run, kept = only_found(made.run, qrels)
     counts = {
         "queries_left_out": len(qrels.gains) - len(kept.gains),
-        "candidates_left_out": made.candidates_missing,
+        "candidates_left_out": made.counts["candidates_missing"],
     }
     return ranked_outcome(run, kept, MEASURES, counts)

@@ -13,12 +13,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from encoders.formats import Format
 from eval.embedder import Embedder, Text, Vectors
 from eval.files.archives import unpacked
-from eval.measures.similarity import l2_normalize
 from eval.outcome import Outcome
 from eval.statistics.interval import UNIT, mean_interval
 
@@ -103,16 +102,13 @@ def by_likeness(vectors: Vectors, likeness: Likeness) -> Ranker:
     """Return a ranker by vectors; a paper without a vector comes last, and a seed without a vector is ignored."""
 
     def rank(review: Review, seeds: Sequence[int], rest: Sequence[int]) -> np.ndarray:
-        has_vector = [review.papers[row].id in vectors.rows for row in rest]
+        given, ranked = (vectors.known(review.papers[row].id for row in rows) for rows in (seeds, rest))
         scores = np.full(len(rest), -np.inf)
-        given, ranked = (
-            [paper for row in rows if (paper := review.papers[row].id) in vectors.rows] for rows in (seeds, rest)
-        )
-        if not given:
-            return scores
-        likenesses = _normalized(vectors, ranked) @ _normalized(vectors, given).T
-        # The mean of cosines orders papers as the cosine to the mean vector does: they differ by the mean's length.
-        scores[has_vector] = likenesses.mean(axis=1) if likeness == "mean" else likenesses.max(axis=1)
+        if given:
+            has_vector = [review.papers[row].id in vectors.rows for row in rest]
+            likenesses = vectors.directions(ranked) @ vectors.directions(given).T
+            # The mean of cosines orders papers as the cosine to the mean vector does: they differ by the mean's length.
+            scores[has_vector] = likenesses.mean(axis=1) if likeness == "mean" else likenesses.max(axis=1)
         return scores
 
     return rank
@@ -138,8 +134,7 @@ def screen(data: Reviews, ranker: Ranker, *, seeds: int = 1, draws: int = 10, ra
     Raises:
         InputError: If a number is below 1, or no review has enough included papers.
     """
-    if seeds < 1 or draws < 1:
-        raise InputError(f"Seeds and draws must be 1 or more, not {seeds} and {draws}.")
+    require(seeds >= 1 and draws >= 1, f"Seeds and draws must be 1 or more, not {seeds} and {draws}.")
     usable = _usable(data, seeds)
     per_unit: dict[str, dict[str, float]] = {}
     for review in usable:
@@ -197,21 +192,22 @@ def read_reviews(path: Path) -> Reviews:
         files = [found] if _is_csv(path) else sorted(filter(_is_csv, found.rglob("*.csv*")), key=attrgetter("name"))
         read = [_read(file) for file in files]
     reviews = tuple(review for review, _ in read if review)
-    if not reviews:
-        raise InputError(f"{path} holds no review: no CSV file with title, abstract and {' or '.join(LABELS)}.")
-    if len({review.name for review in reviews}) < len(reviews):
-        raise InputError(f"{path} holds two files of the same name; rename one.")
+    require(reviews, f"{path} holds no review: no CSV file with title, abstract and {' or '.join(LABELS)}.")
+    require(
+        len({review.name for review in reviews}) == len(reviews),
+        f"{path} holds two files of the same name; rename one.",
+    )
     counts = {"files_without_decisions": len(files) - len(reviews), "rows_left_out": sum(left for _, left in read)}
     return Reviews(reviews, counts)
 
 
 def _usable(data: Reviews, seeds: int) -> list[Review]:
     usable = [r for r in data.reviews if sum(r.included) > seeds and not all(r.included)]
-    if not usable:
-        raise InputError(
-            f"No review has included papers besides its seeds ({seeds}), and excluded ones; use fewer seeds, or other "
-            "reviews."
-        )
+    require(
+        usable,
+        f"No review has included papers besides its seeds ({seeds}), and excluded ones; use fewer seeds, or other "
+        "reviews.",
+    )
     return usable
 
 
@@ -228,10 +224,6 @@ def _measure(review: Review, ranker: Ranker, seeds: int, generator: np.random.Ge
     }
 
 
-def _normalized(vectors: Vectors, ids: Sequence[str]) -> np.ndarray:
-    return l2_normalize(vectors.of(ids).astype(np.float64))
-
-
 def _read(path: Path) -> tuple[Review | None, int]:
     """Read one file; return the review, if it has decisions, and how many rows were left out."""
     papers, included, left_out = [], [], 0
@@ -243,13 +235,12 @@ def _read(path: Path) -> tuple[Review | None, int]:
             if label is None or "title" not in (rows.fieldnames or ()):
                 return None, 0
             for number, row in enumerate(rows, start=1):
-                title, abstract = (row.get("title") or "").strip(), (row.get("abstract") or "").strip()
-                decision = (row[label] or "").strip()
-                if decision not in {"0", "1", "0.0", "1.0"} or not (title or abstract):
+                title, abstract, decision = ((row.get(key) or "").strip() for key in ("title", "abstract", label))
+                if decision in {"0", "1", "0.0", "1.0"} and (title or abstract):
+                    papers.append(Text(f"{name}:{number}", title, abstract))
+                    included.append(decision.startswith("1"))
+                else:
                     left_out += 1
-                    continue
-                papers.append(Text(f"{name}:{number}", title, abstract))
-                included.append(decision.startswith("1"))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} can't be read as a review in CSV ({error}).") from error
     return Review(name, tuple(papers), tuple(included)), left_out

@@ -12,12 +12,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.formats import Format
 from eval.authors.signatures import Signatures
 from eval.embedder import Embedder, Vectors
 from eval.measures.clusters import BCubed, b_cubed, b_cubed_of_each
-from eval.measures.similarity import l2_normalize
 from eval.outcome import Outcome
 from eval.statistics.bootstrap import bootstrap_statistic
 from products.authors.clustering import cut_block
@@ -54,18 +53,17 @@ def evaluate_authors(data: Signatures, embedder: Embedder, method: Method = "agg
         InputError: If there are no signatures, or one block only and no seeds.
         UnavailableError: If scipy isn't installed.
     """
-    if not data.paper_of:
-        raise InputError("There are no signatures to cluster.")
-    if not data.papers:
-        raise InputError("None of the signatures' papers has a text: the files belong to different data sets.")
-    if method == "agglomerative" and len(data.blocks) < 2:
-        raise InputError("A threshold is fitted on some blocks and used on others: give two or more, or use seeds.")
+    require(data.paper_of, "There are no signatures to cluster.")
+    require(data.papers, "None of the signatures' papers has a text: the files belong to different data sets.")
+    require(
+        method == "seeds" or len(data.blocks) >= 2,
+        "A threshold is fitted on some blocks and used on others: give two or more, or use seeds.",
+    )
     vectors = embedder(list(data.papers.values()), Format.PRX)
     clusters = _by_seeds(data, vectors) if method == "seeds" else _agglomerated(data, vectors)
-    measured = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
-    measured = {block: names for block, names in measured.items() if names}
-    if not measured:
-        raise InputError("Every author has one signature only, its seed: there is nothing to cluster.")
+    clustered = {block: [name for name in names if name in clusters] for block, names in data.blocks.items()}
+    measured = {block: names for block, names in clustered.items() if names}
+    require(measured, "Every author has one signature only, its seed: there is nothing to cluster.")
     names = [name for of_block in measured.values() for name in of_block]
     sizes = np.array([len(of_block) for of_block in measured.values()], dtype=np.float64)
     starts = np.cumsum([0, *sizes[:-1].astype(int)])
@@ -121,7 +119,7 @@ def _cuts(block: str, data: Signatures, vectors: Vectors) -> Sequence[Clusters]:
     known, alone = _known(data.blocks[block], block, data, vectors)
     if len(known) < 2:
         return [alone | dict.fromkeys(known, f"{block}:0")] * len(THRESHOLDS)
-    cuts = cut_block(_normalized(vectors, data, known), THRESHOLDS)
+    cuts = cut_block(vectors.directions(data.paper_of[name] for name in known), THRESHOLDS)
     return [alone | {name: f"{block}:{of}" for name, of in zip(known, cut, strict=True)} for cut in cuts]
 
 
@@ -132,8 +130,8 @@ def _by_seeds(data: Signatures, vectors: Vectors) -> Clusters:
         clusters |= alone
         seeds = {data.author_of[name]: name for name in reversed(known)}.values()
         if known:
-            closeness = _normalized(vectors, data, known) @ _normalized(vectors, data, list(seeds)).T
-            of_each = zip(known, closeness.argmax(axis=1).tolist(), strict=True)
+            ours, theirs = (vectors.directions(data.paper_of[name] for name in names) for names in (known, seeds))
+            of_each = zip(known, (ours @ theirs.T).argmax(axis=1).tolist(), strict=True)
             clusters |= {name: f"{block}:{seed}" for name, seed in of_each if name not in seeds}
     return clusters
 
@@ -142,7 +140,3 @@ def _known(names: Sequence[str], block: str, data: Signatures, vectors: Vectors)
     """Return the signatures that have a vector, and for each other signature a cluster of its own."""
     known = [name for name in names if data.paper_of[name] in vectors.rows]
     return known, {name: f"{block}::{name}" for name in set(names).difference(known)}
-
-
-def _normalized(vectors: Vectors, data: Signatures, names: Sequence[str]) -> np.ndarray:
-    return l2_normalize(vectors.of([data.paper_of[name] for name in names]).astype(np.float64))

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
 from eval.embedder import Text
-from eval.files.text import bad_line, file_in, json_objects, paper_text
+from eval.files.text import file_in, json_objects, paper_text, read_within, require_line
 
 LARGEST = 4 << 30
 """Bytes of a JSON file; S2AND's own are below 1 GB."""
@@ -58,8 +58,7 @@ def read_s2and(path: Path) -> dict[str, Signatures]:
     """
     endings = [f"_papers.json{packed}" for packed in COMPRESSED_SUFFIXES]
     found = sorted(file for end in endings for depth in ("", "*/") for file in path.glob(f"{depth}*{end}"))
-    if not found:
-        raise InputError(f"{path} has no data set of S2AND: there is no NAME_papers.json in it or in its subfolders.")
+    require(found, f"{path} has no data set of S2AND: there is no NAME_papers.json in it or in its subfolders.")
     names = [file.name.partition("_papers.json")[0] for file in found]
     return {name: _data_set(file.parent, name) for name, file in zip(names, found, strict=True)}
 
@@ -86,8 +85,12 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
     for number, paper in json_objects(path):
         text = paper_text(paper, "id")
         authors = paper.get("authors") or []
-        if not text.id or not isinstance(authors, list) or not all(isinstance(name, str) for name in authors):
-            raise bad_line(path, number, 'a paper has an "id", and "authors" is a list of names')
+        require_line(
+            text.id and isinstance(authors, list) and all(isinstance(name, str) for name in authors),
+            path,
+            number,
+            'a paper has an "id", and "authors" is a list of names',
+        )
         if text.id in papers:
             again += 1
             continue
@@ -104,8 +107,7 @@ def read_named_papers(path: Path, *, blocks: int = 50) -> Signatures:
     }
     sizes = {block: sum(map(len, authors.values())) for block, authors in repeated.items() if len(authors) > 1}
     usable = [block for block, size in sizes.items() if size <= LARGEST_BLOCK]
-    if not usable:
-        raise InputError(f"{path} has no two authors with two papers each who share a last name and a first letter.")
+    require(usable, f"{path} has no two authors with two papers each who share a last name and a first letter.")
     chosen = sorted(usable, key=lambda block: (-sizes[block], block))[:blocks]
     rows = [
         (f"{paper}|{name}", paper, block, name)
@@ -154,12 +156,9 @@ def _signatures(papers: Mapping[str, Text], rows: list[tuple[str, str, str, str]
 def _json(path: Path) -> dict[str, Any]:
     try:
         with open_binary(path) as stream:
-            content = stream.read(LARGEST)
-            if stream.read(1):
-                raise InputError(f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND.")
-        members = orjson.loads(content)
+            too_large = f"{path} is larger than {LARGEST >> 30} GiB: it is no file of S2AND."
+            members: dict[str, Any] = orjson.loads(read_within(stream, LARGEST, too_large))
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path} can't be read as JSON ({error}).") from error
-    if not isinstance(members, dict):
-        raise InputError(f"{path} is not in S2AND's form: it is no JSON object.")
+    require(isinstance(members, dict), f"{path} is not in S2AND's form: it is no JSON object.")
     return members

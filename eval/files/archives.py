@@ -7,10 +7,11 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 
 LARGEST = 4 << 30
 """Bytes. An archive that unpacks to more is not a set of judgments."""
@@ -32,18 +33,14 @@ def unpacked(path: Path) -> Iterator[Path]:
     if path.is_dir():
         yield path
         return
-    if not path.exists():
-        raise InputError(f"There is no {path}: name an existing folder or tar archive.")
+    require(path.exists(), f"There is no {path}: name an existing folder or tar archive.")
     with TemporaryDirectory() as folder:
         try:
             with tarfile.open(path) as archive:
-                size = 0
-                for member in archive:
-                    size += member.size
-                    if size > LARGEST:
-                        raise InputError(
-                            f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder."
-                        )
+                require(
+                    all(size <= LARGEST for size in accumulate(member.size for member in archive)),
+                    f"{path} unpacks to more than {LARGEST >> 30} GiB; unpack it and name a folder.",
+                )
                 archive.extractall(folder, filter="data")
         except tarfile.ReadError as error:  # tarfile's message lists every compression that it tried
             raise InputError(f"{path} is neither a folder nor a sound tar archive: name another.") from error

@@ -9,12 +9,10 @@ from pathlib import Path
 from random import Random
 
 from corpora.cleaning import text_of, texts_of
-from corpora.errors import InputError
-from corpora.opening import open_binary
-from corpora.paper import Rejected
+from corpora.errors import require
 from corpora.readers.jsonl import read_objects
 from eval.embedder import Text
-from eval.files.text import bad_line, paper_text
+from eval.files.text import json_objects, paper_text, require_line
 
 TEST_SHARE = 5
 """One of this many papers of each class is tested on, where the file has no split."""
@@ -72,29 +70,19 @@ def read_labelled(path: Path, *, label: str = "label", split: str = "split", few
     Raises:
         InputError: If the file is malformed or holds no paper with such a label.
     """
-    papers: dict[str, Text] = {}
-    labels: list[tuple[str, ...]] = []
-    splits: list[str] = []
+    papers: dict[str, tuple[Text, tuple[str, ...], str]] = {}
     counts = Counter[str]()
-    with open_binary(path) as stream:
-        for item in read_objects(stream):
-            if isinstance(item, Rejected):
-                raise bad_line(path, item.line, item.reason.rstrip("."))
-            values = item.members
-            text = paper_text(values, *ID_KEYS)
-            found = _labels(values.get(label))
-            if not text.id:
-                raise bad_line(path, item.line, f"there is no id under any of {', '.join(ID_KEYS)}")
-            if text.id in papers or not text.title or not found:
-                why = "twice" if text.id in papers else "without_label" if text.title else "without_title"
-                counts[f"papers_{why}"] += 1
-                continue
-            papers[text.id] = text
-            labels.append(found)
-            splits.append(text_of(values.get(split)))
-    if not papers:
-        raise InputError(f"{path} holds no paper with a title and a label under {label!r}", "name another <label>")
-    read = Labelled(tuple(papers.values()), tuple(labels), (False,) * len(labels), dict(counts))
+    for line, members in json_objects(path, read_objects):
+        text, found = paper_text(members, *ID_KEYS), _labels(members.get(label))
+        require_line(text.id, path, line, f"there is no id under any of {', '.join(ID_KEYS)}")
+        if text.id in papers or not text.title or not found:
+            why = "twice" if text.id in papers else "without_label" if text.title else "without_title"
+            counts[f"papers_{why}"] += 1
+        else:
+            papers[text.id] = text, found, text_of(members.get(split))
+    require(papers, f"{path} holds no paper with a title and a label under {label!r}", "name another <label>")
+    texts, labels, splits = zip(*papers.values(), strict=True)
+    read = Labelled(texts, labels, (False,) * len(papers), dict(counts))
     if any(splits):
         kept = [row for row, name in enumerate(splits) if name in _SPLITS]
         read = replace(read, test=tuple(_SPLITS.get(name, False) for name in splits)).only(kept, "papers_of_no_split")

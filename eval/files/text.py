@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError, UnavailableError
-from corpora.json_lines import read_lines
+from corpora.errors import InputError, UnavailableError, require
+from corpora.json_lines import JsonObject, read_lines
 from corpora.opening import find_compressed, open_binary
 from corpora.paper import Rejected
 from corpora.tables import open_table
@@ -31,6 +32,12 @@ LONGEST_LINE = 1 << 20
 def bad_line(path: Path, number: int, reason: str) -> InputError:
     """Return the error for one line of a file; `reason` is the rest of the sentence without its full stop."""
     return InputError(f"{path}, line {number}: {reason}.")
+
+
+def require_line(condition: object, path: Path, number: int, reason: str) -> None:
+    """Raise the error for one line of a file unless the condition holds."""
+    if not condition:
+        raise bad_line(path, number, reason)
 
 
 def file_in(folder: Path, name: str) -> Path:
@@ -54,12 +61,24 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         InputError: If the file can't be read or isn't text.
     """
     with open_binary(path) as stream:
-        for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
-            if len(line) >= LONGEST_LINE or b"\0" in line:
-                raise bad_line(path, number, "this is no text file, or its line is far too long")
-            content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-            if content.strip():
-                yield number, content.rstrip(b"\r\n")
+        yield from lines_of(stream, path)
+
+
+def lines_of(stream: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of an open file as `numbered_lines` does; `path` is for its errors."""
+    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+        if len(line) >= LONGEST_LINE or b"\0" in line:
+            raise bad_line(path, number, "this is no text file, or its line is far too long")
+        content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        if content.strip():
+            yield number, content.rstrip(b"\r\n")
+
+
+def read_within(stream: BufferedReader, largest: int, too_large: str) -> bytes:
+    """Return all bytes of a stream, or raise `InputError` with a sentence where there are more than `largest`."""
+    content = stream.read(largest)
+    require(not stream.read(1), too_large)
+    return content
 
 
 def json_of(line: bytes, path: Path, number: int) -> Any:
@@ -70,11 +89,14 @@ def json_of(line: bytes, path: Path, number: int) -> Any:
         raise bad_line(path, number, f"this is not JSON ({error})") from error
 
 
-def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of a file of JSON lines, plain or compressed, with the numbers of their lines.
+def json_objects(
+    path: Path, read: Callable[[BufferedReader], Iterator[JsonObject | Rejected]] = read_lines
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a JSON file, plain or compressed, with the numbers of their lines.
 
     Args:
         path: The file.
+        read: Reads its form; JSON lines by default.
 
     Yields:
         Line number and object.
@@ -83,7 +105,7 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         InputError: If the file can't be read, or a line is no object.
     """
     with open_binary(path) as stream:
-        for item in read_lines(stream):
+        for item in read(stream):
             if isinstance(item, Rejected):
                 raise InputError(f"{path}, line {item.line}: {item.reason}")
             yield item.line, item.members
@@ -133,6 +155,11 @@ def require_column(value: str) -> str:
     if value.encode().split() != [value.encode()]:
         raise InputError(f"{value!r} is empty or holds a blank, which a TREC file can't hold: rename it first.")
     return value
+
+
+def write_json_lines(path: Path, records: Iterable[Row]) -> None:
+    """Write records as JSON lines, as `write_lines` writes lines."""
+    write_lines(path, (orjson.dumps(record).decode() for record in records))
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from eval.optional import optional
+
 Assignment = Sequence[Any]
 """The class or the cluster of each item, in the items' order; their names mean nothing."""
 
@@ -27,11 +29,9 @@ class BCubed:
 
 def purity(truth: Assignment, clusters: Assignment) -> float:
     """Return the share of items that are of their cluster's most frequent class (Manning et al. 2008, section 16.3)."""
-    both, _, _ = _sizes(truth, clusters)
-    largest: dict[Any, int] = {}
-    for cluster, size in zip(clusters, both.tolist(), strict=True):
-        largest[cluster] = max(largest.get(cluster, 0), size)
-    return sum(largest.values()) / len(truth)
+    contingency = optional("sklearn.metrics.cluster", "Purity needs scikit-learn").contingency_matrix
+    largest = contingency(list(truth), list(clusters), sparse=True).max(axis=0)
+    return int(largest.sum()) / len(truth)
 
 
 def b_cubed(truth: Assignment, clusters: Assignment) -> BCubed:

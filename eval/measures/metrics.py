@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.optional import optional
 from eval.outcome import Outcome, outcome_of
 from eval.statistics.interval import Values
 from eval.trec.judgments import Qrels
-from eval.trec.rankings import scores_of
 from eval.trec.runs import Run
 
 
@@ -158,7 +156,7 @@ def evaluate(
     measures: Iterable[str],
     *,
     drop_same_id: bool = False,
-    seen: Mapping[str, AbstractSet[str]] | None = None,
+    seen: Mapping[str, Set[str]] | None = None,
 ) -> Scores:
     """Measure a run against judgments.
 
@@ -178,8 +176,10 @@ def evaluate(
         UnavailableError: If pytrec_eval isn't installed.
     """
     wanted = list(dict.fromkeys(parse_measure(name) for name in measures))
-    if not run.rankings.keys() & qrels.gains.keys():
-        raise InputError("No query of the run has judgments: the run and the judgments belong to different query sets.")
+    require(
+        run.rankings.keys() & qrels.gains.keys(),
+        "No query of the run has judgments: the run and the judgments belong to different query sets.",
+    )
     evaluator = _evaluator(qrels, wanted)
     answers: dict[str, dict[str, float]] = {}
     dropped = {"same_id": 0, "seen": 0, "everything": 0}
@@ -210,7 +210,7 @@ def _blocks(run: Run, qrels: Qrels) -> Iterator[dict[str, dict[str, float]]]:
     block: dict[str, dict[str, float]] = {}
     hits = 0
     for query in qrels.gains:
-        block[query] = scores_of(run.rankings, query)
+        block[query] = run.scores(query)
         hits += len(block[query])
         if hits >= BLOCK:
             yield block

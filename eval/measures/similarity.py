@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 
 Closeness = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -47,8 +47,8 @@ def require_same_dimension(
     queries: np.ndarray, documents: np.ndarray, nouns: tuple[str, str] = ("queries", "papers")
 ) -> None:
     """Raise `InputError` where the vectors of two sides have different lengths, and so can't be compared."""
-    if queries.shape[1] != documents.shape[1]:
-        raise InputError(
-            f"Vectors of {nouns[0]} have {queries.shape[1]} values and those of {nouns[1]} {documents.shape[1]}; "
-            "take both from models that go together."
-        )
+    require(
+        queries.shape[1] == documents.shape[1],
+        f"Vectors of {nouns[0]} have {queries.shape[1]} values and those of {nouns[1]} {documents.shape[1]}; "
+        "take both from models that go together.",
+    )

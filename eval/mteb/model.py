@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import require
 from encoders.card import ModelCard
 from encoders.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import PAIRWISE, SIMILARITIES
+from eval.optional import optional
 
 _BY_PROMPT = {"query": Format.QRY, "document": Format.PRX, "passage": Format.PRX}
 _BY_TASK = {"Classification": Format.CLF, "MultilabelClassification": Format.CLF, "Regression": Format.RGN}
@@ -116,29 +117,26 @@ def model_meta(encoder: TextEncoder) -> Any:
     Raises:
         UnavailableError: If mteb isn't installed.
     """
-    try:
-        from mteb.models.model_meta import ModelMeta, ScoringFunction
-    except ImportError:
-        raise UnavailableError("Evaluating on MTEB needs mteb: run pip install 'ses[mteb]'.") from None
+    mteb = optional("mteb.models.model_meta", "Evaluating on MTEB needs mteb", "'ses[mteb]'")
     card = encoder.card
     facts = {
         "name": f"ses/{plain(Path(card.name).name)}",
         "revision": card.fingerprint,
         "max_tokens": card.max_tokens,
         "embed_dim": card.dimension,
-        "similarity_fn_name": ScoringFunction(_SCORING[card.similarity]),
+        "similarity_fn_name": mteb.ScoringFunction(_SCORING[card.similarity]),
         "experiment_kwargs": {"runtime": runtime_of(encoder)},
     }
-    return ModelMeta.create_empty(facts)
+    return mteb.ModelMeta.create_empty(facts)
 
 
 def refuse_precision(encode_kwargs: Mapping[str, Any]) -> None:
     """Raise `InputError` if MTEB asks for vectors of another precision: it would store ours under that precision."""
-    if encode_kwargs.get("precision", "float32") != "float32":
-        raise InputError(
-            "MTEB's precision of vectors has no effect: leave it out of encode_kwargs, and load the model with the "
-            "precision you want."
-        )
+    require(
+        encode_kwargs.get("precision", "float32") == "float32",
+        "MTEB's precision of vectors has no effect: leave it out of encode_kwargs, and load the model with the "
+        "precision you want.",
+    )
 
 
 def runtime_of(encoder: TextEncoder) -> str:
@@ -164,8 +162,7 @@ def _titles_and_bodies(batch: Mapping[str, Any]) -> list[tuple[str, str | None]]
     if "title" in batch and "body" in batch:
         pairs = zip(batch["title"], batch["body"], strict=True)
         return [((title or "").strip(), (body or "").strip()) for title, body in pairs]
-    if "text" not in batch:
-        raise InputError("The task's inputs aren't texts; this model reads texts only.")
+    require("text" in batch, "The task's inputs aren't texts; this model reads texts only.")
     return [(text or "", None) for text in batch["text"]]
 
 

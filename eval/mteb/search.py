@@ -15,11 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.text_encoder import TextEncoder
-from eval.files.text import write_lines
+from eval.files.text import write_json_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
 from search_plugin.engines.base import Engine, Index
@@ -29,6 +27,8 @@ from search_plugin.request import MAX_WINDOW, Mode
 
 _KINDS = {"lexical": "sparse", "vector": "dense", "hybrid": "hybrid"}
 """MTEB's names of the modes."""
+
+_NO_RERANKING = "An engine can't rerank given documents; evaluate MtebEncoder on reranking tasks."
 
 
 @dataclass(slots=True)
@@ -96,16 +96,15 @@ class MtebSearch:
         from indexer.pipeline import index_corpus
 
         refuse_precision(encode_kwargs or {})
-        if str(task_metadata.type).endswith("Reranking"):
-            raise _no_reranking()
+        require(not str(task_metadata.type).endswith("Reranking"), _NO_RERANKING)
         made_by = f"{self.encoder.card.fingerprint[:8]}-{runtime_of(self.encoder)}"
         name = plain(f"{EVALUATION}mteb-{made_by}-{task_metadata.name}-{hf_subset}-{hf_split}")
         with tempfile.TemporaryDirectory(prefix="ses-mteb-") as scratch:
-            lines = (
+            records = (
                 {"_id": document["id"], "title": document.get("title") or "", "text": document["text"]}
                 for document in corpus
             )
-            write_lines(Path(scratch) / "corpus.jsonl", (orjson.dumps(line).decode() for line in lines))
+            write_json_lines(Path(scratch) / "corpus.jsonl", records)
             job = IndexJob(
                 # Read in the same way as a BEIR folder, so that MTEB's figures equal those of `ses eval retrieval`.
                 records=lambda: get_corpus("beir").read(Path(scratch), {}),
@@ -147,8 +146,7 @@ class MtebSearch:
         """
         if self._index is None:
             raise InputError("MTEB searched before it indexed; call index first.")
-        if top_ranked is not None:
-            raise _no_reranking()
+        require(top_ranked is None, _NO_RERANKING)
         texts = {str(query["id"]): _text(query) for query in queries}
         runnable = {query: text for query, text in texts.items() if text.strip()}
         legs = collect_legs(runnable, self._index, self.encoder, self.mode, depth=min(top_k, MAX_WINDOW))
@@ -163,7 +161,3 @@ def _text(query: Mapping[str, Any]) -> str:
     if not isinstance(text, str):
         raise InputError("An engine can't search for a conversation; evaluate MtebEncoder on this task.")
     return f"{text} {instruction}" if instruction else text
-
-
-def _no_reranking() -> InputError:
-    return InputError("An engine can't rerank given documents; evaluate MtebEncoder on reranking tasks.")

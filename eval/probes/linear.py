@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.installed import installed_version
 from eval.optional import optional
 
@@ -169,8 +169,7 @@ def _searched(estimator: Any, grid: Sequence[float], jobs: int) -> Any:
 
 
 def _fit(model: Any, rows: np.ndarray, labels: np.ndarray) -> Any:
-    if len(rows) == 0:
-        raise InputError("There is no labelled paper with a vector to train a probe on.")
+    require(len(rows), "There is no labelled paper with a vector to train a probe on.")
     try:
         with warnings.catch_warnings():
             # Models that don't converge are counted, and folds that can't be scored aren't chosen.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import UnavailableError, require
 from eval.files.text import write_lines
 from eval.reports import html, json, latex, markdown
 from eval.reports.report import Report
@@ -29,10 +29,11 @@ def check_report(path: Path) -> None:
         InputError: If its ending is of no form, or its folder is not there.
         UnavailableError: If its form has plots and matplotlib isn't installed.
     """
-    if path.suffix.lower() not in FORMS:
-        raise InputError(f"The report {path} needs a name that ends in one of: {', '.join(FORMS)}.")
-    if not path.parent.is_dir() or path.is_dir():
-        raise InputError(f"The report {path} can't be written there: name a file in a folder that exists.")
+    require(path.suffix.lower() in FORMS, f"The report {path} needs a name that ends in one of: {', '.join(FORMS)}.")
+    require(
+        path.parent.is_dir() and not path.is_dir(),
+        f"The report {path} can't be written there: name a file in a folder that exists.",
+    )
     if path.suffix.lower() == ".html" and not find_spec("matplotlib"):
         raise UnavailableError("An HTML report draws plots with matplotlib; install it: pip install 'ses[eval]'.")
 

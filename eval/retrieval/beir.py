@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
-from eval.files.text import bad_line, file_in, json_of, numbered_lines
+from eval.files.text import bad_line, file_in, json_of, numbered_lines, require_line
 from eval.trec.judgments import Qrels, read_qrels
 
 _QUERIES = "queries.jsonl"
@@ -36,13 +36,11 @@ class BeirFolder:
     path: Path
 
     def __post_init__(self) -> None:
-        if not self.path.is_dir():
-            raise InputError(f"{self.path} is not a folder; give one that holds a BEIR data set.")
+        require(self.path.is_dir(), f"{self.path} is not a folder; give one that holds a BEIR data set.")
         missing = [name for name in ("corpus.jsonl", _QUERIES) if not find_compressed(self.path, name)]
         if not self.splits:
             missing.append("qrels/*.tsv")
-        if missing:
-            raise InputError(f"{self.path} is not a BEIR folder: it lacks {', '.join(missing)}.")
+        require(not missing, f"{self.path} is not a BEIR folder: it lacks {', '.join(missing)}.")
 
     @property
     def corpus(self) -> Path:
@@ -58,8 +56,7 @@ class BeirFolder:
 
     def files(self, split: str) -> tuple[Path, Path, Path]:
         """Return the files of papers, queries and a split's judgments, or raise `InputError` where it has none."""
-        if split not in self.splits:
-            raise InputError(f"{self.path} has no split {split!r}; it has: {', '.join(self.splits)}.")
+        require(split in self.splits, f"{self.path} has no split {split!r}; it has: {', '.join(self.splits)}.")
         return self.corpus, file_in(self.path, _QUERIES), file_in(self.path, f"qrels/{split}.tsv")
 
     def queries(self) -> dict[str, str]:
@@ -75,8 +72,7 @@ class BeirFolder:
         path = file_in(self.path, _QUERIES)
         for number, line in numbered_lines(path):
             query, text = read_query(line, path, number, "query")
-            if query in texts:
-                raise bad_line(path, number, f"the query id {query} came before; keep one line of it")
+            require_line(query not in texts, path, number, f"the query id {query} came before; keep one line of it")
             texts[query] = text
         return texts
 
@@ -102,8 +98,7 @@ class BeirFolder:
 def join(texts: Mapping[str, str], qrels: Qrels) -> JudgedQueries:
     """Return the queries that have judgments and a text, to run; raise `InputError` if none has both."""
     runnable = {query: texts[query] for query in qrels.gains if texts.get(query, "").strip()}
-    if not runnable:
-        raise InputError("No query has both a text and judgments: the queries and the judgments don't belong together.")
+    require(runnable, "No query has both a text and judgments: the queries and the judgments don't belong together.")
     return JudgedQueries(runnable, qrels, tuple(query for query in qrels.gains if query not in runnable))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import get_args
@@ -15,6 +14,7 @@ from eval.measures.metrics import Scores, evaluate
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
+from products.reviewers.pool import in_blocks
 from search_plugin.engines.base import Index
 from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
@@ -30,7 +30,7 @@ DEPTH = 100
 LOOKED_UP = 1_000
 """Ids asked for at a time."""
 
-Seen = Mapping[str, "AbstractSet[str]"]
+Seen = Mapping[str, Set[str]]
 """By query, documents that are removed from the collection (`eval.trec.residual`)."""
 
 
@@ -76,6 +76,16 @@ class Protocol:
     depth: int = DEPTH
     title_boost: float = TITLE_BOOST
 
+    @property
+    def systems(self) -> dict[str, tuple[Mode, str]]:
+        """Mode and fusion of each row by its label: `vector`, `hybrid`, or with several fusions `hybrid-rrf`."""
+        several = len(self.fusions) > 1
+        return {
+            f"{mode}-{fusion}" if mode == "hybrid" and several else mode: (mode, fusion)
+            for mode in self.modes
+            for fusion in (self.fusions if mode == "hybrid" else (DEFAULT_FUSION,))
+        }
+
 
 def evaluate_queries(
     judged: JudgedQueries, index: Index, encoder: TextEncoder, protocol: Protocol
@@ -107,16 +117,13 @@ def evaluate_queries(
         title_boost=protocol.title_boost,
     )
     outcome: dict[str, Retrieval] = {}
-    for mode in protocol.modes:
-        if mode == "hybrid":
-            for name in protocol.fusions:
-                label = mode if len(protocol.fusions) == 1 else f"{mode}-{name}"
-                fuse = fusion_of(name)
-                rankings = {query: fuse(of_query, protocol.weights) for query, of_query in legs.items()}
-                outcome[label] = scored(label, rankings, judged, protocol)
-        else:
-            leg = LEXICAL if mode == "lexical" else SEARCHED
-            outcome[mode] = scored(mode, {query: legs[query].get(leg, ()) for query in legs}, judged, protocol)
+    for label, (mode, fusion) in protocol.systems.items():
+        fuse, leg = fusion_of(fusion), LEXICAL if mode == "lexical" else SEARCHED
+        rankings = {
+            query: fuse(found, protocol.weights) if mode == "hybrid" else found.get(leg, ())
+            for query, found in legs.items()
+        }
+        outcome[label] = scored(label, rankings, judged, protocol)
     return outcome
 
 
@@ -198,12 +205,8 @@ def scored(
 def absent_from(index: Index, judged: JudgedQueries) -> int:
     """Return the number of judged documents that an index lacks; no search can find them."""
     documents = judged.qrels.documents
-    remaining = iter(documents)
-    present = 0
-    while some := list(islice(remaining, LOOKED_UP)):
-        present += len(index.hashes(some))
-    return len(documents) - present
+    return len(documents) - sum(len(index.hashes(some)) for some in in_blocks(documents, LOOKED_UP))
 
 
-def _first(hits: Iterable[Scored], gone: AbstractSet[str], depth: int) -> list[Scored]:
+def _first(hits: Iterable[Scored], gone: Set[str], depth: int) -> list[Scored]:
     return list(islice((hit for hit in hits if hit.id not in gone), depth))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from corpora.errors import InputError
+from corpora.errors import require
 from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.plan import TITLE_BOOST
 from search_plugin.schema import Bm25
@@ -47,8 +47,7 @@ def stages(legs: Sequence[str], *, bm25: bool) -> tuple[TuningStage, ...]:
     Raises:
         InputError: If there are fewer than two legs.
     """
-    if len(legs) < 2:
-        raise InputError("There is nothing to tune with fewer than two legs; use a model with vectors.")
+    require(len(legs) >= 2, "There is nothing to tune with fewer than two legs; use a model with vectors.")
     return (*([scorings] if bm25 else []), boosts, partial(fusions, legs))
 
 

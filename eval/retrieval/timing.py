@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from statistics import median
+from typing import Any
 
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.protocol import Protocol
@@ -34,15 +35,11 @@ def seconds_a_query(
         Median seconds, by the labels of `eval.retrieval.protocol.evaluate_queries`.
     """
     base = SearchRequest("words", window=max(protocol.depth, 10), title_boost=protocol.title_boost)
-    requests: dict[str, SearchRequest] = {mode: replace(base, mode=mode) for mode in protocol.modes if mode != "hybrid"}
-    if "hybrid" in protocol.modes:
-        single = len(protocol.fusions) == 1
-        for fusion in protocol.fusions:
-            label = "hybrid" if single else f"hybrid-{fusion}"
-            requests[label] = replace(base, mode="hybrid", fusion=fusion, weights=protocol.weights)
     asked = [text[:MAX_QUERY] for text in islice(texts.values(), QUERIES)]
     taken: dict[str, float] = {}
-    for label, request in requests.items():
+    for label, (mode, fusion) in protocol.systems.items():
+        joined: dict[str, Any] = {"fusion": fusion, "weights": protocol.weights} if mode == "hybrid" else {}
+        request = replace(base, mode=mode, **joined)
         for text in asked[:WARMING]:
             search(index, replace(request, query=text), encoder)
         taken[label] = median(_timed(index, replace(request, query=text), encoder) for text in asked)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.text_encoder import TextEncoder
 from eval.measures.metrics import evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
@@ -22,8 +22,10 @@ from search_plugin.search_settings import SearchSettings
 
 def check_measure(name: str) -> None:
     """Raise `InputError` for a measure that is unknown, or needs more hits than trials have."""
-    if (parse_measure(name).cutoff or 0) > DEPTH:
-        raise InputError(f"Settings are tried on the first {DEPTH} hits of a query; give a cut-off of that or less.")
+    require(
+        (parse_measure(name).cutoff or 0) <= DEPTH,
+        f"Settings are tried on the first {DEPTH} hits of a query; give a cut-off of that or less.",
+    )
 
 
 @dataclass(slots=True)

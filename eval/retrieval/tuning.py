@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.retrieval.stages import TuningStage
 from search_plugin.search_settings import SearchSettings
 
@@ -31,11 +31,11 @@ class Folds:
     def check(self, queries: int) -> None:
         """Raise `InputError` if there are too few queries for the folds."""
         fewest = 2 * self.outer
-        if self.outer < 2 or self.inner < 2 or queries < fewest:
-            raise InputError(
-                f"{self.outer} outer and {self.inner} inner folds need 2 folds each and {fewest} judged queries at the "
-                f"least, not {queries}; give more judgments or fewer folds."
-            )
+        require(
+            self.outer >= 2 and self.inner >= 2 and queries >= fewest,
+            f"{self.outer} outer and {self.inner} inner folds need 2 folds each and {fewest} judged queries at the "
+            f"least, not {queries}; give more judgments or fewer folds.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +90,18 @@ def fit(
             best = points[choose(values, folds.inner, folds.seed + 1)]
         return best
 
-    estimate: dict[str, float] = {}
-    by_fold = []
-    everything = np.arange(len(queries))
-    for held_out in _parted(everything, folds.outer, folds.seed):
-        best = best_for(np.setdiff1d(everything, held_out))
-        by_fold.append(best)
-        values = measured(best)
-        estimate |= {queries[column]: float(values[column]) for column in held_out}
+    everything, estimate = np.arange(len(queries)), np.empty(len(queries))
+    parts = _parted(everything, folds.outer, folds.seed)
+    by_fold = tuple(best_for(np.setdiff1d(everything, held_out)) for held_out in parts)
+    for held_out, best in zip(parts, by_fold, strict=True):
+        estimate[held_out] = measured(best)[held_out]
     chosen = best_for(everything)
     return Fit(
         chosen,
-        {query: estimate[query] for query in queries},
+        dict(zip(queries, estimate.tolist(), strict=True)),
         dict(zip(queries, measured(start).tolist(), strict=True)),
         float(measured(chosen).mean()),
-        tuple(by_fold),
+        by_fold,
     )
 
 

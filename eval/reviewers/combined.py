@@ -6,9 +6,10 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+import numpy as np
+
+from corpora.errors import require
 from corpora.paper import Paper
 from eval.embedder import Vectors
 from eval.outcome import Outcome
@@ -18,9 +19,6 @@ from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuild
 from products.reviewers.pool import PAPERS, in_blocks, make_pool
 from products.reviewers.scoring import score_venue
 from search_plugin.engines.base import Document
-
-if TYPE_CHECKING:
-    import numpy as np
 
 WORDS = "words"
 """The factor of TF-IDF, which needs no vectors."""
@@ -46,8 +44,10 @@ def predict_combined(
     Raises:
         InputError: If there are neither vectors nor words, or a paper has no vector.
     """
-    if any(paper not in of.rows for of in vectors.values() for paper in data.papers):
-        raise InputError("Some papers of the gold standard have no vector; give vectors of all of them.")
+    require(
+        all(paper in of.rows for of in vectors.values() for paper in data.papers),
+        "Some papers of the gold standard have no vector; give vectors of all of them.",
+    )
     papers = {name: Paper(name, text.title, text.abstract or "") for name, text in data.papers.items()}
     submissions = sorted({paper for reported in data.expertise.values() for paper in reported})
     row = {paper: place for place, paper in enumerate(submissions)}
@@ -112,4 +112,4 @@ def compare_factors(data: GoldStandard, vectors: Mapping[str, Vectors], aggregat
 
 
 def _difference(one: np.ndarray, other: np.ndarray, whole: np.ndarray) -> float:
-    return float(one.sum() - other.sum()) / float(whole.sum())
+    return float((np.sum(one) - np.sum(other)) / np.sum(whole))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import Told, bad_line, file_in, is_id, is_whole, json_objects
+from eval.files.text import Told, bad_line, file_in, is_id, is_whole, json_objects, require_line
 from eval.trec.judgments import Qrels, qrels_of
 
 
@@ -60,15 +60,14 @@ def read_reviewers(folder: Path) -> ReviewerSet:
     hard = "_queries_test_hard.json"
     endings = [f"{hard}{packed}" for packed in COMPRESSED_SUFFIXES]
     named = sorted({path.name.partition(hard)[0] for ending in endings for path in folder.glob(f"*{ending}")})
-    if len(named) > 1:
-        raise InputError(f"{folder} holds several data sets ({', '.join(named)}); give each a folder.")
+    require(len(named) <= 1, f"{folder} holds several data sets ({', '.join(named)}); give each a folder.")
     if named:
         return _read_cof(folder, named[0])
-    if not find_compressed(folder, "test_hard_qrel.jsonl"):
-        raise InputError(
-            f"{folder} is no data set of reviewers: it has neither SciRepEval's test_hard_qrel.jsonl nor CoF's "
-            "NAME_queries_test_hard.json."
-        )
+    require(
+        find_compressed(folder, "test_hard_qrel.jsonl"),
+        f"{folder} is no data set of reviewers: it has neither SciRepEval's test_hard_qrel.jsonl nor CoF's "
+        "NAME_queries_test_hard.json.",
+    )
     return _read_scirepeval(folder)
 
 
@@ -126,8 +125,8 @@ def _reviewers(path: Path, key: str) -> Iterator[Told]:
     """Yield the rows of reviewers; each has one in a file."""
     seen: set[str] = set()
     for told, row in _rows(path, "reviewer"):
-        if (reviewer := str(row.get(key))) in seen:
-            raise InputError(f"{told} {reviewer} came before; keep one line of it.")
+        reviewer = str(row.get(key))
+        require(reviewer not in seen, f"{told} {reviewer} came before; keep one line of it.")
         seen.add(reviewer)
         yield told, row
 
@@ -139,11 +138,9 @@ def _graded(path: Path) -> dict[str, dict[str, int]]:
         query, scores = row.get("query_id"), row.get("score")
         if not is_id(query) or str(query) in gains or not isinstance(scores, dict):
             raise bad_line(path, number, 'a "query_id" comes once, with "score", an object of reviewers and grades')
-        if not all(map(is_whole, scores.values())):
-            raise bad_line(path, number, "a grade is a whole number")
+        require_line(all(map(is_whole, scores.values())), path, number, "a grade is a whole number")
         gains[str(query)] = {reviewer: int(score) for reviewer, score in scores.items()}
-    if not any(gains.values()):
-        raise InputError(f"{path} holds no judgments: fetch it again.")
+    require(any(gains.values()), f"{path} holds no judgments: fetch it again.")
     return gains
 
 
@@ -162,11 +159,9 @@ def _papers(path: Path, key: str, counts: Counter[str]) -> dict[str, Text]:
     """Read the papers that have a text; the last copy of a repeated paper counts."""
     papers: dict[str, Text] = {}
     for number, row in json_objects(path):
-        if not is_id(row.get(key)):
-            raise bad_line(path, number, f'"{key}" must hold an identifier')
+        require_line(is_id(row.get(key)), path, number, f'"{key}" must hold an identifier')
         name, title, abstract = str(row[key]), row.get("title") or "", row.get("abstract") or ""
-        if not isinstance(title, str) or not isinstance(abstract, str):
-            raise bad_line(path, number, "title and abstract are texts")
+        require_line(isinstance(title, str) and isinstance(abstract, str), path, number, "title and abstract are texts")
         if title.strip() or abstract.strip():
             counts["papers_repeated"] += name in papers
             papers[name] = Text(name, title, abstract)

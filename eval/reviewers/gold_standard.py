@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import orjson
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.formats import Format
 from eval.embedder import Embedder, Text
 from eval.files.archives import unpacked
-from eval.files.text import bad_line, numbered_lines
+from eval.files.text import bad_line, numbered_lines, require_line
 from eval.outcome import Outcome
-from eval.reviewers.ranking import rank_reviewers
+from eval.reviewers.protocol import rank_reviewers
 from eval.statistics.bootstrap import bootstrap_statistic
 from products.reviewers.rules import Matching, openreview
 
@@ -63,19 +63,15 @@ def compare_pairs(predicted: Mapping[str, float], reported: Mapping[str, float])
         Loss and the largest possible loss; easy pairs in the right order, and all; hard pairs in the right order, and
         all: the measures are ratios of these sums.
     """
-    sums = {"loss": [0.0, 0.0], "easy": [0.0, 0.0], "hard": [0.0, 0.0]}
+    sums = {name: np.zeros(2) for name in ("loss", "easy", "hard")}
     for one, other in combinations(reported, 2):
         truth = reported[one] - reported[other]
         agreement = (predicted.get(one, np.nan) - predicted.get(other, np.nan)) * truth
         share = 0.0 if agreement > 0 else 1.0 if agreement < 0 else 0.5
-        for name, part, whole in (
-            ("loss", abs(truth) * share, abs(truth)),
-            (_kind(reported[one], reported[other]), float(agreement > 0), 1.0),
-        ):
-            if name:
-                sums[name][0] += part
-                sums[name][1] += whole
-    return tuple(value for pair in sums.values() for value in pair)
+        sums["loss"] += (abs(truth) * share, abs(truth))
+        if kind := _kind(reported[one], reported[other]):
+            sums[kind] += (agreement > 0, 1)
+    return tuple(np.concatenate(list(sums.values())).tolist())
 
 
 def pair_sums(predictions: Sequence[Expertise], expertise: Expertise) -> np.ndarray:
@@ -127,12 +123,14 @@ def evaluate_gold_standard(data: GoldStandard, embedder: Embedder, matching: Mat
     wanted = {paper: [r for r, reported in data.expertise.items() if paper in reported] for paper in papers}
     predictions: list[Expertise] = []
     for profiles in data.draws:
-        predicted: dict[str, dict[str, float]] = {reviewer: {} for reviewer in data.expertise}
         run = rank_reviewers({"proximity": vectors}, profiles, wanted, matching or openreview()).run
-        for paper, ranking in run.rankings.items():
-            for reviewer, score in ranking:
-                predicted[reviewer][paper] = score
-        predictions.append(predicted)
+        scores = {paper: dict(ranking) for paper, ranking in run.rankings.items()}
+        predictions.append(
+            {
+                reviewer: {paper: scores[paper][reviewer] for paper in reported if reviewer in scores[paper]}
+                for reviewer, reported in data.expertise.items()
+            }
+        )
     outcome = score_predictions(predictions, data.expertise)
     missing = len(data.papers) - sum(paper in vectors.rows for paper in data.papers)
     undecided = sum(len(data.expertise[r]) - len(found) for one in predictions for r, found in one.items())
@@ -155,12 +153,10 @@ def read_gold_standard(path: Path) -> GoldStandard:
     """
     with unpacked(path) as folder:
         found = [file for depth in ("", "*/") for file in folder.glob(f"{depth}data/evaluations.csv")]
-        if not found:
-            raise InputError(f"{path} is not the gold standard of reviewers: it has no data/evaluations.csv.")
+        require(found, f"{path} is not the gold standard of reviewers: it has no data/evaluations.csv.")
         root = found[0].parents[1]
         draws = sorted(root.glob("evaluation_datasets/d_20_*"), key=lambda draw: (len(draw.name), draw.name))
-        if not draws:
-            raise InputError(f"{path} has no evaluation_datasets/d_20_1: fetch the whole data set.")
+        require(draws, f"{path} has no evaluation_datasets/d_20_1: fetch the whole data set.")
         papers: dict[str, Text] = {}
         expertise = _reported(found[0])
         profiles = tuple(_profiles(draw, expertise, papers) for draw in draws)
@@ -186,10 +182,13 @@ def _reported(path: Path) -> dict[str, dict[str, float]]:
             reported = {row[f"Paper{n}"]: float(row[f"Expertise{n}"]) for n in range(1, 11) if row[f"Paper{n}"]}
         except (KeyError, TypeError, ValueError) as error:
             raise bad_line(path, number, f"this is no row of reported expertise ({error})") from error
-        if not np.isfinite(list(reported.values())).all():
-            raise bad_line(path, number, "expertise must be a number")
-        if not row.get("ParticipantID") or row["ParticipantID"] in expertise:
-            raise bad_line(path, number, "a row is of one reviewer, named under ParticipantID, who comes once")
+        require_line(np.isfinite(list(reported.values())).all(), path, number, "expertise must be a number")
+        require_line(
+            row.get("ParticipantID") and row["ParticipantID"] not in expertise,
+            path,
+            number,
+            "a row is of one reviewer, named under ParticipantID, who comes once",
+        )
         expertise[row["ParticipantID"]] = reported
     return expertise
 

@@ -1,20 +1,24 @@
-"""The measures of paper-reviewer matching."""
+"""Paper-reviewer matching: P@5 and P@10, soft and hard, by the rules of SciRepEval, CoF, UniPR and OpenReview."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from corpora.errors import InputError
+import numpy as np
+
+from corpora.errors import require
 from eval.embedder import Text, Vectors
 from eval.measures.metrics import evaluate
 from eval.outcome import Outcome, outcome_of
+from eval.reranking import Ranked
 from eval.reviewers.data import ReviewerSet
-from eval.reviewers.ranking import rank_reviewers
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
-from products.reviewers.rules import Matching
+from products.reviewers.rules import MATCHINGS, Matching
 
 MEASURES = ("P@5", "P@10")
+
+_SCIREPEVAL = MATCHINGS["scirepeval"]
 
 
 def evaluate_reviewers(
@@ -43,8 +47,10 @@ def evaluate_reviewers(
         candidates = {submission: set(judged) for submission, judged in hard.gains.items()}
         soft = Qrels({query: soft.gains[query] for query in hard.gains if query in soft.gains})
     ranked = rank_reviewers(vectors, data.profiles, candidates, matching)
-    if ranked.counts["submissions_without_vector"] == ranked.counts["submissions"]:
-        raise InputError("No submission has a vector: the texts or vectors belong to other papers.")
+    require(
+        ranked.counts["submissions_without_vector"] != ranked.counts["submissions"],
+        "No submission has a vector: the texts or vectors belong to other papers.",
+    )
     values: dict[str, Mapping[str, float]] = {}
     for name, qrels in (("soft", soft), ("hard", hard)):
         run = ranked.run if matching.candidates == "hard" else _only_judged(ranked.run, qrels)
@@ -56,6 +62,62 @@ def evaluate_reviewers(
         **data.counts,
     }
     return outcome_of(values, counts)
+
+
+def rank_reviewers(
+    vectors: Mapping[str, Vectors],
+    profiles: Mapping[str, Sequence[str]],
+    candidates: Mapping[str, Collection[str]],
+    matching: Matching = _SCIREPEVAL,
+) -> Ranked:
+    """Rank the candidate reviewers of each submission by their papers.
+
+    A paper without a vector is left out of its reviewers' profiles. A reviewer without any paper is not ranked, or gets
+    the score that the matching sets. For a submission without a vector nobody is ranked. All are counted.
+
+    Args:
+        vectors: Of submissions and reviewers' papers, by factor of the matching.
+        profiles: Reviewer to the ids of their papers.
+        candidates: Submission to the reviewers to rank for it, the judged ones.
+        matching: The rules; by default SciRepEval's.
+
+    Returns:
+        The run, and what was left out.
+
+    Raises:
+        InputError: If no reviewer's paper has a vector, or the vectors are of other factors.
+    """
+    require(set(vectors) == set(matching.factors), f"Give vectors of each factor: {', '.join(matching.factors)}.")
+    factors = [vectors[name] for name in matching.factors]
+    wanted = dict.fromkeys(paper for papers in profiles.values() for paper in papers)
+    known = [paper for paper in wanted if all(paper in factor.rows for factor in factors)]
+    column = {paper: number for number, paper in enumerate(known)}
+    columns = {
+        reviewer: np.array([column[paper] for paper in papers if paper in column], dtype=np.int64)
+        for reviewer, papers in profiles.items()
+    }
+    columns = {reviewer: own for reviewer, own in columns.items() if own.size}
+    require(columns, "No paper of any reviewer has a vector: the vectors belong to other papers.")
+    space = Vectors.directions if matching.cosine else _in_double
+    spaces = [space(factor, known) for factor in factors]
+    rankings: dict[str, list[tuple[str, float]]] = {}
+    for submission, judged in candidates.items():
+        rankings[submission] = []
+        if all(submission in factor.rows for factor in factors):
+            rows = (space(factor, [submission])[0] for factor in factors)
+            similarities = {
+                name: papers @ row for name, papers, row in zip(matching.factors, spaces, rows, strict=True)
+            }
+            rankings[submission] = _of_candidates(matching, matching.score(similarities, columns), judged)
+    judged_anywhere = set().union(*candidates.values())
+    counts = {
+        "submissions": len(rankings),
+        "submissions_without_vector": sum(any(name not in factor.rows for factor in factors) for name in rankings),
+        "reviewer_papers": len(known),
+        "reviewer_papers_without_vector": len(wanted) - len(known),
+        "reviewers_without_papers": len(judged_anywhere - columns.keys()),
+    }
+    return Ranked(Run("reviewers", rankings), counts)
 
 
 def _both(hard: Qrels, soft: Qrels) -> dict[str, set[str]]:
@@ -71,3 +133,12 @@ def _only_judged(run: Run, qrels: Qrels) -> Run:
         for name, judged in qrels.gains.items()
     }
     return Run(run.tag, judged_only)
+
+
+def _of_candidates(matching: Matching, scores: Mapping[str, float], judged: Collection[str]) -> list[tuple[str, float]]:
+    found = ((reviewer, scores.get(reviewer, matching.unmatched)) for reviewer in judged)
+    return [(reviewer, score) for reviewer, score in found if score is not None]
+
+
+def _in_double(vectors: Vectors, ids: Sequence[str]) -> np.ndarray:
+    return vectors.of(ids).astype(np.float64)

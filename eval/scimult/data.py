@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, find_compressed
 from eval.embedder import Text
-from eval.files.text import bad_line, is_whole, json_objects, paper_text
+from eval.files.text import bad_line, is_whole, json_objects, paper_text, require_line
 from eval.trec.judgments import Qrels
 
 RELATIONS = ("cite", "co-cite")
@@ -70,8 +70,7 @@ def find_sets(folder: Path) -> tuple[str, ...]:
     """Return the names of the sets in a folder, or raise `InputError` where it has none."""
     suffixes = [f"{kind}{packed}" for kind in (_PAPERS, "_patients_test.json") for packed in COMPRESSED_SUFFIXES]
     names = {file.name.removesuffix(suffix) for suffix in suffixes for file in folder.glob(f"*{suffix}")}
-    if not names:
-        raise InputError(f"{folder} holds no set of SciMult's: give a folder of files such as Geography{_PAPERS}.")
+    require(names, f"{folder} holds no set of SciMult's: give a folder of files such as Geography{_PAPERS}.")
     return tuple(sorted(names))
 
 
@@ -101,15 +100,14 @@ def read_classification(folder: Path, name: str) -> Classification:
             gold[paper] = frozenset(map(text_of, value))
         else:
             raise bad_line(papers.path, number, f'"label" must be a list of labels or a number below {len(labels)}')
-    if len(kinds) != 1:
-        raise InputError(f"{papers.path} mixes papers of one label with papers of several: divide it in two.")
+    require(len(kinds) == 1, f"{papers.path} mixes papers of one label with papers of several: divide it in two.")
     matched = None
     if optional := find_compressed(folder, f"{name}_matched.json"):
         found = [_ids(optional, number, members, "candidate") for number, members in json_objects(optional)]
-        if len(found) != len(gold):
-            raise InputError(
-                f"{optional} has {len(found):,} lines for {len(gold):,} papers: they must be the same papers."
-            )
+        require(
+            len(found) == len(gold),
+            f"{optional} has {len(found):,} lines for {len(gold):,} papers: they must be the same papers.",
+        )
         matched = dict(zip(gold, found, strict=True))
     return Classification(papers.texts, labels, gold, matched, single=kinds == {int})
 
@@ -135,10 +133,10 @@ def read_links(folder: Path, name: str) -> CandidateSet:
     judged = papers.gains()
     linked = {relation: found for relation in RELATIONS if (found := papers.ids(relation))}
     wanted = judged.keys() | set().union(*linked.values())
-    if not wanted or (judged and linked):
-        raise InputError(
-            f'{papers.path} needs papers with "score", or with "{RELATIONS[0]}" or "{RELATIONS[1]}", not both.'
-        )
+    require(
+        wanted and not (judged and linked),
+        f'{papers.path} needs papers with "score", or with "{RELATIONS[0]}" or "{RELATIONS[1]}", not both.',
+    )
     return CandidateSet(tuple(text for text in papers.texts if text.id in wanted), papers.texts, linked, Qrels(judged))
 
 
@@ -158,8 +156,7 @@ def read_searches(folder: Path, name: str) -> CandidateSet:
     corpus = _Lines(_file(folder, name, _PAPERS), "paper")
     queries = _Lines(_file(folder, name, "_queries_test.json"), "query_id", _in_parts)
     gains = queries.gains()
-    if not gains:
-        raise InputError(f"{queries.path} has no query with grades of papers under score; fetch it again.")
+    require(gains, f"{queries.path} has no query with grades of papers under score; fetch it again.")
     wanted = tuple(text for text in queries.texts if text.id in gains)
     ungraded = len(queries.texts) - len(wanted)
     return CandidateSet(wanted, corpus.texts, {}, Qrels(gains), name in RERANKED, ungraded)
@@ -183,8 +180,7 @@ class _Lines:
             told = parts(members)
             text = paper_text(told, key)
             name = text.id or f"line {number}"
-            if name in self._members:
-                raise bad_line(path, number, f"the id {name} came before; keep one line of it")
+            require_line(name not in self._members, path, number, f"the id {name} came before; keep one line of it")
             # Texts aren't kept twice, because sets may have hundreds of thousands of papers.
             rest = {part: value for part, value in members.items() if part not in ("title", "abstract")}
             self._members[name] = number, rest
@@ -210,8 +206,12 @@ class _Lines:
         found = {}
         for name, number, members in self:
             score = members.get("score") or {}
-            if not isinstance(score, dict) or not all(map(is_whole, score.values())):
-                raise bad_line(self.path, number, '"score" must be an object of ids and whole numbers')
+            require_line(
+                isinstance(score, dict) and all(map(is_whole, score.values())),
+                self.path,
+                number,
+                '"score" must be an object of ids and whole numbers',
+            )
             if score:
                 found[name] = {text_of(paper): int(gain) for paper, gain in score.items()}
         return found
@@ -219,8 +219,7 @@ class _Lines:
 
 def _ids(path: Path, number: int, members: Members, key: str) -> frozenset[str]:
     value = members.get(key) or []
-    if not isinstance(value, list):
-        raise bad_line(path, number, f'"{key}" must be a list of ids')
+    require_line(isinstance(value, list), path, number, f'"{key}" must be a list of ids')
     return frozenset(filter(None, map(text_of, value)))
 
 

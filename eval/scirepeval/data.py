@@ -74,7 +74,7 @@ def read_supervised(task: Task, folder: Path | None, separator: str) -> Supervis
     learnt, asked = read_labels(train, test, task)
     wanted = {*learnt.ids, *asked.ids}
     counts: Counter[str] = Counter()
-    texts = dict(_texts(_papers(task, folder), task, separator, counts))
+    texts = _texts(_papers(task, folder), task, separator, counts)
     counts["papers_unknown"] = len(wanted - texts.keys())
     counts["labels_repeated"] = sum(len(split.ids) - len(set(split.ids)) for split in (learnt, asked))
     counts["test_papers_in_train"] = len(set(learnt.ids) & set(asked.ids))
@@ -101,12 +101,12 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
     judged = qrels_of(_told("Judgment", read_table(task.data.judged, "test", ("test_qrel",), folder)), counts)
     rows = list(_papers(task, folder))
     if task.data.simple_format:
-        papers = dict(_texts(rows, task, separator, counts))
+        papers = _texts(rows, task, separator, counts)
         queries = {name: text for name, text in papers.items() if name in judged.gains}
     else:
-        queries = dict(_texts((_query(row, task) for row in rows), task, separator, counts))
+        queries = _texts((_query(row, task) for row in rows), task, separator, counts)
         # A candidate of many queries does not count as repeated, unless its text differs.
-        papers = dict(_texts(_candidates(rows, task), task, separator, Counter()))
+        papers = _texts(_candidates(rows, task), task, separator, Counter())
     ranked = {name for found in judged.gains.values() for name in found}
     counts["queries_unknown"] = len(judged.gains.keys() - queries.keys())
     counts["candidates_unknown"] = len(ranked - papers.keys() - queries.keys())
@@ -125,7 +125,7 @@ def read_ranking(task: Task, folder: Path | None, separator: str) -> RankingData
 def read_matching(task: Task, folder: Path | None, separator: str) -> ReviewerSet:
     """Read the data of a task that names reviewers, or raise `InputError` where a table is missing or damaged."""
     counts: Counter[str] = Counter()
-    papers = dict(_texts(_papers(task, folder), task, separator, counts))
+    papers = _texts(_papers(task, folder), task, separator, counts)
     hard, soft = (
         _told("Judgment", read_table(task.data.judged, f"test_{kind}", (f"test_{kind}_qrel",), folder))
         for kind in ("hard", "soft")
@@ -162,19 +162,17 @@ def _candidates(rows: Iterable[Row], task: Task) -> Iterator[Row]:
         yield from found
 
 
-def _texts(rows: Iterable[Row], task: Task, separator: str, counts: Counter[str]) -> Iterator[tuple[str, Text]]:
-    """Yield each id's first text; its fields but the first, if there are any, are an abstract to the model."""
-    seen: set[str] = set()
+def _texts(rows: Iterable[Row], task: Task, separator: str, counts: Counter[str]) -> dict[str, Text]:
+    """Return each id's first text; its fields but the first, if there are any, are an abstract to the model."""
+    texts: dict[str, Text] = {}
     for row in rows:
         paper = row.get("doc_id")
         if not is_id(paper):
             counts["rows_without_id"] += 1
-            continue
-        name = str(paper)
-        if name in seen:
+        elif str(paper) in texts:
             counts["papers_repeated"] += 1
-            continue
-        seen.add(name)
-        first, *rest = [str(row[field]) for field in task.fields if row.get(field)] or [""]
-        counts["papers_without_text"] += not first
-        yield name, Text(name, first, f" {separator} ".join(rest) or None)
+        else:
+            first, *rest = [str(row[field]) for field in task.fields if row.get(field)] or [""]
+            counts["papers_without_text"] += not first
+            texts[str(paper)] = Text(str(paper), first, f" {separator} ".join(rest) or None)
+    return texts

@@ -7,16 +7,14 @@ each query. Here the whole set of liked papers is given to a ranker, which may l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.paper import Paper
 from eval.embedder import Text, Vectors
-from eval.measures.similarity import l2_normalize
 from eval.outcome import Outcome
 from eval.reranking import ranked_outcome
 from eval.trec.judgments import Qrels
@@ -39,7 +37,7 @@ class FeedReader:
     name: str
     liked: tuple[Text, ...]
     candidates: tuple[Text, ...]
-    wanted: AbstractSet[str]
+    wanted: Set[str]
 
 
 FeedRanker = Callable[[FeedReader], np.ndarray]
@@ -61,8 +59,10 @@ def evaluate_feeds(readers: Sequence[FeedReader], ranker: FeedRanker, measures: 
         InputError: If a reader likes no paper, or wants no candidate.
     """
     for reader in readers:
-        if not reader.liked or not any(text.id in reader.wanted for text in reader.candidates):
-            raise InputError(f"The reader {reader.name} needs a liked paper, and a candidate to find.")
+        require(
+            reader.liked and any(text.id in reader.wanted for text in reader.candidates),
+            f"The reader {reader.name} needs a liked paper, and a candidate to find.",
+        )
     rankings, judged = {}, {}
     for reader in readers:
         ids = [text.id for text in reader.candidates]
@@ -79,7 +79,8 @@ def by_model(vectors: Vectors) -> FeedRanker:
     def rank(reader: FeedReader) -> np.ndarray:
         texts = [*reader.liked, *reader.candidates]
         papers = [Paper(text.id, text.title, text.abstract or "") for text in texts]
-        held = {text.id: vectors.matrix[vectors.rows[text.id]] for text in texts if text.id in vectors.rows}
+        ids = vectors.known(text.id for text in texts)
+        held = dict(zip(ids, vectors.of(ids), strict=True))
         return scores_for(views_of(papers, held), [text.id for text in reader.liked])[len(reader.liked) :]
 
     return rank
@@ -90,10 +91,8 @@ def by_mean(vectors: Vectors) -> FeedRanker:
 
     def rank(reader: FeedReader) -> np.ndarray:
         liked, candidates = (
-            l2_normalize(vectors.of([text.id for text in texts]).astype(np.float64))
-            for texts in (reader.liked, reader.candidates)
+            vectors.directions(text.id for text in texts) for texts in (reader.liked, reader.candidates)
         )
-        found: np.ndarray = candidates @ liked.mean(axis=0)
-        return found
+        return np.asarray(candidates @ liked.mean(axis=0))
 
     return rank

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.optional import optional
 from eval.statistics.bootstrap import bootstrap_statistic, expanded_interval
 from eval.statistics.interval import Interval, mean_interval
@@ -52,8 +52,10 @@ def classification_measure(metric: str, truth: np.ndarray, predicted: np.ndarray
         classes = np.unique(pairs)
         true, said = true == classes, said == classes
     if not average:
-        if several or not np.isin(classes, (0, 1)).all():
-            raise InputError(f"{metric} is of two classes, 0 and 1; for these labels ask for {metric}_macro.")
+        require(
+            not several and np.isin(classes, (0, 1)).all(),
+            f"{metric} is of two classes, 0 and 1; for these labels ask for {metric}_macro.",
+        )
         true, said = true[:, classes == 1], said[:, classes == 1]
     kinds = np.stack((true * said, said, true), axis=2).astype(np.float64)
 

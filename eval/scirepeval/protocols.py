@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.formats import Format
 from eval.embedder import Embedder, Vectors
 from eval.measures.similarity import minus_distance, require_same_dimension
@@ -16,11 +16,9 @@ from eval.outcome import Outcome
 from eval.probes.linear import CLASSIFIER_GRID, Predictions, classify, classify_multi_label, regress
 from eval.reranking import only_found, ranked_outcome, rerank
 from eval.scirepeval.data import RankingData, SupervisedData
-from eval.scirepeval.embedding_files import Use
-from eval.scirepeval.few_shot import few_shot_samples
-from eval.scirepeval.labels import Labels
+from eval.scirepeval.labels import Labels, few_shot_samples
 from eval.scirepeval.measures import classification_measure, regression_measure
-from eval.scirepeval.task_file import FewShot, Task, ranking_measure
+from eval.scirepeval.task_file import FewShot, Task, Use, ranking_measure
 from eval.statistics.interval import mean_interval
 
 FORMATS: Mapping[str, tuple[Format, ...]] = {
@@ -84,11 +82,10 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
     )
     per_unit: dict[str, dict[str, float]] = {}
     for few_shot in task.few_shot:
-        runs, stopped = _few_shot(task, few_shot, train, y_train, test, y_test, counts)
+        runs = _few_shot(task, few_shot, train, y_train, test, y_test, counts)
         per_unit |= runs
         # Runs vary far less than the measure's scale, which would make the interval much too wide.
         cells |= {metric: mean_interval(tuple(values.values()), scale=None) for metric, values in runs.items()}
-        counts["probes_not_converged"] += stopped
     return TaskResult(task, Outcome(cells, per_unit, {**counts, **data.counts}), predicted.solver)
 
 
@@ -119,12 +116,11 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
         lambda query, candidates: minus_distance(candidates.astype(float), query),
     )
     run, judged = only_found(ranked.run, data.judged)
-    if not run.rankings:
-        raise InputError(f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
+    require(run.rankings, f"No query of the task {task.name} has a vector: its data and vectors are of other papers.")
     counts = {
-        "queries_missing": len(ranked.queries_missing),
+        "queries_missing": ranked.counts["queries_missing"],
         "queries_without_candidates": len(ranked.run.rankings) - len(run.rankings),
-        "candidates_missing": ranked.candidates_missing,
+        "candidates_missing": ranked.counts["candidates_missing"],
         **data.counts,
     }
     return ranked_outcome(run, judged, list(map(ranking_measure, task.metrics)), counts, task.metrics)
@@ -132,8 +128,7 @@ def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:
 
 def _with_vectors(split: Labels, vectors: Vectors, task: Task) -> tuple[np.ndarray, np.ndarray]:
     rows = [row for row, paper in enumerate(split.ids) if paper in vectors.rows]
-    if not rows:
-        raise InputError(f"No labelled paper of the task {task.name} has a vector: labels and papers don't belong.")
+    require(rows, f"No labelled paper of the task {task.name} has a vector: labels and papers don't belong.")
     # The form that probes work on, converted once and not for each probe.
     return vectors.of([split.ids[row] for row in rows]).astype(np.float64), split.labels[rows]
 
@@ -152,26 +147,27 @@ def _few_shot(
     test: np.ndarray,
     y_test: np.ndarray,
     counts: Counter[str],
-) -> tuple[dict[str, dict[str, float]], int]:
-    """Return, by measure, the value of each run, and how many of its probes didn't converge."""
+) -> dict[str, dict[str, float]]:
+    """Return, by measure, the value of each run; count the runs, and their probes that didn't converge."""
     shots = f"{few_shot.sample_size}_shot"
     names = {metric: f"{metric} {few_shot.sample_size}-shot" for metric in task.metrics}
     runs: dict[str, dict[str, float]] = {name: {} for name in names.values()}
     # As in the original, few-shot probes of several labels search C for each label; those of one class don't.
     grid = CLASSIFIER_GRID if task.multi_label else WITHOUT_SEARCH
-    stopped = 0
     for number, rows in enumerate(few_shot_samples(y_train, few_shot), start=1):
         if y_train.ndim == 1 and (y_train[rows] == y_train[rows[0]]).all():
             counts[f"{shots}_runs_of_one_class"] += 1
-            continue
-        predicted = _probe(task)(train[rows], y_train[rows], test, grid=grid)
-        stopped += predicted.not_converged
-        for metric, name in names.items():
-            runs[name][str(number)] = classification_measure(metric, y_test, predicted.labels).mean
+        else:
+            predicted = _probe(task)(train[rows], y_train[rows], test, grid=grid)
+            counts["probes_not_converged"] += predicted.not_converged
+            for metric, name in names.items():
+                runs[name][str(number)] = classification_measure(metric, y_test, predicted.labels).mean
     counts[f"{shots}_runs"] = len(next(iter(runs.values())))
-    if not counts[f"{shots}_runs"]:
-        raise InputError(f"Every sample of {few_shot.sample_size} papers of {task.name} is of one class: take more.")
-    return runs, stopped
+    require(
+        counts[f"{shots}_runs"],
+        f"Every sample of {few_shot.sample_size} papers of {task.name} is of one class: take more.",
+    )
+    return runs
 
 
 def _ranking_vectors(task: Task, data: RankingData, embed: Embedder) -> Vectors:
@@ -180,8 +176,5 @@ def _ranking_vectors(task: Task, data: RankingData, embed: Embedder) -> Vectors:
     queries, candidates = embed(data.queries, Format.QRY), embed(data.candidates, Format.PRX)
     require_same_dimension(queries.matrix, candidates.matrix)
     names = (*queries.rows, *candidates.rows)
-    return Vectors(
-        {name: row for row, name in enumerate(names)},
-        np.concatenate((queries.of([*queries.rows]), candidates.of([*candidates.rows]))),
-        (*queries.missing, *candidates.missing),
-    )
+    matrix = np.concatenate((queries.of(queries.rows), candidates.of(candidates.rows)))
+    return Vectors({name: row for row, name in enumerate(names)}, matrix)

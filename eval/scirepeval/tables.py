@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.opening import find_compressed
 from eval.files.text import Row, json_objects, table_rows
+from eval.optional import optional
 from eval.scirepeval.task_file import HubTable, Table
 
 _ENDINGS = (".jsonl", ".json", ".csv", ".parquet")
-_COMPRESSED = ("", ".gz", ".xz", ".zst")
 
 
 def read_table(table: Table, split: str, stems: Sequence[str], folder: Path | None) -> Iterator[Row]:
@@ -46,17 +47,17 @@ def find_files(table: Table, stems: Sequence[str], folder: Path | None) -> list[
         base = folder or Path()
         places = [base / _folder_of(table), base / table.config]
     for place in places:
-        if place.is_file():
-            return [place]
-        for stem in stems:
-            named = [place / f"{stem}{ending}{packed}" for ending in _ENDINGS for packed in _COMPRESSED]
-            if found := [path for path in named if path.is_file()][:1]:
-                return found
-            for shards in (f"{stem}-*-of-*.parquet", f"{stem}/*.parquet"):
-                if found := sorted(place.glob(shards)):
-                    return found
+        if found := next(filter(None, _files_at(place, stems)), None):
+            return found
     sought = " or ".join(map(str, places))
     raise InputError(f"There is no {stems[0]} table (.jsonl, .csv or .parquet) in {sought}: put it there.")
+
+
+def _files_at(place: Path, stems: Sequence[str]) -> Iterator[list[Path]]:
+    yield [place] if place.is_file() else []
+    for stem in stems:
+        yield [path for ending in _ENDINGS if (path := find_compressed(place, f"{stem}{ending}"))][:1]
+        yield from (sorted(place.glob(shards)) for shards in (f"{stem}-*-of-*.parquet", f"{stem}/*.parquet"))
 
 
 def _folder_of(table: HubTable) -> str:
@@ -75,18 +76,12 @@ def _chained(paths: Sequence[Path]) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise UnavailableError(
-            "Parquet files are read by pyarrow, which is not installed", "run `pip install 'ses[eval]'`"
-        ) from error
+    arrow, parquet = (optional(name, "Reading Parquet files needs pyarrow") for name in ("pyarrow", "pyarrow.parquet"))
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(1024):
                 yield from batch.to_pylist()
-    except (pa.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a sound Parquet file: fetch it again.") from error
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.files.writing import layout_of
-from eval.files.text import bad_line, numbered_lines
+from eval.files.text import bad_line, numbered_lines, require_line
 from eval.measures.metrics import KINDS
 
 TaskKind = Literal["classification", "regression", "proximity", "adhoc_search"]
@@ -24,6 +24,9 @@ RANKING = {kind.trec: kind.name for kind in KINDS if not kind.needs_cutoff}
 """pytrec_eval's names, which the task file uses, mapped to those of `eval.measures.metrics`."""
 RANKING_CUT = {kind.trec_cut: kind.name for kind in KINDS if kind.trec_cut}
 """Those that take a cut-off, as in `P_5`."""
+
+Use = Literal["loaded", "saved", "not_loaded", "not_saved"]
+"""How a run used an embedding file that a task names."""
 
 FIELDS = ("title", "abstract")
 
@@ -149,11 +152,9 @@ def read_tasks(path: Path) -> list[Task]:
             raise bad_line(path, number, _reason(error)) from error
         if wrong := _wrong(task):
             raise bad_line(path, number, wrong)
-        if task.name in tasks:
-            raise bad_line(path, number, f"the task {task.name} came before; keep one of them")
+        require_line(task.name not in tasks, path, number, f"the task {task.name} came before; keep one of them")
         tasks[task.name] = task
-    if not tasks:
-        raise InputError(f"{path} holds no tasks: name a file such as SciRepEval's scirepeval_tasks.jsonl.")
+    require(tasks, f"{path} holds no tasks: name a file such as SciRepEval's scirepeval_tasks.jsonl.")
     return list(tasks.values())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.optional import optional
 from eval.statistics.interval import UNIT, Interval, Scale, drawn_means, sample_of
 from eval.statistics.significance import ROUNDING
@@ -39,16 +39,18 @@ def bootstrap_statistic(
     """
     rows = [np.asarray(array) for array in arrays]
     count, generator = len(rows[0]), np.random.default_rng(seed)
-    if not count:
-        raise InputError("There are no values to measure: nothing was predicted.")
+    require(count, "There are no values to measure: nothing was predicted.")
     value = _value(statistic, rows)
-    if not np.isfinite(value):
-        raise InputError("The measure is undefined on these data, so it has no interval; look for a constant column.")
+    require(
+        np.isfinite(value), "The measure is undefined on these data, so it has no interval; look for a constant column."
+    )
     drawn = (generator.integers(count, size=count) for _ in range(resamples))
     values = np.array([_value(statistic, [array[chosen] for array in rows]) for chosen in drawn])
     defined = values[np.isfinite(values)]
-    if 2 * defined.size < resamples:
-        raise InputError(f"The measure is undefined on most samples of these {count} rows: they are too few for it.")
+    require(
+        2 * defined.size >= resamples,
+        f"The measure is undefined on most samples of these {count} rows: they are too few for it.",
+    )
     return expanded_interval(value, defined, count, level)
 
 
@@ -105,8 +107,7 @@ def interval_coverage(
         InputError: If there are fewer than four values, or one is off the scale.
     """
     sample = sample_of(values)
-    if sample.size < 4:
-        raise InputError("Coverage needs four queries or more.")
+    require(sample.size >= 4, "Coverage needs four queries or more.")
     half, generator = sample.size // 2, np.random.default_rng(seed)
     halves = np.stack([generator.permutation(sample)[: 2 * half].reshape(2, half) for _ in range(splits)])
     first, second = halves[:, 0], halves[:, 1].mean(axis=1)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 
 Scale = tuple[float, float]
 """Least and largest value that a query can have."""
@@ -126,10 +126,8 @@ def drawn_means(samples: np.ndarray, scale: Scale | None, resamples: int, seed: 
 def sample_of(values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return values as an array, or raise `InputError` if they have no mean."""
     sample = np.asarray(values, dtype=np.float64)
-    if sample.size == 0:
-        raise InputError("There are no values to take a mean of: no query was measured.")
-    if not np.isfinite(sample).all():
-        raise InputError("A value is not a finite number, so there is no mean to give.")
+    require(sample.size, "There are no values to take a mean of: no query was measured.")
+    require(np.isfinite(sample).all(), "A value is not a finite number, so there is no mean to give.")
     return sample
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.statistics.interval import Interval, Values, mean_interval
 from eval.statistics.significance import effect_size, holm, paired_bootstrap_p, randomization_p
 
@@ -98,16 +98,14 @@ def compare_values(
     Raises:
         InputError: If there are fewer than two runs or no measure in common, or queries differ between runs.
     """
-    if len(values) < 2:
-        raise InputError("A comparison needs two runs or more.")
+    require(len(values) >= 2, "A comparison needs two runs or more.")
     asked = [
         (measure, baseline, run, _paired(values[baseline][measure], values[run][measure], baseline, run))
         for baseline, run in combinations(values, 2)
         for measure in values[baseline]
         if measure in values[run]
     ]
-    if not asked:
-        raise InputError("The runs have no measure in common, so there is nothing to compare.")
+    require(asked, "The runs have no measure in common, so there is nothing to compare.")
     differences = [np.array([change.difference for change in changes]) for *_, changes in asked]
     drawn = {"resamples": resamples, "seed": seed}
     intervals = [_interval(one, level, **drawn) for one in differences]
@@ -149,6 +147,5 @@ def _paired(a: Mapping[str, float], b: Mapping[str, float], baseline: str, run: 
             f"{baseline} and {run} were not measured on the same queries: {len(only):,} are only in one of them, such "
             f"as {only[0]}; measure both against the same judgments."
         )
-    if len(a) < 2:
-        raise InputError("Two runs can be compared on two queries or more, not on fewer.")
+    require(len(a) >= 2, "Two runs can be compared on two queries or more, not on fewer.")
     return tuple(Change(query, value, b[query]) for query, value in a.items())

@@ -5,7 +5,7 @@ All take the differences of two runs by query, float64 (queries,), one or more a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -16,6 +16,9 @@ EXACT = 16
 
 ROUNDING = 1e-12
 """Relative spread below which differences count as equal up to rounding."""
+
+Extreme = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+"""Draws samples of a shape (samples, queries), and says which are as extreme as the observed one."""
 
 
 def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -42,12 +45,12 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
     observed = abs(float(changed.sum())) - ROUNDING * float(np.abs(changed).sum())
     if changed.size <= EXACT:
         return float(np.mean(np.abs(_every_sum(changed)) >= observed))
-    generator = np.random.default_rng(seed)
-    extreme = 0
-    for size in _sizes(resamples, changed.size):
-        swapped = generator.random(size) < 0.5
-        extreme += int(np.count_nonzero(np.abs(changed.sum() - 2 * (swapped @ changed)) >= observed))
-    return (1 + extreme) / (1 + resamples)
+    return _drawn_p(
+        lambda generator, size: np.abs(changed.sum() - 2 * ((generator.random(size) < 0.5) @ changed)) >= observed,
+        changed.size,
+        resamples,
+        seed,
+    )
 
 
 def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -72,12 +75,12 @@ def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed
         return max(count ** (1 - count), 1 / (1 + resamples)) if differences.any() else 1.0
     observed = _studentised(differences[None, :])[0]
     shifted = differences - differences.mean()
-    generator = np.random.default_rng(seed)
-    extreme = 0
-    for size in _sizes(resamples, shifted.size):
-        drawn = shifted[generator.integers(shifted.size, size=size)]
-        extreme += int(np.count_nonzero(_studentised(drawn) >= observed))
-    return (1 + extreme) / (1 + resamples)
+    return _drawn_p(
+        lambda generator, size: _studentised(shifted[generator.integers(shifted.size, size=size)]) >= observed,
+        shifted.size,
+        resamples,
+        seed,
+    )
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -115,11 +118,11 @@ def effect_size(differences: np.ndarray) -> float | None:
     return None if np.ptp(scaled) <= ROUNDING else float(scaled.mean() / scaled.std(ddof=1))
 
 
-def _sizes(resamples: int, queries: int) -> Iterator[tuple[int, int]]:
-    """Yield the shapes of the draws, as many at a time as fit in memory."""
-    rows = max(1, CHUNK // queries)
-    for start in range(0, resamples, rows):
-        yield min(rows, resamples - start), queries
+def _drawn_p(extreme: Extreme, queries: int, resamples: int, seed: int) -> float:
+    """Return the share of draws that are as extreme as the observed one, which counts among them."""
+    generator, rows = np.random.default_rng(seed), max(1, CHUNK // queries)  # as many at a time as fit in memory
+    sizes = ((min(rows, resamples - start), queries) for start in range(0, resamples, rows))
+    return (1 + sum(int(np.count_nonzero(extreme(generator, size))) for size in sizes)) / (1 + resamples)
 
 
 def _every_sum(differences: np.ndarray) -> np.ndarray:

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder
+from eval.files.text import write_lines
 from eval.outcome import Outcome
 from eval.reports.provenance import data_hash
 from eval.statistics.interval import Interval
@@ -104,21 +105,21 @@ def run_suite(entries: Sequence[Entry], bench: Bench, system: str, cache: Path) 
         if (run := entry.by_words if system == WORDS else entry.by_vectors)
     ]
     for entry, run, path in asked:
-        known = _read(path)
-        if known:
+        if known := _read(path):
             yield Found(entry, *known, cached=True)
-            continue
-        begun = time.perf_counter()
-        outcome = run(bench)
-        seconds = time.perf_counter() - begun
-        _write(path, outcome, seconds)
-        yield Found(entry, outcome, seconds, cached=False)
+        else:
+            begun = time.perf_counter()
+            outcome = run(bench)
+            seconds = time.perf_counter() - begun
+            _write(path, outcome, seconds)
+            yield Found(entry, outcome, seconds, cached=False)
 
 
 def _key(entry: Entry, data: Path, system: str) -> str:
     for name in entry.files:
-        if not (data / name).exists():
-            raise InputError(f"The suite needs {data / name}, which is not there", "give its folder with <data>")
+        require(
+            (data / name).exists(), f"The suite needs {data / name}, which is not there", "give its folder with <data>"
+        )
     facts = (VERSION, entry.name, [(name, data_hash(data / name)) for name in entry.files], system)
     return hashlib.sha256(f"{facts!r}{entry.options}".encode()).hexdigest()[:24]
 
@@ -136,6 +137,4 @@ def _read(path: Path) -> tuple[Outcome, float] | None:
 
 def _write(path: Path, outcome: Outcome, seconds: float) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps({**asdict(outcome), "seconds": seconds}), encoding="utf-8")
-    part.replace(path)
+    write_lines(path, [json.dumps({**asdict(outcome), "seconds": seconds})])

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.suites import smoke
 from eval.suites.base import Entry
 from eval.suites.kinds import KINDS
@@ -32,11 +32,9 @@ def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
     Raises:
         InputError: If there is no such suite, or the manifest can't be read.
     """
-    if name not in SUITES:
-        raise InputError(f"There is no suite {name!r}; choose one of {', '.join(SUITES)}.")
+    require(name in SUITES, f"There is no suite {name!r}; choose one of {', '.join(SUITES)}.")
     if name == "smoke":
-        if manifest:
-            raise InputError("The suite smoke makes its own papers", "leave <manifest> out, or run the suite offline")
+        require(not manifest, "The suite smoke makes its own papers", "leave <manifest> out, or run the suite offline")
         return smoke.ENTRIES
     if manifest is None:
         return read_manifest(OFFLINE)
@@ -60,19 +58,19 @@ def read_manifest(path: Path) -> list[Entry]:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("entry", [])
     except (OSError, ValueError) as error:
         raise InputError(f"The manifest {path} can't be read ({error}).") from error
-    if not isinstance(tables, list) or not tables:
-        raise InputError(f"The manifest {path} lists no [[entry]].")
+    require(isinstance(tables, list) and tables, f"The manifest {path} lists no [[entry]].")
     entries = [entry for number, table in enumerate(tables, start=1) for entry in _entries(path, number, table)]
-    if len({entry.name for entry in entries}) < len(entries):
-        raise InputError(f"The manifest {path} has two entries of one name; rename one.")
+    require(
+        len({entry.name for entry in entries}) == len(entries),
+        f"The manifest {path} has two entries of one name; rename one.",
+    )
     return entries
 
 
 def _entries(path: Path, number: int, table: dict[str, Any]) -> Sequence[Entry]:
     options = dict(table)
     kind = options.pop("kind", None)
-    if kind not in KINDS:
-        raise InputError(f"Entry {number} of {path} needs a kind, one of {', '.join(KINDS)}.")
+    require(kind in KINDS, f"Entry {number} of {path} needs a kind, one of {', '.join(KINDS)}.")
     try:
         return validate_call(config=ConfigDict(strict=True))(KINDS[kind])(**options)
     except ValidationError as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.errors import InputError
+from corpora.errors import require
 from eval.embedder import Text
 from eval.files.text import json_objects
 from eval.trec.judgments import Qrels
@@ -54,8 +54,7 @@ def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0
             rows.append((row, number))
     # Vectors are stored by id. In some files many papers share an id, such as "cvpr2016:None".
     repeated = {name for name, times in seen.items() if times > 1}
-    if not rows:
-        raise InputError(f"No paper of {path} has a number under {name!r}; fetch the data again.")
+    require(rows, f"No paper of {path} has a number under {name!r}; fetch the data again.")
     drawn = random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311 - not for secrets
     cut = len(drawn) - len(drawn) // 3
     train, test = (

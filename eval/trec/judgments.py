@@ -9,8 +9,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpora.errors import InputError
-from eval.files.text import Told, bad_line, decode, is_id, numbered_lines, require_column, require_id, write_lines
+from corpora.errors import InputError, require
+from eval.files.text import (
+    Told,
+    bad_line,
+    decode,
+    is_id,
+    numbered_lines,
+    require_column,
+    require_id,
+    require_line,
+    write_lines,
+)
 
 LARGEST_GAIN = 1_000_000
 """trec_eval allocates a counter per grade up to the largest, so a gain of billions would exhaust memory or crash."""
@@ -83,8 +93,7 @@ def read_qrels(path: Path) -> Qrels:
         judged[document] = gain
         if not beir:
             iterations.setdefault(query, {})[document] = iteration
-    if not gains:
-        raise InputError(f"{path} holds no judgments.")
+    require(gains, f"{path} holds no judgments.")
     return Qrels(gains, iterations)
 
 
@@ -104,13 +113,14 @@ def qrels_of(rows: Iterable[Told], counts: Counter[str]) -> Qrels:
     gains: dict[str, dict[str, int]] = {}
     for told, row in rows:
         query, candidate, score = (row.get(key) for key in ("query_id", "cand_id", "score"))
-        if not is_id(query) or not is_id(candidate) or not re.fullmatch(r"-?\d{1,9}(\.0)?", str(score)):
-            raise InputError(f"{told} needs query_id, cand_id and a score that is a whole number.")
+        require(
+            is_id(query) and is_id(candidate) and re.fullmatch(r"-?\d{1,9}(\.0)?", str(score)),
+            f"{told} needs query_id, cand_id and a score that is a whole number.",
+        )
         found = gains.setdefault(str(query), {})
         counts["judgments_repeated"] += str(candidate) in found
         found.setdefault(str(candidate), int(float(str(score))))
-    if not gains:
-        raise InputError("The table of judgments is empty; each line needs query_id, cand_id and score.")
+    require(gains, "The table of judgments is empty; each line needs query_id, cand_id and score.")
     return Qrels(gains)
 
 
@@ -147,8 +157,7 @@ def _parse(line: bytes, path: Path, number: int, *, beir: bool) -> tuple[str, st
     else:
         fields = line.split()
         form = "`qid iteration docid relevance` between blanks (or query-id, corpus-id and score between tabs)"
-    if len(fields) != (3 if beir else 4) or not all(fields):
-        raise bad_line(path, number, f"a judgment is {form}")
+    require_line(len(fields) == (3 if beir else 4) and all(fields), path, number, f"a judgment is {form}")
     query, document, gain = fields[0], fields[-2], fields[-1]
     if not re.fullmatch(rb"[+-]?\d{1,9}", gain) or abs(int(gain)) > LARGEST_GAIN:
         found = gain[:40].decode(errors="replace")

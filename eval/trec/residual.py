@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from eval.trec.judgments import Qrels
 
 _RANGE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?)(?:-(\d{1,4}(?:\.\d{1,4})?))?", re.ASCII)
@@ -27,19 +25,6 @@ class Rounds:
     last: float
 
 
-@dataclass(frozen=True, slots=True)
-class Residual:
-    """The judgments for scoring a run when earlier judgments are known.
-
-    Attributes:
-        qrels: The judgments of the rounds; queries without any are not in it.
-        seen: By query, the documents judged in earlier rounds, which don't count in a run.
-    """
-
-    qrels: Qrels
-    seen: Mapping[str, AbstractSet[str]]
-
-
 def parse_rounds(text: str) -> Rounds:
     """Read rounds such as `4.5-5`, or a single one such as `1`; raise `InputError` where they can't be read."""
     match = _RANGE.fullmatch(text.strip())
@@ -48,12 +33,11 @@ def parse_rounds(text: str) -> Rounds:
             f"The rounds {text!r} can't be read; write FIRST-LAST, such as 4.5-5 for TREC-COVID's Round 5."
         )
     rounds = Rounds(float(match[1]), float(match[2] or match[1]))
-    if rounds.first > rounds.last:
-        raise InputError(f"The rounds {text!r} end before they begin; write the earlier one first.")
+    require(rounds.first <= rounds.last, f"The rounds {text!r} end before they begin; write the earlier one first.")
     return rounds
 
 
-def residual(qrels: Qrels, rounds: Rounds) -> Residual:
+def residual(qrels: Qrels, rounds: Rounds) -> tuple[Qrels, dict[str, frozenset[str]]]:
     """Keep the judgments of some rounds, and return the documents that were judged before.
 
     Args:
@@ -61,29 +45,29 @@ def residual(qrels: Qrels, rounds: Rounds) -> Residual:
         rounds: Those to keep. What was judged later counts as not judged.
 
     Returns:
-        The judgments kept and the documents seen before.
+        The judgments of these rounds, of queries that have any; and by query, the documents judged in earlier rounds,
+        which don't count in a run.
 
     Raises:
         InputError: If the second column isn't a round, or nothing was judged in these rounds.
     """
     kept: dict[str, dict[str, int]] = {}
     iterations: dict[str, dict[str, str]] = {}
-    seen: dict[str, set[str]] = {}
+    seen: dict[str, frozenset[str]] = {}
     for query, judged in qrels.gains.items():
-        for document, gain in judged.items():
-            iteration = qrels.iterations.get(query, {}).get(document, "")
-            judged_in = _round_of(iteration)
-            if judged_in < rounds.first:
-                seen.setdefault(query, set()).add(document)
-            elif judged_in <= rounds.last:
-                kept.setdefault(query, {})[document] = gain
-                iterations.setdefault(query, {})[document] = iteration
-    if not kept:
-        raise InputError(
-            f"Nothing was judged in the rounds {rounds.first:g} to {rounds.last:g}; "
-            "look into the second column of the judgments for the rounds there are."
-        )
-    return Residual(Qrels(kept, iterations), seen)
+        of_query = qrels.iterations.get(query, {})
+        judged_in = {document: _round_of(of_query.get(document, "")) for document in judged}
+        if earlier := frozenset(document for document, number in judged_in.items() if number < rounds.first):
+            seen[query] = earlier
+        if now := [document for document, number in judged_in.items() if rounds.first <= number <= rounds.last]:
+            kept[query] = {document: judged[document] for document in now}
+            iterations[query] = {document: of_query[document] for document in now}
+    require(
+        kept,
+        f"Nothing was judged in the rounds {rounds.first:g} to {rounds.last:g}; "
+        "look into the second column of the judgments for the rounds there are.",
+    )
+    return Qrels(kept, iterations), seen
 
 
 def _round_of(iteration: str) -> float:

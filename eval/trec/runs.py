@@ -2,15 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.files.text import require_column, write_lines
-from eval.trec.rankings import Rankings, ScoredIds, trec_order
-from eval.trec.run_file import read_columns
+import numpy as np
 
-__all__ = ["Run", "ScoredIds", "read_run", "write_run"]
+from corpora.errors import InputError, require
+from eval.files.text import require_column, require_id, write_lines
+from eval.trec.run_file import RunColumns, read_columns
+
+ScoredIds = Sequence[tuple[str, float]]
+"""Document ids with their scores."""
+
+
+def trec_order(query: str, ranking: ScoredIds) -> ScoredIds:
+    """Rank documents as trec_eval does: by single-precision score descending, ties by document id descending.
+
+    Ids are compared as UTF-8 bytes, which orders them as Python orders strings: by code point. This is the reverse of
+    `search_plugin.legs.ranked` on ties: the order that users see does not follow trec_eval's.
+
+    Args:
+        query: The query's id, to name it in an error.
+        ranking: Documents and scores in any order.
+
+    Returns:
+        The same documents and double-precision scores, best first.
+
+    Raises:
+        InputError: If a document comes twice, an identifier is unusable, or a score isn't finite in single precision.
+    """
+    require_id(query)
+    with np.errstate(over="ignore"):
+        single = np.array([score for _, score in ranking], dtype=np.float64).astype(np.float32)
+    keyed = []
+    for (document, score), key in zip(ranking, single.tolist(), strict=True):
+        if not document.isascii() or not document or "\0" in document:
+            require_id(document)
+        if not math.isfinite(key):
+            raise InputError(f"Query {query}, document {document}: {score} is no finite single-precision score.")
+        keyed.append((key, document, float(score)))
+    require(
+        len({document for document, _ in ranking}) == len(ranking),
+        f"Query {query} has a document twice in its ranking; keep the better of the two.",
+    )
+    return tuple((document, score) for _, document, score in sorted(keyed, reverse=True))
+
+
+class Rankings(Mapping[str, ScoredIds]):
+    """The rankings of a run file, each made when it is asked for: until then a line takes 12 bytes, and no objects.
+
+    Args:
+        columns: Of the file.
+    """
+
+    __slots__ = ("_bounds", "_codes", "_documents", "_scores", "_slots")
+
+    def __init__(self, columns: RunColumns) -> None:
+        # The lines of a query need not stand together; a stable sort keeps their order.
+        order = np.argsort(columns.query_codes, kind="stable")
+        self._slots = {query: slot for slot, query in enumerate(columns.queries)}
+        self._bounds = np.searchsorted(columns.query_codes, np.arange(len(columns.queries) + 1), sorter=order).tolist()
+        self._documents = columns.documents
+        self._codes, self._scores = columns.document_codes[order], columns.scores[order]
+
+    def scores(self, query: str) -> dict[str, float]:
+        """Return a query's documents with their scores, in the order of the file."""
+        slot = self._slots[query]
+        lines = slice(self._bounds[slot], self._bounds[slot + 1])
+        documents = self._documents[self._codes[lines]].tolist()
+        return dict(zip(documents, self._scores[lines].tolist(), strict=True))
+
+    def __getitem__(self, query: str) -> ScoredIds:
+        scores = self.scores(query)
+        keys = np.array(list(scores.values())).astype(np.float32).tolist()
+        keyed = sorted(zip(keys, scores, scores.values(), strict=True), reverse=True)
+        return tuple((document, score) for _, document, score in keyed)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._slots)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +111,12 @@ class Run:
         ordered = {query: trec_order(query, ranking) for query, ranking in self.rankings.items()}
         object.__setattr__(self, "rankings", ordered)
 
+    def scores(self, query: str) -> dict[str, float]:
+        """Return a query's documents with their scores, in any order; none where the run lacks the query."""
+        if isinstance(self.rankings, Rankings):
+            return self.rankings.scores(query) if query in self.rankings else {}
+        return dict(self.rankings.get(query, ()))
+
 
 def read_run(path: Path) -> Run:
     """Read a TREC run file, `qid Q0 docid rank score tag`; ranks come from the scores, as in trec_eval.
@@ -47,9 +130,8 @@ def read_run(path: Path) -> Run:
     Raises:
         InputError: If the file can't be read, a line is malformed, a document comes twice, or there are several tags.
     """
-    read = read_columns(path)
-    rankings = Rankings(read.queries, read.documents, read.query_codes, read.document_codes, read.scores)
-    return Run(read.tag, rankings)
+    columns = read_columns(path)
+    return Run(columns.tag, Rankings(columns))
 
 
 def write_run(run: Run, path: Path) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.parsers import expat
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import open_binary
-from eval.files.text import LONGEST_LINE, bad_line, decode, require_id
+from eval.files.text import bad_line, decode, lines_of, read_within, require_id, require_line
 from eval.retrieval.beir import read_query
 
 FIELDS = ("query", "question", "narrative")
@@ -42,14 +42,11 @@ def read_topics(path: Path, fields: Sequence[str] = DEFAULT_FIELDS) -> dict[str,
     texts: dict[str, str] = {}
     for number, query, topic in _topics(path):
         require_id(query)
-        if query in texts:
-            raise bad_line(path, number, f"the topic {query} came before; keep one of it")
+        require_line(query not in texts, path, number, f"the topic {query} came before; keep one of it")
         wanted = ("text",) if "text" in topic else fields
         texts[query] = " ".join(" ".join(topic.get(field, "") for field in wanted).split())
-    if not texts:
-        raise InputError(f"{path} holds no topics.")
-    if not any(texts.values()):
-        raise InputError(f"No topic of {path} has a {' or '.join(fields)}; name other fields.")
+    require(texts, f"{path} holds no topics.")
+    require(any(texts.values()), f"No topic of {path} has a {' or '.join(fields)}; name other fields.")
     return texts
 
 
@@ -57,16 +54,11 @@ def _topics(path: Path) -> Iterator[tuple[int, str, Topic]]:
     with open_binary(path) as stream:
         head = stream.peek()[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
         if head.startswith(b"<"):
-            content = stream.read(LARGEST_XML)
-            if stream.read(1):
-                raise InputError(f"{path} is too large for a file of topics.")
-            yield from _xml(path, content)
+            yield from _xml(path, read_within(stream, LARGEST_XML, f"{path} is too large for a file of topics."))
             return
-        lines = iter(lambda: stream.readline(LONGEST_LINE), b"")
-        for number, raw in enumerate(lines, start=1):
-            line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-            if line.strip():
-                yield (number, *(_json if head.startswith(b"{") else _row)(path, number, line.rstrip(b"\r\n")))
+        read = _json if head.startswith(b"{") else _row
+        for number, line in lines_of(stream, path):
+            yield (number, *read(path, number, line))
 
 
 def _json(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
@@ -76,8 +68,9 @@ def _json(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
 
 def _row(path: Path, number: int, line: bytes) -> tuple[str, Topic]:
     query, tab, text = line.partition(b"\t")
-    if not (tab and query.strip()):
-        raise bad_line(path, number, "a topic is its id, a tab and its text (or the file is XML or JSON lines)")
+    require_line(
+        tab and query.strip(), path, number, "a topic is its id, a tab and its text (or the file is XML or JSON lines)"
+    )
     return decode(query.strip(), path, number), {"text": decode(text, path, number)}
 
 
@@ -90,8 +83,7 @@ def _xml(path: Path, content: bytes) -> list[tuple[int, str, Topic]]:
     def begin(tag: str, attributes: dict[str, str]) -> None:
         if tag == "topic":
             query = attributes.get("number", "").strip()
-            if not query:
-                raise bad_line(path, parser.CurrentLineNumber, "a topic lacks its number")
+            require_line(query, path, parser.CurrentLineNumber, "a topic lacks its number")
             found.append((parser.CurrentLineNumber, query, {}))
         inside.append(tag)
 

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from corpora.errors import ConflictError, InputError, NotFoundError, SesError, StoppedError, UnavailableError, written
+from corpora.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    SesError,
+    StoppedError,
+    UnavailableError,
+    require,
+    written,
+)
 
 ROOT = Path(__file__).parents[2]
 LOWER = ("corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
@@ -55,6 +64,12 @@ def test_a_setting_is_a_name_with_or_without_a_value():
     seen = []
     assert written("<a> <b=c d> <b=> <1> < x> <a b>", lambda *pair: seen.append(pair) or "-") == "- - - <1> < x> <a b>"
     assert seen == [("a", None), ("b", "c d"), ("b", "")]
+
+
+def test_a_condition_that_does_not_hold_is_an_error_with_its_hint():
+    require(["something"], "There is nothing")
+    with pytest.raises(InputError, match=r"^There is nothing; name another window\.$"):
+        require([], "There is nothing", "name another <window>")
 
 
 def test_kinds():

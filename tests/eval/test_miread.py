@@ -14,6 +14,7 @@ from encoders.formats import Format
 from eval.files.labelled import read_labelled
 from eval.measures.clusters import purity
 from eval.miread import cluster, evaluate_miread, pair, probe
+from eval.probes.softmax_regression import SoftmaxRegression
 from tests.commands import fails, ses
 from tests.eval.vectors_by_hand import embedder, write_lines
 from tests.tiny import WORDS, make_model
@@ -46,6 +47,13 @@ def test_the_probe_is_averaged_over_runs_and_folds_and_tested_on_test_papers_onl
     told = probe(np.zeros((20, 2), np.float32), classes, [False] * 16 + [True] * 4, seeds=3)
     assert told.cells["accuracy"].mean == pytest.approx((1 + 0.75) / 2)
     assert told.cells["F1 macro"].mean == pytest.approx((1 + (2 / 3 + 4 / 5) / 2) / 2)
+
+
+def test_the_epoch_that_is_best_on_the_validating_quarter_is_tested(monkeypatch):
+    right, wrong = (SoftmaxRegression(np.array([[-sign, sign], [0, 0]])) for sign in (1, -1))
+    monkeypatch.setattr("eval.miread.train_epochs", lambda *_, **__: iter([wrong, right, wrong]))
+    classes, test = ["a", "b"] * 20, [row >= 32 for row in range(40)]
+    assert probe(np.array([[-1.0], [1.0]] * 20), classes, test, seeds=1).cells["accuracy"].mean == 1
 
 
 @pytest.mark.parametrize("test", [[True] * 8, [False] * 8, [False, False, *[True] * 6]])

@@ -144,8 +144,7 @@ def _topics(options: Mapping[str, Any], settings: Settings) -> Collection:
     qrels = read_qrels(options["qrels"])
     seen: dict[str, frozenset[str]] = {}
     if options["rounds"]:
-        left = residual(qrels, parse_rounds(options["rounds"]))
-        qrels, seen = left.qrels, {query: frozenset(documents) for query, documents in left.seen.items()}
+        qrels, seen = residual(qrels, parse_rounds(options["rounds"]))
     texts = read_topics(options["topics"], options["topic_fields"] or DEFAULT_FIELDS)
     corpus = get_corpus(options["corpus"])
     paths = tuple(options["paths"]) or (located(corpus, settings.data_dir),)

@@ -77,9 +77,8 @@ def _measured(
 
     from encoders.files.reading import read_embeddings
     from eval.embedder import by_file
-    from eval.scimult.classification import evaluate_classification
     from eval.scimult.data import read_classification, read_links, read_searches
-    from eval.scimult.search import evaluate_links, evaluate_searches
+    from eval.scimult.protocols import evaluate_classification, evaluate_links, evaluate_searches
 
     if task == "links":
         return evaluate_links(read_links(data, name), source.embed, similarity=similarity)

@@ -61,19 +61,13 @@ def score(
     for name in names:
         parse_measure(name)
     judged = read_qrels(qrels)
-    left = residual(judged, parse_rounds(rounds)) if rounds else None
+    kept, seen = residual(judged, parse_rounds(rounds)) if rounds else (judged, None)
     scores: dict[str, Scores] = {}
     for path, label in zip(runs, _labels(runs), strict=True):
         # Only one run at a time is in memory.
         run = read_run(path)
         try:
-            scores[label] = evaluate(
-                run,
-                left.qrels if left else judged,
-                names,
-                drop_same_id=drop_same_id,
-                seen=left.seen if left else None,
-            )
+            scores[label] = evaluate(run, kept, names, drop_same_id=drop_same_id, seen=seen)
         except InputError as error:
             raise InputError(f"{label}: {error.sentence}", error.hint) from error
     results = Results("run", {label: one.outcome() for label, one in scores.items()})

@@ -13,9 +13,8 @@ from encoders.formats import Format
 from ses.commands.eval.sources import VectorSource, vector_options, vector_source
 
 if TYPE_CHECKING:
-    from eval.scirepeval.embedding_files import Use
     from eval.scirepeval.protocols import TaskResult
-    from eval.scirepeval.task_file import Task
+    from eval.scirepeval.task_file import Task, Use
 
 
 _USES: Mapping[Use, str] = {

@@ -55,7 +55,7 @@ def test_every_document_against_every_query_in_any_blocks(monkeypatch, similarit
 
 
 def test_what_has_no_vector_is_not_ranked():
-    vectors = Vectors({"a": 1}, np.eye(2, dtype=np.float32), ("b",))
+    vectors = Vectors({"a": 1}, np.eye(2, dtype=np.float32))
     assert [hit.id for hit in dict(exact_rankings(vectors, vectors, "dot", 9))["a"]] == ["a"]
     assert dict(exact_rankings(Vectors({}, np.empty((0, 2), np.float32)), vectors, "dot", 9)) == {"a": []}
 

@@ -11,6 +11,8 @@ from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
 from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import Protocol, evaluate_queries
+from eval.retrieval.timing import seconds_a_query
+from search_plugin.fusion.registry import FUSIONS
 from search_plugin.plan import TITLE_BOOST
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
@@ -45,6 +47,14 @@ def test_every_mode_is_run_and_scored(world):
     # Every title but the one without text finds its own paper near the top by its words.
     assert outcome["lexical"].scores.means["Recall@100"] == pytest.approx(20 / 21)
     assert outcome["hybrid"].scores.means["nDCG@10"] > 0.5
+
+
+def test_each_of_several_fusions_has_a_row_and_a_time(world):
+    judged, index, encoder = world
+    protocol = Protocol(("vector", "hybrid"), fusions=tuple(FUSIONS)[:2])
+    labels = ["vector", *(f"hybrid-{name}" for name in protocol.fusions)]
+    assert list(evaluate_queries(judged, index, encoder, protocol)) == labels
+    assert list(seconds_a_query({"q0": "virus"}, index, encoder, protocol)) == labels
 
 
 def test_judged_queries_are_plain_words(world):

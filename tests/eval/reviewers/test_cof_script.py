@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from encoders.formats import Format
-from eval.reviewers import MATCHINGS
 from eval.reviewers.data import read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers
+from products.reviewers.rules import MATCHINGS
 from tests.eval.vectors_by_hand import embedder, write_lines
 
 FACTORS = ("semantic", "topic", "citation")

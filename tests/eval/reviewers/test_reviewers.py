@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from eval.embedder import Vectors
-from eval.reviewers import MATCHINGS, rank_reviewers
 from eval.reviewers.data import read_reviewers
-from eval.reviewers.protocol import evaluate_reviewers
-from products.reviewers.rules import chain_of_factors, mean_of_top, openreview, reciprocal_ranks
+from eval.reviewers.protocol import evaluate_reviewers, rank_reviewers
+from products.reviewers.rules import MATCHINGS, chain_of_factors, mean_of_top, openreview, reciprocal_ranks
 from ses.commands.eval import eval_
 
 

@@ -11,7 +11,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.formats import Format
 from eval.scimult.data import read_links, read_searches
-from eval.scimult.search import evaluate_links, evaluate_searches
+from eval.scimult.protocols import evaluate_links, evaluate_searches
 from tests.commands import ses
 from tests.eval.scimult.worlds import paper
 from tests.eval.vectors_by_hand import embedder, write_lines

@@ -44,7 +44,6 @@ def embedder(by_format):
         matrix = np.array([table[name] for name in known], np.float32).reshape(
             len(known), len(next(iter(table.values())))
         )
-        missing = tuple(text.id for text in texts if text.id not in table)
-        return Vectors({name: row for row, name in enumerate(known)}, matrix, missing)
+        return Vectors({name: row for row, name in enumerate(known)}, matrix)
 
     return embed

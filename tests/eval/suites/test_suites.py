@@ -21,7 +21,7 @@ from eval.suites.base import WORDS, Bench, Entry, run_suite
 from eval.suites.kinds import labels
 from eval.suites.manifest import OFFLINE, get_suite, read_manifest
 from eval.suites.samples import read_citations, read_numbered
-from eval.suites.synthetic import made_up_papers
+from eval.suites.smoke import made_up_papers
 from eval.suites.words import OkapiBm25
 from tests.commands import fails, ses
 from tests.tiny import make_model

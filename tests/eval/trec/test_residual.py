@@ -20,11 +20,11 @@ def qrels(tmp_path):
 
 
 def test_earlier_documents_leave_run_and_judgments_and_later_ones_are_unjudged(qrels):
-    left = residual(qrels, parse_rounds("1.5-2"))
-    assert left.qrels.gains == {"1": {"c": 2, "d": 0}, "2": {"a": 1}}
-    assert left.seen == {"1": {"a", "b"}, "3": {"a"}}
+    kept, seen = residual(qrels, parse_rounds("1.5-2"))
+    assert kept.gains == {"1": {"c": 2, "d": 0}, "2": {"a": 1}}
+    assert seen == {"1": {"a", "b"}, "3": {"a"}}
     run = Run("t", {"1": [("a", 9.0), ("b", 8.0), ("e", 7.0), ("c", 6.0)], "2": [("a", 1.0)], "3": [("a", 1.0)]})
-    scores = evaluate(run, left.qrels, ["MRR", "P@1", "Recall@2"], seen=left.seen)
+    scores = evaluate(run, kept, ["MRR", "P@1", "Recall@2"], seen=seen)
     # For topic 1 e, c are left, and e isn't judged yet; for topic 2 nothing was seen before.
     assert scores.per_query == {
         "MRR": {"1": 1 / 2, "2": 1.0},
@@ -32,7 +32,7 @@ def test_earlier_documents_leave_run_and_judgments_and_later_ones_are_unjudged(q
         "Recall@2": {"1": 1.0, "2": 1.0},
     }
     assert (scores.seen_dropped, scores.unjudged) == (2, 1)
-    assert evaluate(run, left.qrels, ["MRR"]).per_query["MRR"]["1"] == 1 / 4
+    assert evaluate(run, kept, ["MRR"]).per_query["MRR"]["1"] == 1 / 4
 
 
 def test_rounds_survive_writing(qrels, tmp_path):
@@ -59,6 +59,6 @@ def test_one_round_and_what_cannot_be_chosen(qrels, tmp_path):
 @pytest.mark.realdata
 def test_trec_covid_round_5(data_dir):
     qrels = read_qrels(data_dir / "eval/trec-covid/qrels.covid-complete.txt")
-    left = residual(qrels, parse_rounds("4.5-5"))
-    assert sum(map(len, left.qrels.gains.values())) == 5954 + 17197
-    assert sum(map(len, left.seen.values())) == 2557 + 5971 + 5632 + 6178 + 5103 + 7473 + 4676 + 8577
+    kept, seen = residual(qrels, parse_rounds("4.5-5"))
+    assert sum(map(len, kept.gains.values())) == 5954 + 17197
+    assert sum(map(len, seen.values())) == 2557 + 5971 + 5632 + 6178 + 5103 + 7473 + 4676 + 8577
