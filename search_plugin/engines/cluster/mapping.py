@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.formats import Format
-from search_plugin.engines.cluster.dialect import Dialect, vectors_of
+from search_plugin.engines.cluster.dialect import Dialect
+from search_plugin.engines.cluster.passages import mapping_of
 from search_plugin.fields import LATER_FIELDS, PAPER_FIELDS
 from search_plugin.languages import get_language
 from search_plugin.ordering import TITLE
@@ -152,7 +153,7 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
         "abstract": {**own["abstract"], "copy_to": [together]},
         together: words,
         "content_hash": {**_KEYWORD, "index": False},
-        **vectors_of(schema, dialect),
+        **{field.name: mapping_of(field, dialect, schema.quantization) for field in schema.vectors},
     }
 
 

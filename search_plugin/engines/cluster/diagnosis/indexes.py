@@ -13,6 +13,7 @@ from search_plugin.engines.cluster.diagnosis.shards import counted, read_shards,
 from search_plugin.engines.cluster.dialect import GRAPH, Dialect
 from search_plugin.engines.cluster.holder import seen_dead, silent
 from search_plugin.engines.cluster.mapping import LOADING, check_open, check_unchanged, schema_of
+from search_plugin.engines.cluster.passages import has_vector
 from search_plugin.engines.cluster.reader import physical_name
 from search_plugin.engines.diagnosis import IndexDiagnosis, VectorCount, human_bytes, versions_told
 from search_plugin.engines.memory import estimate_index
@@ -104,7 +105,7 @@ def _counts(
 ) -> tuple[int | None, tuple[VectorCount, ...]]:
     """Return how many papers can be found and have vectors, without a refresh, which would be a change."""
     fields = schema.vectors if schema else ()
-    counts = {field.name: {"filter": {"exists": {"field": field.name}}} for field in fields}
+    counts = {field.name: {"filter": has_vector(field)} for field in fields}
     body = {"size": 0, "track_total_hits": True, "aggs": counts}
     reply = questions.ask(f"/{physical}/_search", body, allow_partial_search_results=False)
     if reply is None:
