@@ -27,6 +27,7 @@ from search_plugin.engines.cluster.facets import (
 )
 from search_plugin.engines.cluster.joins import rank
 from search_plugin.engines.cluster.passages import has_vector, path_of
+from search_plugin.engines.cluster.physical import physical_name
 from search_plugin.engines.cluster.queries import (
     ID_COLUMN,
     condition,
@@ -66,11 +67,6 @@ if TYPE_CHECKING:
 
 PAGE = 1_000
 """Papers asked for in one request."""
-
-
-def physical_name(name: str, generation: int) -> str:
-    """Return the cluster's name of a generation; no other alias or index begins with it."""
-    return f"ses.{name}.v{generation}"
 
 
 class ClusterReader:

@@ -12,9 +12,10 @@ from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, wh
 from search_plugin.engines.cluster.diagnosis.shards import counted, read_shards, shard_troubles
 from search_plugin.engines.cluster.dialect import GRAPH, Dialect
 from search_plugin.engines.cluster.holder import seen_dead, silent
-from search_plugin.engines.cluster.mapping import LOADING, check_open, check_unchanged, schema_of
+from search_plugin.engines.cluster.mapping import LOADING
 from search_plugin.engines.cluster.passages import has_vector
-from search_plugin.engines.cluster.reader import physical_name
+from search_plugin.engines.cluster.physical import physical_name
+from search_plugin.engines.cluster.stored import check_open, check_unchanged, schema_of
 from search_plugin.engines.diagnosis import IndexDiagnosis, VectorCount, human_bytes, versions_told
 from search_plugin.engines.memory import estimate_index
 from search_plugin.schema import Quantization
