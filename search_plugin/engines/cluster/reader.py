@@ -92,6 +92,7 @@ class ClusterReader:
         self.physical = physical_name(name, generation)
         self.turns = nullcontext()  # a page waits for the server
         self._lease = lease
+        self._words = suggesting.Remembered()
         # What an interrupted run wrote may not be searchable yet. Readers need no refresh, and may lack the right.
         self._stale = lease is not None
 
@@ -119,8 +120,14 @@ class ClusterReader:
 
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
-        reply = self.ask_search(suggesting.word_counts_body(words, self.schema), why="papers with each word")
-        return suggesting.read_word_counts(reply, words)
+        known = self._words.known(words)
+        new = [word for word in words if word not in known]
+        if not new:
+            return known
+        reply = self.ask_search(suggesting.word_counts_body(new, self.schema), why="papers with each word")
+        counted = suggesting.read_word_counts(reply, new)
+        self._words.add(counted)
+        return known | counted
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
