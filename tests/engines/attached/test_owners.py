@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import urllib.request
-
 import orjson
 import pytest
+import urllib3
 
 import ses
 from corpora.errors import UnavailableError
@@ -27,8 +26,7 @@ LARGE = {
 
 def raw(server, index, id_):
     """The text of a document as the server keeps it."""
-    with urllib.request.urlopen(f"{server.url}/{index}/_source/{id_}") as reply:
-        return reply.read()
+    return urllib3.request("GET", f"{server.url}/{index}/_source/{id_}").data
 
 
 @every_version
@@ -57,8 +55,8 @@ def test_documents_with_numbers_that_an_update_would_change_are_skipped_and_told
 
 
 @every_version
-@pytest.mark.parametrize("anew", [False, True])
-def test_an_index_that_is_deleted_or_replaced_meanwhile_gets_no_vectors(server, proxy, model, tmp_path, anew):
+@pytest.mark.parametrize(("anew", "early"), [(False, False), (True, False), (True, True)])
+def test_an_index_that_is_deleted_or_replaced_meanwhile_gets_no_vectors(server, proxy, model, tmp_path, anew, early):
     drop(server.cluster)
     make(server.cluster)
     library = opened(proxy, model, tmp_path)
@@ -72,11 +70,13 @@ def test_an_index_that_is_deleted_or_replaced_meanwhile_gets_no_vectors(server, 
 
     try:
         with making_what_is_missing(server):
-            # Right before the first vectors are written.
-            proxy.rewrite(replace, match=".writing.")
-            with pytest.raises(
-                UnavailableError, match="was deleted or replaced by its owner while vectors were written"
-            ):
+            # Right before ses takes hold of the indexes, or right before the first vectors are written.
+            if early:
+                proxy.handle(lambda _, forward: replace(None) or forward(), match="POST /_aliases")
+            else:
+                proxy.rewrite(replace, match=".writing.")
+            told = "was deleted or replaced by its owner while vectors were written"
+            with pytest.raises(UnavailableError, match=told):
                 library.attach(ALIAS, **ATTACHED)
             there = server.cluster.call("GET", f"/{ALIAS}*")
             assert sorted(there) == (sorted(INDEXES) if anew else [])

@@ -105,7 +105,7 @@ def test_who_may_only_search_searches_and_is_told_what_else_is_missing(secured, 
 
 def test_rights_on_the_one_index_alone_do_not_do(secured, model, tmp_path):
     alone = {"indices": [{"names": [*INDEXES, ALIAS], "privileges": ["read", "write"]}]}
-    with pytest.raises(UnavailableError, match="the cluster privileges? .*monitor.* is missing"):
+    with pytest.raises(UnavailableError, match=r"the cluster privileges? .*monitor.* is missing"):
         library_of(secured, alone, model, tmp_path).attach(ALIAS, **ATTACHED)
     seeing = {**alone, "cluster": ["monitor"]}
     with pytest.raises(UnavailableError, match=r"on ses\.\S* is missing"):
