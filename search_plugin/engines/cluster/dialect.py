@@ -38,6 +38,10 @@ class Dialect(Protocol):
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
         """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
 
+    @property
+    def filters_passages(self) -> bool:
+        """Whether every filter of papers holds inside a graph search of their passages."""
+
     def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
         """Return the query that scores every paper that matches a filter by its exact similarity."""
 

@@ -36,7 +36,12 @@ def has_vector(field: VectorField) -> QueryBody:
 def nearest_papers(
     dialect: Dialect, field: VectorField, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None
 ) -> QueryBody:
-    """Return the graph search for the k nearest papers; the filter is applied during the search."""
+    """Return the graph search for the k nearest papers, with the filter applied during the search.
+
+    Where a product can't apply a filter to a search of passages, the search is exact.
+    """
+    if where and field.unit == "passage" and not dialect.filters_passages:
+        return scored_papers(dialect, field, vector, where)
     return _of_papers(field, dialect.nearest(path_of(field), vector, k, candidates, where))
 
 
@@ -83,9 +88,11 @@ def read_vectors(field: VectorField, columns: Mapping[str, Any]) -> np.ndarray |
     """Return float32 (dimension,), or (passages, dimension), from the `fields` of a hit; None if a paper has none."""
     import numpy as np
 
-    held = columns.get(field.name)
     if field.unit == "passage":
-        return np.asarray([one[_VECTOR] for one in held or ()], np.float32).reshape(-1, field.dimension)
+        # OpenSearch lists the vectors under their path, Elasticsearch the objects under theirs.
+        rows = columns.get(path_of(field)) or [one[_VECTOR] for one in columns.get(field.name, ())]
+        return np.asarray(rows, np.float32).reshape(-1, field.dimension)
+    held = columns.get(field.name)
     return np.asarray(held, np.float32) if held else None
 
 
