@@ -29,6 +29,18 @@ def raw(server, index, id_):
     return urllib3.request("GET", f"{server.url}/{index}/_source/{id_}").data
 
 
+def check_untouched(server):
+    """The documents with huge numbers were never written again."""
+    # From 9.2 on, Elasticsearch shows them as texts wherever an index has vectors.
+    product = server.cluster.product
+    as_written = product.kind == "opensearch" or product.version < (9, 2)
+    for id_, text in HUGE.items():
+        kept = server.cluster.call("GET", f"/{INDEXES[0]}/_doc/{id_}", params={"_source": False})
+        assert kept["_version"] == 1
+        if as_written:
+            assert raw(server, INDEXES[0], id_) == text
+
+
 @every_version
 def test_documents_with_numbers_that_an_update_would_change_are_skipped_and_told(server, library, model, tmp_path):
     drop(server.cluster)
@@ -41,15 +53,13 @@ def test_documents_with_numbers_that_an_update_would_change_are_skipped_and_told
     told = [orjson.loads(line) for line in report.dead_letter.read_text().splitlines()]
     assert {one["id"] for one in told} == set(HUGE)
     assert all("too large for a double" in one["reason"] for one in told)
-    for id_, text in HUGE.items():
-        assert raw(server, INDEXES[0], id_) == text
+    check_untouched(server)
     assert "alone" in {hit.id for hit in library[ALIAS].search("huge number", mode="lexical")}
     done = command(tmp_path, "attach", ALIAS, "--update", "--engine", server.url, SES_MODEL=str(model))
     assert done.returncode == 1
     assert "2 rejected" in done.stdout
     library.detach(ALIAS)
-    for id_, text in HUGE.items():
-        assert raw(server, INDEXES[0], id_) == text
+    check_untouched(server)
     assert orjson.loads(raw(server, INDEXES[0], "large")) == orjson.loads(LARGE["large"])
     assert library.attach(ALIAS, **ATTACHED, beside=True).papers == 63
 
