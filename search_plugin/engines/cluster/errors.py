@@ -40,6 +40,8 @@ _BLOCKS = {
 }
 """The settings that block, by the cluster's names for the blocks."""
 
+INDEX_NOT_FOUND = "index_not_found_exception"
+
 _NO_SUCH_INDEX = re.compile(r"no such index \[([^\]]+?)(?:\.writing)?\]")
 _BUSY = (429, 502, 503, 504)
 _INVALID = ("has expired", "not yet valid", "mismatch")
@@ -94,7 +96,7 @@ def failure(url: str, status: int, reply: Any) -> SesError:
     if status == 403:
         told = lacking(reason) or short(reason)
         return ClusterError(f"{url} does not allow this ({told}); ask for a user or key that may.", status, kind)
-    if gone := _NO_SUCH_INDEX.search(reason) if kind == "index_not_found_exception" else None:
+    if gone := _NO_SUCH_INDEX.search(reason) if kind == INDEX_NOT_FOUND else None:
         return ClusterError(f"{url} has no index {gone[1]} any more: somebody deleted it; index again.", status, kind)
     if any(sign in f"{kind} {reason}" for sign in _TOO_MANY):
         return InputError(f"{url} can't search for so many words or conditions at once", "shorten query or <filter>")

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.errors import BusyError, ClusterError
+from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.generation import Generation, previous_alias
 from search_plugin.engines.cluster.mapping import kept_facts
 from search_plugin.engines.cluster.privileges import SEEING, unseen
-from search_plugin.engines.cluster.transport import RetryPolicy, with_retries
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
-
-RECOVERING = RetryPolicy(10.0, 1.0)
-"""How long to wait for an index that existed a moment ago."""
 
 
 def physical_name(name: str, generation: int) -> str:
@@ -90,14 +85,4 @@ def publish_generation(cluster: Cluster, name: str, to: Generation, before: Gene
         replaced = physical_name(name, before.number)
         actions.append({"remove": {"index": replaced, "alias": name}})
         actions.append({"add": {"index": replaced, "alias": previous_alias(name)}})
-    with_retries(RECOVERING, partial(_move_aliases, cluster, actions))
-
-
-def _move_aliases(cluster: Cluster, actions: Sequence[Mapping[str, Any]]) -> None:
-    try:
-        cluster.call("POST", "/_aliases", {"actions": actions}, retry=cluster.writing)
-    except ClusterError as error:
-        if error.status != 404:
-            raise
-        # A server that has just started may not know its indexes yet.
-        raise BusyError(str(error), error.status, error.type_name) from error
+    cluster.call("POST", "/_aliases", {"actions": actions}, retry=cluster.writing)

@@ -17,7 +17,7 @@ from corpora.errors import UnavailableError
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
 from search_plugin.engines.cluster.documents import BulkRequest
-from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Refused
@@ -31,8 +31,6 @@ TOO_LARGE = (
 
 _RETRIES = 5
 """Of an update that another program's write to the same document has overtaken."""
-
-_GONE = "index_not_found_exception"
 
 # A server reads such a number as infinity, and would write it back as text.
 _ADD = f"""
@@ -73,7 +71,7 @@ def pin(cluster: Cluster, attachment: Attachment) -> dict[str, str]:
         if _holding(cluster, ",".join(aliases.values())) == set(aliases):
             return aliases
     except ClusterError as error:
-        if error.type_name != _GONE:
+        if error.type_name != INDEX_NOT_FOUND:
             raise
     raise replaced(attachment)
 
@@ -138,7 +136,7 @@ def update(
     try:
         return bulk.write(cluster, "", [request], unchanged=unchanged)
     except ClusterError as error:
-        if error.type_name != _GONE:
+        if error.type_name != INDEX_NOT_FOUND:
             raise
         raise replaced(attachment) from error
 
