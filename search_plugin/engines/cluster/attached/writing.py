@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TOO_LARGE = (
     "It holds a number that is too large for a double, such as 1E400. A partial update would change it, so the "
-    "document was left as it is; attach the index anew with its vectors beside the documents to include it."
+    "document was left as it is. To include it, detach the index, and attach it with its vectors beside the documents."
 )
 """Why a document got no vector."""
 
