@@ -9,6 +9,8 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document
+from search_plugin.engines.cluster.dialect import GRAPH
+from search_plugin.engines.memory import estimate_index
 from search_plugin.fields import PAPER_FIELDS, Field
 from search_plugin.filters.evaluate import matches
 from search_plugin.plan import Plan, VectorClause
@@ -165,6 +167,10 @@ def test_an_index_with_passages_is_opened_resumed_copied_and_diagnosed(engine):
     (state,) = [one for one in engine.diagnose("papers").indexes if one.name == "papers"]
     assert state.troubles == ("In the index papers, 1 of 120 papers have no rgn vector; index again with <fresh>.",)
     assert {one.field: one.count for one in state.vectors} == {"prx": COUNT, "rgn": COUNT - 1}
+    if hasattr(engine, "cluster"):  # which keeps graphs of all passages in memory
+        passages = sum(len(one.vectors["rgn"]) for one in documents())
+        expected = estimate_index(SCHEMA, {"prx": COUNT, "rgn": passages}, GRAPH["m"], "none")
+        assert state.details["memory_bytes"] == expected
 
 
 def test_passages_of_another_length_are_refused(engine):

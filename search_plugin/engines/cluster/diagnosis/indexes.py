@@ -53,10 +53,9 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
 def _check_open(questions: Questions, dialect: Dialect, index: IndexDiagnosis, published: Generation) -> IndexDiagnosis:
     physical = physical_name(index.name, published.number)
     schema, changed = _schema(published, dialect, _told(questions, index.name))
-    papers, vectors = _counts(questions, physical, schema)
+    papers, vectors, counts = _counts(questions, physical, schema)
     settings = dig(questions.ask(f"/{physical}/_settings", flat_settings=True), physical, "settings")
     shards = read_shards(questions, physical)
-    counts = {vector.field: vector.count for vector in vectors}
     kinds: tuple[Quantization, ...] = get_args(Quantization)
     by_kind = {kind: estimate_index(schema, counts, GRAPH["m"], kind) for kind in kinds} if schema else {}
     one_copy = by_kind[schema.quantization] if schema else 0
@@ -103,18 +102,22 @@ def _schema(generation: Generation, dialect: Dialect, told: str) -> tuple[IndexS
 
 def _counts(
     questions: Questions, physical: str, schema: IndexSchema | None
-) -> tuple[int | None, tuple[VectorCount, ...]]:
-    """Return how many papers can be found and have vectors, without a refresh, which would be a change."""
+) -> tuple[int | None, tuple[VectorCount, ...], Mapping[str, int]]:
+    """Return how many papers can be found and have vectors, and how many vectors there are by format.
+
+    Nothing is refreshed, which would be a change.
+    """
     fields = schema.vectors if schema else ()
     counts = {field.name: {"filter": has_vector(field)} for field in fields}
-    body = {"size": 0, "track_total_hits": True, "aggs": counts}
+    passages = {field.format: {"nested": {"path": field.name}} for field in fields if field.unit == "passage"}
+    body = {"size": 0, "track_total_hits": True, "aggs": {**counts, **passages}}
     reply = questions.ask(f"/{physical}/_search", body, allow_partial_search_results=False)
     if reply is None:
-        return None, ()
-    found = dig(reply, "aggregations")
-    return whole(dig(reply, "hits", "total").get("value")), tuple(
-        VectorCount(field.format, field.dimension, whole(dig(found, field.name).get("doc_count"))) for field in fields
-    )
+        return None, (), {}
+    found = {name: whole(dig(reply, "aggregations", name).get("doc_count")) for name in body["aggs"]}
+    papers = whole(dig(reply, "hits", "total").get("value"))
+    vectors = tuple(VectorCount(field.format, field.dimension, found[field.name]) for field in fields)
+    return papers, vectors, {field.format: found.get(field.format, found[field.name]) for field in fields}
 
 
 def _setting_troubles(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
