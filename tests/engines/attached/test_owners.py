@@ -98,6 +98,21 @@ def test_an_index_that_is_deleted_or_replaced_meanwhile_gets_no_vectors(server, 
         drop(server.cluster)
 
 
+def test_a_cluster_that_allows_no_scripts_is_told(server, proxy, model, tmp_path):
+    drop(server.cluster)
+    make(server.cluster)
+    told = {"type": "illegal_argument_exception", "reason": "cannot execute [inline] scripts"}
+
+    def forbid(reply):
+        items = [{"update": {**item["update"], "status": 400, "error": told}} for item in reply["items"]]
+        return {**reply, "errors": True, "items": items}
+
+    proxy.rewrite(forbid, match="_bulk")
+    with pytest.raises(UnavailableError, match=r"allows no scripts in updates .*; ask for them .* with beside"):
+        opened(proxy, model, tmp_path).attach(ALIAS, **ATTACHED)
+    drop(server.cluster)
+
+
 @every_version
 def test_the_aliases_of_a_run_are_gone_afterwards(server, library):
     library.attach(ALIAS, **ATTACHED)

@@ -7,6 +7,7 @@ indexes, one each, which exist only during a run: if an index is deleted, its al
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -28,6 +29,8 @@ TOO_LARGE = (
     "document was left as it is. To include it, detach the index, and attach it with its vectors beside the documents."
 )
 """Why a document got no vector."""
+
+_FORBIDDEN = re.compile(r"cannot execute (\[inline\] scripts|scripts using \[update\] context)")
 
 _RETRIES = 5
 """Of an update that another program's write to the same document has overtaken."""
@@ -134,11 +137,18 @@ def update(
         tuple(one.id for one in updates), tuple(line for one in updates for line in (one.action, one.change))
     )
     try:
-        return bulk.write(cluster, "", [request], unchanged=unchanged)
+        refused = bulk.write(cluster, "", [request], unchanged=unchanged)
     except ClusterError as error:
         if error.type_name != INDEX_NOT_FOUND:
             raise
         raise replaced(attachment) from error
+    if any(_FORBIDDEN.search(one.reason) for one in refused):
+        raise UnavailableError(
+            f"{cluster.url} allows no scripts in updates (script.allowed_types, script.allowed_contexts), and vectors "
+            "are added to documents and removed by scripts",
+            "ask for them to be allowed, or attach the index with <beside>",
+        )
+    return refused
 
 
 def replaced(attachment: Attachment) -> UnavailableError:
