@@ -110,11 +110,12 @@ def _counts(
     fields = schema.vectors if schema else ()
     counts = {field.name: {"filter": has_vector(field)} for field in fields}
     passages = {field.format: {"nested": {"path": field.name}} for field in fields if field.unit == "passage"}
-    body = {"size": 0, "track_total_hits": True, "aggs": {**counts, **passages}}
+    asked: dict[str, Any] = {**counts, **passages}
+    body = {"size": 0, "track_total_hits": True, "aggs": asked}
     reply = questions.ask(f"/{physical}/_search", body, allow_partial_search_results=False)
     if reply is None:
         return None, (), {}
-    found = {name: whole(dig(reply, "aggregations", name).get("doc_count")) for name in body["aggs"]}
+    found = {name: whole(dig(reply, "aggregations", name).get("doc_count")) for name in asked}
     papers = whole(dig(reply, "hits", "total").get("value"))
     vectors = tuple(VectorCount(field.format, field.dimension, found[field.name]) for field in fields)
     return papers, vectors, {field.format: found.get(field.format, found[field.name]) for field in fields}
