@@ -143,6 +143,11 @@ class IndexSchema:
         known = ", ".join(field.format for field in own)
         raise InputError(f"This index holds no {name} vectors, only: {known}", f"index again with <formats={name}>")
 
+    def leg(self, name: str) -> VectorField:
+        """Return the field that a leg searches: a format's vectors of papers, or else of passages; see `vector`."""
+        fields = [field for field in self.vectors if field.format == name]
+        return min(fields, key=lambda field: field.unit != "paper") if fields else self.vector(name)
+
     @property
     def added(self) -> tuple[Field, ...]:
         """The fields that are not of every paper: custom fields, tags and forecasts."""

@@ -76,9 +76,10 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
                 beside=options["beside"],
                 progress=progress,
             )
-    facts = library.describe(name)
-    told: Mapping[str, Any] = {**report.to_dict(), "attached": facts.attached}
-    shown = _summary(report, facts.attached)
+    # Not all facts of it: who may attach an index may not see its size.
+    attached: str = getattr(library[name].index, "attached_to", "")
+    told: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
+    shown = _summary(report, attached)
     click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2) if as_json else shown)
     context.exit(1 if report.rejected else 0)
 

@@ -123,8 +123,24 @@ def test_a_build_that_could_not_be_published_resumes_as_it_is(server, proxy, hom
     assert (report.generation, report.new, report.unchanged) == (1, 0, 120)
 
 
-def test_a_server_that_does_not_know_its_index_yet_is_asked_again(server, proxy, home):
+STARTING = {"1": {"description": "state not recovered / initialized", "retryable": True}}
+
+
+@pytest.mark.parametrize("server", [pytest.param("opensearch", marks=pytest.mark.opensearch)], indirect=True)
+@pytest.mark.parametrize("path", ["POST /_aliases", "_refresh", "_settings", "PUT /ses.papers.v1/_mapping"])
+def test_a_server_that_does_not_know_its_index_yet_is_asked_again(server, proxy, home, path):
     missing = {"error": {"type": "index_not_found_exception", "reason": "no such index [ses.papers.v1]"}, "status": 404}
-    proxy.fail(status=404, match="POST /_aliases", times=2, body=json.dumps(missing).encode())
+    # It says so before it has read its state, and once more right before that is done.
+    proxy.fail(status=404, match=path, times=2, body=json.dumps(missing).encode())
+    told = []
+
+    def starting(reply):
+        if told or not any(path in f"{one.method} {one.path}" for one in proxy.requests):
+            return reply
+        told.append(reply)
+        return {**reply, "blocks": {"global": STARTING}}
+
+    proxy.rewrite(starting, match="_cluster/state/blocks", times=ALWAYS)
     report = index_corpus(make_job(home, home / "corpus.jsonl"), patient(proxy))
     assert (report.papers, list(server.names())) == (120, ["papers"])
+    assert told

@@ -13,7 +13,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.tree import And
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
-from tests.engines.conftest import DIMENSION, SCHEMA, documents
+from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, documents
 
 WRITTEN = documents(200)
 PAPERS = {given.paper.id: given.paper for given in WRITTEN}
@@ -104,3 +104,20 @@ def test_another_model_and_no_hits_behave(filled):
     assert (nothing.hits, nothing.facets.matches, nothing.found) == ((), 0, {"lexical": 0})
     none_pass = search(filled, SearchRequest("virus", filter=parse_filter("year>3000"), facets=("year",)), ENCODER)
     assert (none_pass.hits, none_pass.facets.matches) == ((), 0)
+
+
+@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
+def test_a_page_takes_two_requests_once_its_words_are_known(filled):
+    counts, legs = "_search for papers with each word", "_msearch for the legs lexical, prx"
+    shown = "_msearch for papers and facets"
+
+    def asked(typed):
+        page = search(filled, SearchRequest(typed, facets=("journal",)), ENCODER)
+        return [line.rpartition("/")[2] for lines in page.requests.values() for line in lines]
+
+    # Three words may be a title, so the first papers are read before.
+    assert asked("virus protein lung") == [counts, legs, "_msearch for papers", "_msearch for facets"]
+    assert asked("lung virus") == [legs, shown]
+    assert asked("virus gene") == [counts, legs, shown]
+    # A word that no paper holds may be held by a new one.
+    assert asked("lung xyzzy").count(counts) == asked("lung xyzzy").count(counts) > 0

@@ -29,17 +29,20 @@ _EVERY_DOCUMENTS = ("index_closed_exception",)
 """Errors that look specific to one document, but that every other document would cause too."""
 
 
-def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loading: bool = False) -> list[Refused]:
+def write(
+    cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loading: bool = False, unchanged: str = ""
+) -> list[Refused]:
     """Write batches, several at once; durable on return.
 
     Args:
         cluster: Where.
         alias: Alias of the index. A write under the index's own name would create it again, without a mapping, after a
-            deletion. Empty if the lines name the indexes.
+            deletion. Empty if the lines name aliases.
         batches: Rendered one at a time, when needed.
         loading: Whether nobody searches yet. Every request then creates its own segment: the cost of a graph grows
             faster than its size, so many small segments, merged in the background at the end, are faster
             (docs/benchmarks.md, Loading a cluster).
+        unchanged: Why a document that its update left as it was counts as refused; empty if it does not.
 
     Returns:
         The documents that the cluster refused.
@@ -48,11 +51,11 @@ def write(cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loadi
         UnavailableError: If the cluster can't be written to.
     """
     stopped = Event()
-    params = {**({"require_alias": True} if alias else {}), **({"refresh": True} if loading else {})}
+    params = {"require_alias": True, **({"refresh": True} if loading else {})}
     path = f"/{alias}/_bulk" if alias else "/_bulk"
 
     def send(batch: BulkRequest) -> list[Refused]:
-        return _send(cluster, path, params, batch, stopped)
+        return _send(cluster, path, params, batch, stopped, unchanged)
 
     with ThreadPoolExecutor(WORKERS, "bulk") as pool:
         refused: list[Refused] = []
@@ -88,7 +91,9 @@ def _write(send: Callable[[BulkRequest], list[Refused]], batch: BulkRequest) -> 
     return [refusal for part in parts for refusal in _write(send, part)]
 
 
-def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkRequest, stopped: Event) -> list[Refused]:
+def _send(
+    cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkRequest, stopped: Event, unchanged: str
+) -> list[Refused]:
     refused: list[Refused] = []
     per_item = len(batch.lines) // len(batch.ids)
     left = list(range(len(batch.ids)))
@@ -105,6 +110,8 @@ def _send(cluster: Cluster, path: str, params: Mapping[str, Any], batch: BulkReq
         again, told = [], ""
         for number, item in zip(left, items, strict=True):
             if "error" not in item:
+                if unchanged and item.get("result") == "noop":
+                    refused.append(Refused(batch.ids[number], unchanged))
                 continue
             status, (kind, reason) = int(item["status"]), cause(item)
             if kind == "document_missing_exception":

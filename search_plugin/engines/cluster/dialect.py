@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from encoders.formats import Similarity
 from search_plugin.engines.cluster.product import Product
-from search_plugin.schema import IndexSchema, VectorField
+from search_plugin.schema import VectorField
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,13 +38,12 @@ class Dialect(Protocol):
     def nearest(self, field: str, vector: np.ndarray, k: int, candidates: int, where: QueryBody | None) -> QueryBody:
         """Return the HNSW query for the k nearest papers, among the papers that match a filter."""
 
+    @property
+    def filters_passages(self) -> bool:
+        """Whether every filter of papers holds inside a graph search of their passages."""
+
     def similarity(self, field: VectorField, vector: np.ndarray, where: QueryBody | None) -> QueryBody:
         """Return the query that scores every paper that matches a filter by its exact similarity."""
-
-
-def vectors_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
-    """Return the mappings of a schema's vector fields."""
-    return {field.name: dialect.vector(field, schema.quantization) for field in schema.vectors}
 
 
 def raw_closeness(similarity: Similarity, score: float) -> float:

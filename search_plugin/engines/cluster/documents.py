@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from corpora.custom import FieldKind, FieldValue
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import UnavailableError
 from corpora.paper import Paper, is_empty
 from search_plugin.engines.base import Document, Refused
 from search_plugin.engines.cluster.mapping import TITLE_ORDER
+from search_plugin.engines.cluster.passages import as_stored
 from search_plugin.ordering import title_key
 from search_plugin.schema import SINCE_TITLE_ORDER, IndexSchema
 
@@ -143,8 +144,6 @@ def foreign(name: str) -> UnavailableError:
 
 
 def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
-    import numpy as np
-
     # Missing values are left out, so that `exists` means the same in every engine.
     held = ((name, getattr(document.paper, name)) for name in ATTRIBUTES)
     kept: dict[str, Any] = {name: value for name, value in held if not is_empty(value)}
@@ -152,11 +151,5 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     if schema.version >= SINCE_TITLE_ORDER and (key := title_key(document.paper.title)):
         kept[TITLE_ORDER] = key
     for field in schema.vectors:
-        vector = np.ascontiguousarray(document.vectors[field.format], dtype=np.float32)
-        if vector.shape != (field.dimension,):
-            raise InputError(
-                f"The model gives vectors of {vector.size} numbers and the index holds {field.dimension}",
-                "index again with <fresh>",
-            )
-        kept[field.name] = vector
+        kept[field.name] = as_stored(field, document.vectors[field.format])
     return {**kept, "content_hash": document.content_hash}

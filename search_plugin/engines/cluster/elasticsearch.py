@@ -32,6 +32,7 @@ class ElasticsearchDialect:
 
     def __init__(self, product: Product) -> None:
         self.product = product
+        self.filters_passages = True
 
     def check(self, plugins: frozenset[str]) -> None:
         """Check nothing: vectors are part of every Elasticsearch."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
@@ -18,20 +17,21 @@ from search_plugin.engines.cluster.attached.attachment import companion_name, no
 from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.copying import copy_documents
 from search_plugin.engines.cluster.dialects import dialect_of
-from search_plugin.engines.cluster.errors import BusyError, ClusterError
-from search_plugin.engines.cluster.generation import Generation, previous_alias, read_generations
+from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.generation import Generation, read_generations
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import (
-    body_of,
-    check_open,
-    check_unchanged,
-    kept_facts,
-    later_properties,
-    schema_of,
+from search_plugin.engines.cluster.mapping import body_of, later_properties
+from search_plugin.engines.cluster.physical import (
+    check_seen,
+    create_index,
+    delete_index,
+    find_indexes,
+    physical_name,
+    publish_generation,
 )
-from search_plugin.engines.cluster.reader import physical_name
-from search_plugin.engines.cluster.transport import Cluster, RetryPolicy, with_retries
+from search_plugin.engines.cluster.stored import check_open, check_unchanged, schema_of
+from search_plugin.engines.cluster.transport import Cluster
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.index_name import check_index_name
 
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.diagnosis import Diagnosis
     from search_plugin.schema import IndexSchema
-
-RECOVERING = RetryPolicy(10.0, 1.0)
-"""How long to wait for an index that existed a moment ago."""
 
 
 class ClusterEngine:
@@ -65,7 +62,7 @@ class ClusterEngine:
 
     def names(self) -> Sequence[str]:
         """Return the published indexes, the most recently published first."""
-        reply = self._physical("*")
+        reply = find_indexes(self.cluster, "*")
         found = [(-g.moment, g.name) for g in read_generations(reply) if g.published]
         found += [(-attachment.moment, attachment.name) for attachment in read_attachments(reply)]
         return [name for _, name in sorted(found)]
@@ -81,6 +78,7 @@ class ClusterEngine:
         if published is None:
             for attachment in self.attachments(name):
                 return open_attached(self.cluster, self.dialect, attachment)
+            check_seen(self.cluster, [f"ses.{name}.v*", f"ses.{companion_name(name)}.v1"])
             known = ", ".join(self.names())
             raise NotFoundError(
                 f"There is no index {name!r} in {self.url}",
@@ -102,7 +100,7 @@ class ClusterEngine:
                     return self._index(newest)
         self._check_plugins()
         number = newest.number + 1 if newest else 1
-        self._create(physical_name(name, number), body)
+        create_index(self.cluster, physical_name(name, number), body)
         return ClusterIndex(self.cluster, self.dialect, name, number, schema, self._leases.get(name))
 
     def publish(self, index: Index) -> None:
@@ -120,7 +118,7 @@ class ClusterEngine:
         if before and before.number == index.generation:
             kept |= {g.number for g in generations.values() if g.previous}
         for number in generations.keys() - kept:
-            self._delete(physical_name(index.name, number))
+            delete_index(self.cluster, physical_name(index.name, number))
 
     def rollback(self, name: str) -> ClusterIndex:
         """Publish the generation before again; raises `NotFoundError` if there is none."""
@@ -149,7 +147,7 @@ class ClusterEngine:
 
     def discard(self, index: Index) -> None:
         """Delete a generation that was not published."""
-        self._delete(physical_name(index.name, index.generation))
+        delete_index(self.cluster, physical_name(index.name, index.generation))
 
     def drop(self, name: str) -> None:
         """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
@@ -158,7 +156,7 @@ class ClusterEngine:
             self._check_own(name, "it can't be dropped; detach it")
             self.open(name)
         for generation in generations:
-            self._delete(physical_name(name, generation.number))
+            delete_index(self.cluster, physical_name(name, generation.number))
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -184,7 +182,7 @@ class ClusterEngine:
 
     def attachments(self, name: str) -> list[Attachment]:
         """Return the attached index of a name, or all by `*`."""
-        return read_attachments(self._physical(companion_name(name)))
+        return read_attachments(find_indexes(self.cluster, companion_name(name)))
 
     def _index(self, generation: Generation) -> ClusterIndex:
         told = f"the index {generation.name} in {self.url}"
@@ -197,13 +195,7 @@ class ClusterEngine:
 
     def _generations(self, name: str) -> list[Generation]:
         """Return the generations of an index, or of all by `*`."""
-        return read_generations(self._physical(name))
-
-    def _physical(self, name: str) -> Mapping[str, Any]:
-        reply: Mapping[str, Any] = self.cluster.call(
-            "GET", f"/ses.{name}.v*", params={"expand_wildcards": "open,closed"}
-        )
-        return reply
+        return read_generations(find_indexes(self.cluster, name))
 
     def _check_own(self, name: str, what: str) -> None:
         if self.attachments(name):
@@ -212,49 +204,7 @@ class ClusterEngine:
     def _swap(self, name: str, to: Generation, before: Generation | None) -> None:
         if lease := self._leases.get(name):
             lease.confirm()
-        # The source stays, so that a run that is killed between the two requests resumes.
-        facts = {"ses": {**kept_facts(to.facts), "published": time.time()}}
-        physical = physical_name(name, to.number)
-        self.cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, retry=self.cluster.writing)
-        actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]
-        actions.append({"remove": {"index": f"ses.{name}.v*", "alias": previous_alias(name), "must_exist": False}})
-        if before:
-            replaced = physical_name(name, before.number)
-            actions.append({"remove": {"index": replaced, "alias": name}})
-            actions.append({"add": {"index": replaced, "alias": previous_alias(name)}})
-        with_retries(RECOVERING, partial(self._move_aliases, actions))
-
-    def _move_aliases(self, actions: Sequence[Mapping[str, Any]]) -> None:
-        try:
-            self.cluster.call("POST", "/_aliases", {"actions": actions}, retry=self.cluster.writing)
-        except ClusterError as error:
-            if error.status != 404:
-                raise
-            # A server that has just started may not know its indexes yet.
-            raise BusyError(str(error), error.status, error.type_name) from error
-
-    def _create(self, physical: str, body: Mapping[str, Any]) -> None:
-        # In the path, because the client would treat it as its own parameter.
-        path = f"/{physical}?timeout={max(1, round(self.cluster.connection.timeout / 2))}s"
-        try:
-            reply = self.cluster.call("PUT", path, body, retry=self.cluster.writing)
-        except ClusterError as error:
-            # An earlier attempt whose answer was lost made it: only the holder of the lock makes one.
-            if error.type_name != "resource_already_exists_exception":
-                raise
-        else:
-            if not reply.get("shards_acknowledged", True):
-                raise ClusterError(
-                    f"{self.url} finds no node for a new index, as when the disks of all are nearly full; "
-                    "free some space there, and try again."
-                )
-
-    def _delete(self, physical: str) -> None:
-        try:
-            self.cluster.call("DELETE", f"/{physical}", retry=self.cluster.writing)
-        except ClusterError as error:
-            if error.status != 404:
-                raise
+        publish_generation(self.cluster, name, to, before)
 
     def _check_name_is_free(self, name: str, generations: Sequence[Generation]) -> None:
         if any(generation.published for generation in generations):

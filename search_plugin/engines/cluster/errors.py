@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from corpora.errors import InputError, SesError, UnavailableError
+from search_plugin.engines.cluster.privileges import lacking
 
 
 class ClusterError(UnavailableError):
@@ -38,6 +39,8 @@ _BLOCKS = {
     "cluster read-only": "cluster.blocks.read_only",
 }
 """The settings that block, by the cluster's names for the blocks."""
+
+INDEX_NOT_FOUND = "index_not_found_exception"
 
 _NO_SUCH_INDEX = re.compile(r"no such index \[([^\]]+?)(?:\.writing)?\]")
 _BUSY = (429, 502, 503, 504)
@@ -91,10 +94,9 @@ def failure(url: str, status: int, reply: Any) -> SesError:
             kind,
         )
     if status == 403:
-        return ClusterError(
-            f"{url} does not allow this ({short(reason)}); ask for a user or key that may.", status, kind
-        )
-    if gone := _NO_SUCH_INDEX.search(reason) if kind == "index_not_found_exception" else None:
+        told = lacking(reason) or short(reason)
+        return ClusterError(f"{url} does not allow this ({told}); ask for a user or key that may.", status, kind)
+    if gone := _NO_SUCH_INDEX.search(reason) if kind == INDEX_NOT_FOUND else None:
         return ClusterError(f"{url} has no index {gone[1]} any more: somebody deleted it; index again.", status, kind)
     if any(sign in f"{kind} {reason}" for sign in _TOO_MANY):
         return InputError(f"{url} can't search for so many words or conditions at once", "shorten query or <filter>")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.errors import InputError
 from search_plugin.engines.cluster.documents import id_of
+from search_plugin.engines.cluster.passages import scored_papers
 from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
 from search_plugin.fusion.combine import shares
 from search_plugin.legs import Fused, Ranking
@@ -61,11 +62,11 @@ def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBod
     field = check_vector(clause, index.schema)
     where = condition(plan.filter, index.schema)
     if plan.exact:
-        return index.dialect.similarity(field, clause.vector, where)
+        return scored_papers(index.dialect, field, clause.vector, where)
     nearest, _ = nearest_query(clause, plan, index.schema, index.dialect, where)
     if index.schema.quantization == "none":
         return nearest
-    return index.dialect.similarity(field, clause.vector, nearest)
+    return scored_papers(index.dialect, field, clause.vector, nearest)
 
 
 def leg_shares(plan: Plan, weights: Mapping[str, float]) -> list[float]:

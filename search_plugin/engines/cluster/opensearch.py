@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PLUGIN = "opensearch-knn"
 
 _SPACES = {"cosine": "cosinesimil", "dot": "innerproduct", "l2": "l2"}
+_FILTERS_PASSAGES_SINCE = (3, 5)
+"""See the issue 2222 of the k-NN plugin."""
+
 _COMPRESSED = {"int4": "8x", "1bit": "32x"}
 
 
@@ -27,6 +30,8 @@ class OpenSearchDialect:
 
     def __init__(self, product: Product) -> None:
         self.product = product
+        # Earlier versions apply most filters to the passages themselves, which have none of the papers' fields.
+        self.filters_passages = product.version >= _FILTERS_PASSAGES_SINCE
 
     def check(self, plugins: frozenset[str]) -> None:
         """Raise `UnavailableError` if the k-NN plugin is missing."""

@@ -14,13 +14,14 @@ from corpora.errors import InputError
 from search_plugin.engines.cluster.dialect import Dialect, QueryBody, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.mapping import sort_field, text_field
+from search_plugin.engines.cluster.passages import nearest_papers, scored_papers
 from search_plugin.expansion.expand import Spelling
 from search_plugin.filters.dsl import to_query
 from search_plugin.filters.tree import Filter
 from search_plugin.legs import Scored, ranked
 from search_plugin.ordering import Sort
 from search_plugin.plan import LEXICAL, Plan, VectorClause
-from search_plugin.schema import IndexSchema, Quantization
+from search_plugin.schema import IndexSchema, Quantization, VectorField
 
 MIN_CANDIDATES = 200
 MAX_CANDIDATES = 10_000
@@ -107,11 +108,11 @@ def _nearest(
 ) -> dict[str, Any]:
     field = check_vector(clause, schema)
     if plan.exact:
-        return {"query": dialect.similarity(field, clause.vector, where), **_BEST_FIRST}
+        return {"query": scored_papers(dialect, field, clause.vector, where), **_BEST_FIRST}
     query, found = nearest_query(clause, plan, schema, dialect, where)
     if schema.quantization == "none":
         return {"query": query, **_BEST_FIRST}
-    again = {"rescore_query": dialect.similarity(field, clause.vector, None), "query_weight": 0}
+    again = {"rescore_query": scored_papers(dialect, field, clause.vector, None), "query_weight": 0}
     return {"query": query, "rescore": {"window_size": found, "query": again}}
 
 
@@ -121,12 +122,12 @@ def nearest_query(
     """Return the graph search of a leg, and how many papers it returns."""
     found = min(round(plan.window * OVERSAMPLING[schema.quantization]), MAX_CANDIDATES)
     candidates = min(max(2 * found, MIN_CANDIDATES), MAX_CANDIDATES)
-    return dialect.nearest(schema.vector(clause.field).name, clause.vector, found, candidates, where), found
+    return nearest_papers(dialect, schema.leg(clause.field), clause.vector, found, candidates, where), found
 
 
-def check_vector(clause: VectorClause, schema: IndexSchema) -> Any:
+def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
     """Return the clause's vector field, or raise `InputError` if its vector can't be one of the field's."""
-    field = schema.vector(clause.field)
+    field = schema.leg(clause.field)
     if clause.vector.shape != (field.dimension,):
         raise InputError(
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}: "
@@ -178,7 +179,7 @@ def scored(
     """Return a leg's hits, best first, ties by id, with the scores that all engines give."""
     scores: Iterable[float] = (float(hit["_score"]) for hit in hits)
     if leg != LEXICAL:
-        measure = schema.vector(leg).similarity
+        measure = schema.leg(leg).similarity
         scores = (raw_closeness(measure, score) for score in scores)
     return ranked([Scored(id_of(hit), score, value_of(hit, column)) for hit, score in zip(hits, scores, strict=True)])[
         :window

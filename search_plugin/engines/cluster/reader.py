@@ -26,6 +26,8 @@ from search_plugin.engines.cluster.facets import (
     tally_body,
 )
 from search_plugin.engines.cluster.joins import rank
+from search_plugin.engines.cluster.passages import has_vector, path_of
+from search_plugin.engines.cluster.physical import physical_name
 from search_plugin.engines.cluster.queries import (
     ID_COLUMN,
     condition,
@@ -41,7 +43,7 @@ from search_plugin.engines.cluster.reading import (
     papers_of,
     read_documents,
     read_papers,
-    read_vectors,
+    vectors_of,
 )
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
@@ -67,11 +69,6 @@ PAGE = 1_000
 """Papers asked for in one request."""
 
 
-def physical_name(name: str, generation: int) -> str:
-    """Return the cluster's name of a generation; no other alias or index begins with it."""
-    return f"ses.{name}.v{generation}"
-
-
 class ClusterReader:
     """The reading half of `Index`.
 
@@ -95,6 +92,7 @@ class ClusterReader:
         self.physical = physical_name(name, generation)
         self.turns = nullcontext()  # a page waits for the server
         self._lease = lease
+        self._words = suggesting.Remembered()
         # What an interrupted run wrote may not be searchable yet. Readers need no refresh, and may lack the right.
         self._stale = lease is not None
 
@@ -122,8 +120,14 @@ class ClusterReader:
 
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
-        reply = self.ask_search(suggesting.word_counts_body(words, self.schema), why="papers with each word")
-        return suggesting.read_word_counts(reply, words)
+        known = self._words.known(words)
+        new = [word for word in words if word not in known]
+        if not new:
+            return known
+        reply = self.ask_search(suggesting.word_counts_body(new, self.schema), why="papers with each word")
+        counted = suggesting.read_word_counts(reply, new)
+        self._words.add(counted)
+        return known | counted
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
@@ -144,22 +148,22 @@ class ClusterReader:
 
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return the papers that exist, with their vectors in some fields."""
-        names = {field: self.schema.vector(field).name for field in fields}
+        held = [self.schema.leg(field) for field in fields]
         documents: dict[str, Document] = {}
         for start in range(0, len(ids), PAGE):
-            bodies = document_bodies(ids[start : start + PAGE], self.schema, names)
-            documents |= read_documents(self._ask_all(bodies, "papers with vectors"), self.schema, names)
+            bodies = document_bodies(ids[start : start + PAGE], self.schema, held)
+            documents |= read_documents(self._ask_all(bodies, "papers with vectors"), self.schema, held)
         return documents
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
-        """Return float32 (dimension,) vectors of the ids that exist."""
-        name = self.schema.vector(field).name
-        hits = self._among(ids, {"_source": False, "fields": ["id", name]})
-        return {id_of(hit): read_vectors(hit, {field: name})[field] for hit in hits}
+        """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
+        held = self.schema.leg(field)
+        hits = self._among(ids, {"_source": False, "fields": ["id", path_of(held)]})
+        return {id_of(hit): vectors_of(hit, [held])[field] for hit in hits}
 
     def count(self, field: str | None = None) -> int:
         """Return how many papers the index holds, or how many of them have a vector in a field."""
-        query = {"exists": {"field": self.schema.vector(field).name}} if field else {"match_all": {}}
+        query = has_vector(self.schema.leg(field)) if field else {"match_all": {}}
         return int(self._ask("_count", {"query": query})["count"])
 
     def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.base import Document
 from search_plugin.engines.cluster.documents import ATTRIBUTES, foreign, id_of, paper_of
+from search_plugin.engines.cluster.passages import path_of, read_vectors
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
-    from search_plugin.schema import IndexSchema
+    from search_plugin.schema import IndexSchema, VectorField
 
 
 def papers_of(schema: IndexSchema) -> dict[str, list[str]]:
@@ -40,34 +41,39 @@ def read_papers(reply: Mapping[str, Any], schema: IndexSchema) -> dict[str, Pape
     return {paper.id: paper for paper in (paper_of(hit["_source"], schema) for hit in reply["hits"]["hits"])}
 
 
-def document_bodies(ids: Sequence[str], schema: IndexSchema, names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the searches for papers with their vectors in some fields, of which `names` has the names by format.
+def document_bodies(
+    ids: Sequence[str], schema: IndexSchema, fields: Sequence[VectorField]
+) -> dict[str, dict[str, Any]]:
+    """Return the searches for papers with their vectors in some fields.
 
     There are two: OpenSearch gives no vectors where the source is filtered, and Elasticsearch none in the source.
     """
     return {
         "papers": {**among(ids), "_source": [*papers_of(schema)["_source"], "content_hash"]},
-        "vectors": {**among(ids), "_source": False, "fields": ["id", *names.values()]},
+        "vectors": {**among(ids), "_source": False, "fields": ["id", *map(path_of, fields)]},
     }
 
 
-def read_documents(replies: Mapping[str, Any], schema: IndexSchema, names: Mapping[str, str]) -> dict[str, Document]:
+def read_documents(
+    replies: Mapping[str, Any], schema: IndexSchema, fields: Sequence[VectorField]
+) -> dict[str, Document]:
     """Return the papers of the replies to `document_bodies`, without those deleted between the two."""
     held = {id_of(hit): hit for hit in replies["vectors"]["hits"]["hits"]}
     sources = [hit["_source"] for hit in replies["papers"]["hits"]["hits"]]
     papers = ((paper_of(source, schema), source.get("content_hash", "")) for source in sources)
     return {
-        paper.id: Document(paper, content_hash, read_vectors(held[paper.id], names))
+        paper.id: Document(paper, content_hash, vectors_of(held[paper.id], fields))
         for paper, content_hash in papers
         if paper.id in held
     }
 
 
-def read_vectors(hit: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, np.ndarray]:
+def vectors_of(hit: Mapping[str, Any], fields: Sequence[VectorField]) -> dict[str, np.ndarray]:
     """Return a hit's float32 vectors by format, or raise `UnavailableError` if ses did not write the document."""
-    import numpy as np
-
-    held = hit["fields"]
-    if not all(held.get(name) for name in names.values()):
-        raise foreign(id_of(hit))
-    return {task_format: np.asarray(held[name], np.float32) for task_format, name in names.items()}
+    found: dict[str, np.ndarray] = {}
+    for field in fields:
+        held = read_vectors(field, hit["fields"])
+        if held is None:
+            raise foreign(id_of(hit))
+        found[field.format] = held
+    return found

@@ -8,6 +8,32 @@ from typing import Any
 from search_plugin.engines.cluster.mapping import text_field
 from search_plugin.schema import IndexSchema
 
+MOST_REMEMBERED = 20_000
+"""Words of an open index whose counts are remembered; those of ordinary queries repeat."""
+
+
+class Remembered:
+    """How many papers hold a word, for words that were asked for; the newest, of a limited number.
+
+    Only words that some paper holds are remembered: a word that none holds may come with the next paper. Correcting a
+    query asks whether a word is held, so a count may be a little old. Threads may share it.
+    """
+
+    def __init__(self, most: int = MOST_REMEMBERED) -> None:
+        self._counts: dict[str, int] = {}
+        self._most = most
+
+    def known(self, words: Sequence[str]) -> dict[str, int]:
+        """Return the counts of those words that are remembered."""
+        held = self._counts
+        return {word: held[word] for word in words if word in held}
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Remember the words that some paper holds."""
+        # A new dictionary, so that no other thread sees one that is being changed.
+        newest = {**self._counts, **{word: count for word, count in counts.items() if count}}
+        self._counts = dict(list(newest.items())[-self._most :])
+
 
 def word_counts_body(words: Sequence[str], schema: IndexSchema) -> dict[str, Any]:
     """Return the search that counts the papers with each word."""

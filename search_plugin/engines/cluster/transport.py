@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import orjson
 
 from search_plugin.engines.cluster.clients import open_client
-from search_plugin.engines.cluster.errors import BusyError
+from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, BusyError, ClusterError
 from search_plugin.engines.cluster.product import Product, probe, split_hosts
 from search_plugin.engines.connection import Connection
 
@@ -37,6 +37,10 @@ READING = RetryPolicy(4.0, 1.0)
 
 ONCE = RetryPolicy(0.0, 0.0)
 """Somebody else tries again."""
+
+
+_NOT_RECOVERED = "1"
+"""The number of the block that a starting node sets."""
 
 
 class Cluster:
@@ -93,14 +97,35 @@ class Cluster:
             body if isinstance(body, bytes) or body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
         )
 
+        def send() -> Any:
+            return self._send(method, path, params or {}, data)
+
         def attempt() -> Any:
-            reply = self._send(method, path, params or {}, data)
+            try:
+                reply = send()
+            except ClusterError as error:
+                if error.type_name != INDEX_NOT_FOUND or self.product.kind != "opensearch":
+                    raise
+                if self._is_recovering():
+                    raise BusyError(f"{self.url} is starting", 503, hint="wait, and try again") from error
+                reply = send()  # it may have started in between
             if check:
                 check(reply)
             return reply
 
         # A client tries the next node only in another attempt, and a lost attempt may take the whole timeout.
         return with_retries(retry, attempt, attempts=self._nodes)
+
+    def _is_recovering(self) -> bool:
+        """Return whether OpenSearch has not read its state after a start: it then says that there is no index.
+
+        Elasticsearch lets a request wait instead.
+        """
+        try:
+            reply = self._send("GET", "/_cluster/state/blocks", {"local": True}, None)
+        except ClusterError:
+            return False
+        return _NOT_RECOVERED in reply.get("blocks", {}).get("global", {})
 
 
 def with_retries(retry: RetryPolicy, request: Callable[[], R], stopped: Event | None = None, *, attempts: int = 1) -> R:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
     from search_plugin.plan import Plan, VectorClause
-    from search_plugin.schema import IndexSchema, VectorField
+    from search_plugin.schema import IndexSchema
 
 
 def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
@@ -33,7 +33,7 @@ def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
 
 def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:
     """Return the papers nearest to a vector, best first, ties by id; raises `InputError` if its length is wrong."""
-    field = vector_field(schema, clause.field)
+    field = schema.leg(clause.field)
     if clause.vector.shape != (field.dimension,):
         raise InputError(
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}",
@@ -60,9 +60,3 @@ def _scored(snapshot: Snapshot, rows: Sequence[int], scores: Sequence[float], co
     ids = snapshot.found(rows)
     values = [snapshot.stored(row).paper.value(column) for row in rows] if column else [None] * len(rows)
     return ranked(map(Scored, ids, scores, values))
-
-
-def vector_field(schema: IndexSchema, format_name: str) -> VectorField:
-    """Return the vector field of a format, preferring papers to passages; raises `InputError` if there is none."""
-    fields = [field for field in schema.vectors if field.format == format_name]
-    return min(fields, key=lambda field: field.unit != "paper") if fields else schema.vector(format_name)

@@ -13,7 +13,7 @@ from search_plugin.engines.embedded import suggesting
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
 from search_plugin.engines.embedded.files import Files, folder_bytes
-from search_plugin.engines.embedded.legs import lexical_leg, vector_field, vector_leg
+from search_plugin.engines.embedded.legs import lexical_leg, vector_leg
 from search_plugin.engines.embedded.listing import listing
 from search_plugin.engines.embedded.queries import named, rows_of
 from search_plugin.engines.embedded.records import Stored
@@ -110,7 +110,7 @@ class EmbeddedReader:
         """Return the papers that exist, with their vectors of some formats."""
         snapshot = self._seen_last()
         rows = [(snapshot.stored(row), row) for row in snapshot.find(ids)]
-        wanted = {name: vector_field(self.schema, name) for name in fields}
+        wanted = {name: self.schema.leg(name) for name in fields}
         return {
             stored.paper.id: Document(
                 stored.paper,
@@ -124,7 +124,7 @@ class EmbeddedReader:
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
         snapshot = self._seen_last()
-        wanted = vector_field(self.schema, field)
+        wanted = self.schema.leg(field)
         return {snapshot.id_of(row): snapshot.vectors_of(row, wanted) for row in snapshot.find(ids)}
 
     @told
@@ -133,7 +133,7 @@ class EmbeddedReader:
         snapshot = self._snapshot()
         if field is None:
             return int(snapshot.live.sum())
-        return int((snapshot.live & (snapshot.rows[f"{vector_field(self.schema, field).name}.count"] > 0)).sum())
+        return int((snapshot.live & (snapshot.rows[f"{self.schema.leg(field).name}.count"] > 0)).sum())
 
     @told
     def disk_bytes(self) -> int:

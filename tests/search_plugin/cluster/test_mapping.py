@@ -19,13 +19,12 @@ from search_plugin.engines.cluster.mapping import (
     NAMES,
     added_mapping,
     body_of,
-    check_unchanged,
     later_properties,
     properties_of,
-    schema_of,
     sort_field,
 )
 from search_plugin.engines.cluster.product import Product
+from search_plugin.engines.cluster.stored import check_unchanged, schema_of
 from search_plugin.fields import Field
 from search_plugin.languages import LANGUAGES
 from search_plugin.ordering import Sort

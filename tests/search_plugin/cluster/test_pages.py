@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from search_plugin.engines.cluster.suggesting import Remembered
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.search import _page, similar
@@ -78,6 +79,29 @@ def test_similar_papers_take_one_request_more_for_the_paper_and_its_vector(kind,
     assert vectors["fields"] == ["id", "vector_prx"]
     assert [path for _, path, _, _ in (first, legs, shown)] == ["/ses.papers.v1/_msearch"] * 3
     assert page.requests["read"] == ("POST /ses.papers.v1/_msearch for papers with vectors",)
+
+
+@BOTH
+def test_words_that_a_paper_holds_are_asked_for_once(kind, version):
+    def counts(*found):
+        buckets = {str(at): {"doc_count": count} for at, count in enumerate(found)}
+        return 200, {"_shards": SHARDS, "hits": {"hits": []}, "aggregations": {"words": {"buckets": buckets}}}
+
+    index = index_in(kind, version, counts(3, 0, 7), counts(1, 2))
+    assert index.word_counts(["virus", "viurs", "lung"]) == {"virus": 3, "viurs": 0, "lung": 7}
+    assert index.word_counts(["lung", "virus"]) == {"lung": 7, "virus": 3}
+    # A paper may have come that holds it.
+    assert index.word_counts(["viurs", "lung", "mask"]) == {"viurs": 1, "lung": 7, "mask": 2}
+    first, second = (body["aggs"]["words"]["filters"]["filters"] for _, _, _, body in index.cluster.asked)
+    assert [one["match"]["title_abstract"]["query"] for one in first.values()] == ["virus", "viurs", "lung"]
+    assert [one["match"]["title_abstract"]["query"] for one in second.values()] == ["viurs", "mask"]
+
+
+def test_a_limited_number_of_words_is_remembered():
+    words = Remembered(2)
+    words.add({"a": 1, "b": 2})
+    words.add({"c": 3, "d": 0})
+    assert words.known(["a", "b", "c", "d"]) == {"b": 2, "c": 3}
 
 
 def test_a_page_larger_than_one_look_up_is_read_whole():

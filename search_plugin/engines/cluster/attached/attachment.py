@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.engines.cluster.attached.places import Place, fields_of
-from search_plugin.engines.cluster.mapping import schema_of
+from search_plugin.engines.cluster.stored import schema_of
 from search_plugin.schema import to_stored
 
 if TYPE_CHECKING:

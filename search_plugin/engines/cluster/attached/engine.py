@@ -15,10 +15,11 @@ from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, co
 from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.attached.places import fields_of, find_places
 from search_plugin.engines.cluster.attached.suitability import check_readable, own_properties, why_beside
+from search_plugin.engines.cluster.attached.writing import unpin
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.mapping import body_of, properties_of
-from search_plugin.engines.cluster.reader import physical_name
+from search_plugin.engines.cluster.physical import create_index, delete_index, physical_name
 from search_plugin.engines.index_name import check_index_name
 from search_plugin.fields import PAPER_FIELDS
 
@@ -147,7 +148,8 @@ class AttachingEngine(ClusterEngine):
                 index = AttachedIndex(self.cluster, self.dialect, attachment, self._leases[name])
                 restored = _restore(index, begin, done)
                 left = tuple(sorted(i for i, kept in mappings.items() if NAMESPACE in kept["mappings"]["properties"]))
-            self._delete(physical_name(companion_name(name), 1))
+            unpin(self.cluster, name)
+            delete_index(self.cluster, physical_name(companion_name(name), 1))
         return Detached(name, attachment.target, restored, left)
 
     def _placed(
@@ -195,7 +197,7 @@ class AttachingEngine(ClusterEngine):
         else:
             settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1"}
             body = {"settings": {"index": settings}, "mappings": {"dynamic": "strict", "_meta": facts}}
-        self._create(physical, body)
+        create_index(self.cluster, physical, body)
 
     def _of(self, target: str, what: str, **params: Any) -> Mapping[str, Any]:
         try:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import orjson
-
 from corpora.errors import UnavailableError
 from search_plugin.engines.base import Refused
 from search_plugin.engines.cluster import bulk
-from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
+from search_plugin.engines.cluster.attached.attachment import HASH, Attachment, companion_name, not_ours
 from search_plugin.engines.cluster.attached.translation import Translation
-from search_plugin.engines.cluster.documents import BulkRequest
+from search_plugin.engines.cluster.attached.writing import TOO_LARGE, addition, pin, removal, replaced, unpin, update
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.queries import condition
 from search_plugin.engines.cluster.scan import scan_hits
@@ -37,9 +35,6 @@ if TYPE_CHECKING:
 PAGE = 500
 """Documents that are looked up and updated together."""
 
-_RETRIES = 5
-"""Of an update that another program's write to the same document has overtaken."""
-
 
 class AttachedIndex(ClusterIndex):
     """An index of others, searched by its own fields and by the vectors of ses; see `Index`.
@@ -59,6 +54,7 @@ class AttachedIndex(ClusterIndex):
         self.attachment = attachment
         self.physical = quote(attachment.target, safe="")
         self.companion = companion_of(cluster, dialect, attachment, lease) if attachment.beside else None
+        self._pinned: Mapping[str, str] | None = None
         self._translation = Translation(attachment.places, "" if attachment.beside else HASH)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
@@ -67,14 +63,10 @@ class AttachedIndex(ClusterIndex):
         refused: list[Refused] = []
         for start in range(0, len(documents), PAGE):
             page = {document.paper.id: document for document in documents[start : start + PAGE]}
-            actions, lost = self._actions(list(page))
-            lines: list[bytes] = []
-            for id_, action in actions.items():
-                own = {field.name.partition(".")[2]: page[id_].vectors[field.format] for field in self.schema.vectors}
-                doc = {"doc": {NAMESPACE: {"hash": page[id_].content_hash, **own}}}
-                lines += (action, orjson.dumps(doc, option=orjson.OPT_SERIALIZE_NUMPY))
-            request = [BulkRequest(tuple(actions), tuple(lines))] if actions else []
-            refused += [*bulk.write(self.cluster, "", request), *lost]
+            hits, lost = self._distinct(list(page))
+            aliases = self._aliases(hits.values())
+            lines = [addition(hit, aliases, self._own(page[id_])) for id_, hit in hits.items()]
+            refused += [*update(self.cluster, self.attachment, lines, TOO_LARGE), *lost]
         return refused
 
     def marked(self) -> Iterator[Mapping[str, Any]]:
@@ -86,9 +78,8 @@ class AttachedIndex(ClusterIndex):
     def strip(self, hits: Sequence[Mapping[str, Any]]) -> Sequence[Refused]:
         """Remove all that ses has written into some documents; returns those that can't be changed."""
         self._check_writable()
-        script = orjson.dumps({"script": {"lang": "painless", "source": f"ctx._source.remove('{NAMESPACE}')"}})
-        lines = tuple(line for hit in hits for line in (_update(hit), script))
-        refused = bulk.write(self.cluster, "", [BulkRequest(tuple(hit["_id"] for hit in hits), lines)])
+        aliases = self._aliases(hits)
+        refused = update(self.cluster, self.attachment, [removal(hit, aliases) for hit in hits])
         return [one for one in refused if one.reason != bulk.MISSING]
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -108,9 +99,10 @@ class AttachedIndex(ClusterIndex):
             raise not_ours(self.name, "no corpus can be indexed into it; attach it with <update> to follow its changes")
 
     def finish(self) -> None:
-        """Make the changes searchable."""
+        """Make the changes searchable, and remove what only writes need."""
         self._stale = True
         self._refresh()
+        unpin(self.cluster, self.name)
 
     def count(self, field: str | None = None) -> int:
         """Return how many documents ses has made vectors of, or how many have a vector of a format."""
@@ -204,8 +196,21 @@ class AttachedIndex(ClusterIndex):
         self._lease.check()
         self._stale = True
 
-    def _actions(self, ids: Sequence[str]) -> tuple[dict[str, bytes], list[Refused]]:
-        """Return the actions that update documents, and those that can't be found or told apart."""
+    def _aliases(self, hits: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
+        """Return the aliases to write through, by index, or raise `UnavailableError` if a hit is of another index."""
+        if self._pinned is None:
+            self._pinned = pin(self.cluster, self.attachment)
+        if not all(hit["_index"] in self._pinned for hit in hits):
+            raise replaced(self.attachment)
+        return self._pinned
+
+    def _own(self, document: Document) -> dict[str, Any]:
+        """Return what is of ses in a document."""
+        vectors = {field.name.partition(".")[2]: document.vectors[field.format] for field in self.schema.vectors}
+        return {HASH.partition(".")[2]: document.content_hash, **vectors}
+
+    def _distinct(self, ids: Sequence[str]) -> tuple[dict[str, Mapping[str, Any]], list[Refused]]:
+        """Return the hits of documents by id, and those that can't be found or told apart."""
         # Nothing of the document is read: an update changes the namespace of ses in whatever the document is by then.
         found: dict[str, list[Mapping[str, Any]]] = {}
         for hit in self._located(ids):
@@ -215,7 +220,7 @@ class AttachedIndex(ClusterIndex):
             if len(hits) > 1:
                 places = " and ".join(sorted(hit["_index"] for hit in hits))
                 refused.append(Refused(id_, f"Two documents have this id, in {places}; attach each index by its name."))
-        return {id_: _update(hits[0]) for id_, hits in found.items() if len(hits) == 1}, refused
+        return {id_: hits[0] for id_, hits in found.items() if len(hits) == 1}, refused
 
     def _located(self, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """Yield the hits of documents by their ids, without their content."""
@@ -229,9 +234,3 @@ class AttachedIndex(ClusterIndex):
 def companion_of(cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None) -> ClusterIndex:
     """Return the index of ses that holds the vectors of an attached index beside it."""
     return ClusterIndex(cluster, dialect, companion_name(attachment.name), 1, attachment.schema, lease)
-
-
-def _update(hit: Mapping[str, Any]) -> bytes:
-    routing = {"routing": hit["_routing"]} if "_routing" in hit else {}
-    place = {"_index": hit["_index"], "_id": hit["_id"], "retry_on_conflict": _RETRIES, **routing}
-    return orjson.dumps({"update": place})

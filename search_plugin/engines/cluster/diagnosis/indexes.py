@@ -12,8 +12,10 @@ from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, wh
 from search_plugin.engines.cluster.diagnosis.shards import counted, read_shards, shard_troubles
 from search_plugin.engines.cluster.dialect import GRAPH, Dialect
 from search_plugin.engines.cluster.holder import seen_dead, silent
-from search_plugin.engines.cluster.mapping import LOADING, check_open, check_unchanged, schema_of
-from search_plugin.engines.cluster.reader import physical_name
+from search_plugin.engines.cluster.mapping import LOADING
+from search_plugin.engines.cluster.passages import has_vector
+from search_plugin.engines.cluster.physical import physical_name
+from search_plugin.engines.cluster.stored import check_open, check_unchanged, schema_of
 from search_plugin.engines.diagnosis import IndexDiagnosis, VectorCount, human_bytes, versions_told
 from search_plugin.engines.memory import estimate_index
 from search_plugin.schema import Quantization
@@ -51,10 +53,9 @@ def check_index(questions: Questions, dialect: Dialect, name: str, generations: 
 def _check_open(questions: Questions, dialect: Dialect, index: IndexDiagnosis, published: Generation) -> IndexDiagnosis:
     physical = physical_name(index.name, published.number)
     schema, changed = _schema(published, dialect, _told(questions, index.name))
-    papers, vectors = _counts(questions, physical, schema)
+    papers, vectors, counts = _counts(questions, physical, schema)
     settings = dig(questions.ask(f"/{physical}/_settings", flat_settings=True), physical, "settings")
     shards = read_shards(questions, physical)
-    counts = {vector.field: vector.count for vector in vectors}
     kinds: tuple[Quantization, ...] = get_args(Quantization)
     by_kind = {kind: estimate_index(schema, counts, GRAPH["m"], kind) for kind in kinds} if schema else {}
     one_copy = by_kind[schema.quantization] if schema else 0
@@ -101,18 +102,23 @@ def _schema(generation: Generation, dialect: Dialect, told: str) -> tuple[IndexS
 
 def _counts(
     questions: Questions, physical: str, schema: IndexSchema | None
-) -> tuple[int | None, tuple[VectorCount, ...]]:
-    """Return how many papers can be found and have vectors, without a refresh, which would be a change."""
+) -> tuple[int | None, tuple[VectorCount, ...], Mapping[str, int]]:
+    """Return how many papers can be found and have vectors, and how many vectors there are by format.
+
+    Nothing is refreshed, which would be a change.
+    """
     fields = schema.vectors if schema else ()
-    counts = {field.name: {"filter": {"exists": {"field": field.name}}} for field in fields}
-    body = {"size": 0, "track_total_hits": True, "aggs": counts}
+    counts = {field.name: {"filter": has_vector(field)} for field in fields}
+    passages = {field.format: {"nested": {"path": field.name}} for field in fields if field.unit == "passage"}
+    asked: dict[str, Any] = {**counts, **passages}
+    body = {"size": 0, "track_total_hits": True, "aggs": asked}
     reply = questions.ask(f"/{physical}/_search", body, allow_partial_search_results=False)
     if reply is None:
-        return None, ()
-    found = dig(reply, "aggregations")
-    return whole(dig(reply, "hits", "total").get("value")), tuple(
-        VectorCount(field.format, field.dimension, whole(dig(found, field.name).get("doc_count"))) for field in fields
-    )
+        return None, (), {}
+    found = {name: whole(dig(reply, "aggregations", name).get("doc_count")) for name in asked}
+    papers = whole(dig(reply, "hits", "total").get("value"))
+    vectors = tuple(VectorCount(field.format, field.dimension, found[field.name]) for field in fields)
+    return papers, vectors, {field.format: found.get(field.format, found[field.name]) for field in fields}
 
 
 def _setting_troubles(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
