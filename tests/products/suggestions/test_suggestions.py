@@ -55,7 +55,7 @@ def test_the_temperature_is_the_most_likely_one_for_papers_held_out_in_turn():
     draw = np.random.default_rng(3)
     venues = draw.choice(["X", "Y", "Z"], 40).tolist()
     centres = {"X": [1, 0, 0], "Y": [0.7, 0.7, 0], "Z": [0.7, 0, 0.7]}
-    near = near_of(venues, [np.array(centres[venue]) + draw.normal(size=3) * 0.3 for venue in venues])
+    near = near_of(venues, [np.array(centres[venue]) + draw.normal(size=3) * 0.6 for venue in venues])
 
     def likelihood(temperature):
         total = 0.0
