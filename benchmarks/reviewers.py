@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +123,7 @@ def choose_weights() -> None:
 
 
 def losses(
-    data: GoldStandard, draws: list[Mapping[str, Mapping[str, np.ndarray]]], weights: Mapping[str, float]
+    data: GoldStandard, draws: Sequence[Mapping[str, Mapping[str, np.ndarray]]], weights: Mapping[str, float]
 ) -> np.ndarray:
     """Return loss and largest possible loss by reviewer, means over draws, float64 (reviewers, 2)."""
     papers = submissions_of(data)
