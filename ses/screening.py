@@ -230,7 +230,7 @@ class Screening:
             InputError: If fewer than two papers are included or none is excluded, or draws is below 1.
         """
         from products.indexed import read_papers
-        from products.relevance.views import views_of
+        from products.relevance.views import FOR_SCREENING, views_of
         from products.screening.simulation import draw_known, learner_of, simulate
 
         if draws < 1:
@@ -239,7 +239,7 @@ class Screening:
         pool = read_papers(self._index_of(review).index, review.labels)
         included = [review.labels[paper.id] for paper in pool.papers]
         starts = [draw_known(included, draw) for draw in range(draws)]
-        learner = learner_of(views_of(pool.papers, pool.vectors))
+        learner = learner_of(views_of(pool.papers, pool.vectors, FOR_SCREENING))
         return [simulate(included, learner, known, target=target, confidence=confidence) for known in starts]
 
     def delete(self, name: str) -> None:

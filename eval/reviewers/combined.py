@@ -92,12 +92,15 @@ def compare_factors(data: GoldStandard, vectors: Mapping[str, Vectors], aggregat
         aggregate: Over a reviewer's papers, `top3` or `max`.
 
     Returns:
-        By name: the measures of `score_predictions`, and `loss - words`, the loss less that of words, with its
-        interval over 1,000 resamples of the reviewers, the same for both (paired).
+        By name, also for the vectors together: the measures of `score_predictions`, and `loss - words`, the loss less
+        that of words, with its interval over 1,000 resamples of the reviewers, the same for both (paired).
     """
     chosen = {WORDS: predict_combined(data, {}, words=True, aggregate=aggregate)}
     for factor, of in vectors.items():
         chosen[factor] = predict_combined(data, {factor: of}, words=False, aggregate=aggregate)
+    if len(vectors) > 1:
+        told = f"{' + '.join(vectors)}, by scores"
+        chosen[told] = predict_combined(data, vectors, words=False, aggregate=aggregate)
     for combine in ("scores", "ranks"):
         told = f"{' + '.join((*vectors, WORDS))}, by {combine}"
         chosen[told] = predict_combined(data, vectors, words=True, aggregate=aggregate, combine=combine)

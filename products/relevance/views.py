@@ -1,4 +1,4 @@
-"""Views of papers that a linear model learns from: their words and their vectors."""
+"""Views of papers that a linear model learns from: their words, those of their titles, and their vectors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,25 @@ if TYPE_CHECKING:
 MOST_SHARED = 0.95
 """Words in a larger share of the papers are left out."""
 
-VECTORS = 0.5
-"""Weight of the vectors beside that of the words, 1; chosen on the six smallest reviews of
-`benchmarks/screening.py`."""
+
+@dataclass(frozen=True, slots=True)
+class ViewWeights:
+    """Weights beside that of the words of title and abstract, 1; a view of weight 0 is not made.
+
+    Attributes:
+        titles: Of the words of titles alone.
+        vectors: Of the vectors.
+    """
+
+    titles: float
+    vectors: float
+
+
+FOR_FEEDS = ViewWeights(titles=0, vectors=0.5)
+"""Chosen on the six smallest reviews of `benchmarks/screening.py`."""
+
+FOR_SCREENING = ViewWeights(titles=0.3, vectors=0.25)
+"""Chosen on nine of these reviews, with other starts than those of the benchmark (docs/results.md)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +54,7 @@ class Views:
     vectors: np.ndarray
 
 
-def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray]) -> Views:
+def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray], weights: ViewWeights = FOR_FEEDS) -> Views:
     """Make the views of papers.
 
     Words, and pairs of neighbouring words, are weighed by log(tf) and inverse document frequency among these papers.
@@ -47,6 +63,7 @@ def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray]) -> View
     Args:
         papers: At least one.
         vectors: float32 (dimension,) by id; a paper may lack one.
+        weights: Of the views.
 
     Returns:
         The views; papers without any word or vector have none.
@@ -67,10 +84,10 @@ def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray]) -> View
     if held.any():
         centred[held] = _units(units[held] - units[held].mean(axis=0))
     words = _words([f"{paper.title}\n{paper.abstract}" for paper in papers])
-    matrices = [(words, 1.0)] if words is not None else []
-    if held.any():
-        matrices.append((centred, VECTORS))
-    return Views(tuple(paper.id for paper in papers), tuple(matrices), units)
+    titles = _words([paper.title for paper in papers]) if weights.titles else None
+    matrices = ((words, 1.0), (titles, weights.titles), (centred if held.any() else None, weights.vectors))
+    made = tuple((matrix, weight) for matrix, weight in matrices if matrix is not None and weight)
+    return Views(tuple(paper.id for paper in papers), made, units)
 
 
 def _words(texts: Sequence[str]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,13 @@ from products.reviewers.spool import ROWS, Spool
 
 Combine = Callable[[np.ndarray], np.ndarray]
 """A function from scores by factor, (factors, submissions, reviewers), to one score, (submissions, reviewers)."""
+
+LEAD = "semantic"
+"""The factor that leads where there are several."""
+
+BESIDE = 0.2
+"""Weight of any other factor beside that of `LEAD`, 1; chosen on the gold standard by leaving out each reviewer in turn
+(`python -m benchmarks.reviewers weights`)."""
 
 CONFLICT = -np.inf
 """The score of a reviewer who must not review a submission."""
@@ -50,8 +57,8 @@ def score_venue(
 
     A reviewer's score by a factor is the mean of the three papers most like the submission (`top3`), or the likest one
     (`max`). `ranks` adds 1 / rank over the factors, divided by their number (UniPR, section 3.3, equation 10). `scores`
-    is the mean over the factors of the scores in standard deviations from the mean of all pairs; a factor alone keeps
-    its scores.
+    is the weighted mean over the factors of the scores in standard deviations from the mean of all pairs, with the
+    weights of `weights_of`; a factor alone keeps its scores.
 
     Args:
         factors: By name.
@@ -88,7 +95,7 @@ def score_venue(
     means = sums / pairs
     spreads = np.sqrt(np.maximum(squares / pairs - means**2, 0))
     combined = Spool(folder / "combined.scores", len(pool.reviewers))
-    join = COMBINATIONS[combine](means, spreads)
+    join = COMBINATIONS[combine](means, spreads, weights_of(tuple(factors)))
     for start in range(0, submissions, ROWS):
         stop = min(start + ROWS, submissions)
         rows = join(np.stack([spool.read(start, stop) for spool in spools.values()]))
@@ -96,6 +103,11 @@ def score_venue(
             rows[row - start, list((conflicts or {}).get(row, ()))] = CONFLICT
         combined.append(rows)
     return VenueScores(spools, combined)
+
+
+def weights_of(factors: Sequence[str]) -> np.ndarray:
+    """Return the weights of factors, float64 (factors,): `BESIDE` for those beside the leading one, otherwise 1."""
+    return np.array([1.0 if name == LEAD or LEAD not in factors else BESIDE for name in factors])
 
 
 def _block(
@@ -110,7 +122,7 @@ def _block(
     return scores
 
 
-def _by_ranks(means: np.ndarray, spreads: np.ndarray) -> Combine:  # noqa: ARG001 - ranks have no scale
+def _by_ranks(means: np.ndarray, spreads: np.ndarray, weights: np.ndarray) -> Combine:  # noqa: ARG001 - UniPR's ranks have no scale and no weight
     def join(by_factor: np.ndarray) -> np.ndarray:
         ranked = [sum_of_reciprocal_ranks(by_factor[:, row]) for row in range(by_factor.shape[1])]
         return np.array(ranked) / len(by_factor)
@@ -118,16 +130,20 @@ def _by_ranks(means: np.ndarray, spreads: np.ndarray) -> Combine:  # noqa: ARG00
     return join
 
 
-def _by_scores(means: np.ndarray, spreads: np.ndarray) -> Combine:
+def _by_scores(means: np.ndarray, spreads: np.ndarray, weights: np.ndarray) -> Combine:
     scale = np.where(spreads > 0, spreads, 1)
 
     def join(by_factor: np.ndarray) -> np.ndarray:
         if len(by_factor) == 1:
             return np.asarray(by_factor[0])
-        return np.asarray(((by_factor - means[:, None, None]) / scale[:, None, None]).mean(axis=0))
+        standard = (by_factor - means[:, None, None]) / scale[:, None, None]
+        return np.asarray(np.average(standard, axis=0, weights=weights))
 
     return join
 
 
-COMBINATIONS: Mapping[str, Callable[[np.ndarray, np.ndarray], Combine]] = {"ranks": _by_ranks, "scores": _by_scores}
-"""The ways to combine factors; each takes the mean and the standard deviation of every factor."""
+COMBINATIONS: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], Combine]] = {
+    "ranks": _by_ranks,
+    "scores": _by_scores,
+}
+"""The ways to combine factors; each takes the mean, the standard deviation and the weight of every factor."""

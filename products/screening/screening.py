@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from products.indexed import read_papers
 from products.relevance.model import relevance
-from products.relevance.views import views_of
+from products.relevance.views import FOR_SCREENING, views_of
 from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_recall
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def next_papers(index: Index, review: ReviewState, size: int) -> list[NextPaper]
             "No paper is included yet, so there is nothing to learn from", "label at least one paper that is relevant"
         )
     pool = read_papers(index, candidates_of(index, review))
-    views = views_of(pool.papers, pool.vectors)
+    views = views_of(pool.papers, pool.vectors, FOR_SCREENING)
     scores = scores_of(views, labels)
     papers = {paper.id: paper for paper in pool.papers}
     ranked = sorted((-score, id_) for id_, score in scores.items() if id_ not in labels)

@@ -1,14 +1,14 @@
 """Suggestions for a manuscript from its nearest papers in an index.
 
 Each of them has a weight that falls with its distance; all weights add up to one. A venue's probability is the weight
-of the papers that appeared there.
+of the papers that appeared there. How fast weights fall is fitted to the venues of these papers, each held out in turn.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,17 @@ NEAREST = 100
 """Papers that suggestions are made from."""
 
 TEMPERATURE = 0.05
-"""A paper that is nearer by this cosine has e times the weight."""
+"""A paper that is nearer by this cosine has e times the weight; for venues, only where too few papers are near to fit
+it."""
+
+TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.3, 1.0)
+"""Those to choose from."""
+
+FEWEST_TO_FIT = 20
+"""Papers with a venue that a temperature is fitted to."""
+
+_UNSEEN = 0.05
+"""Share of the probability for venues that no other paper has, so that one such paper does not decide alone."""
 
 _BECAUSE = 3
 
@@ -36,10 +46,12 @@ class Neighbour:
     Attributes:
         paper: The paper.
         similarity: Its cosine.
+        vector: Its own, float32 (dimension,) of length one, to compare papers with each other; may be empty.
     """
 
     paper: Paper
     similarity: float
+    vector: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +75,51 @@ def read_neighbours(index: Index, ids: Sequence[str], vector: np.ndarray, task_f
     """Return papers with their cosine to a vector, the nearest first; the same on every engine."""
     papers, vectors = index.papers(ids), index.vectors(ids, task_format)
     own = vector / max(float(np.linalg.norm(vector)), 1e-12)
-    found = [
-        Neighbour(papers[name], float(own @ row / max(float(np.linalg.norm(row)), 1e-12)))
-        for name, row in vectors.items()
-        if name in papers
-    ]
+    units = {name: row / max(float(np.linalg.norm(row)), 1e-12) for name, row in vectors.items() if name in papers}
+    found = [Neighbour(papers[name], float(own @ unit), unit) for name, unit in units.items()]
     return sorted(found, key=lambda one: (-one.similarity, one.paper.id))
 
 
-def weights_of(neighbours: Sequence[Neighbour]) -> np.ndarray:
+def weights_of(neighbours: Sequence[Neighbour], temperature: float = TEMPERATURE) -> np.ndarray:
     """Return the weights of papers: the softmax of their cosines over the temperature."""
-    scaled = np.array([one.similarity for one in neighbours]) / TEMPERATURE
+    scaled = np.array([one.similarity for one in neighbours]) / temperature
     raised = np.exp(scaled - scaled.max(initial=-np.inf)) if len(scaled) else scaled
     return np.asarray(raised / max(float(raised.sum()), 1e-12))
 
 
+def fit_temperature(neighbours: Sequence[Neighbour]) -> float:
+    """Return the temperature that makes the venues of papers most probable, each predicted from the others.
+
+    So probabilities suit the index and its model: cosines of one model spread more than those of another, and so do
+    the papers of a venue.
+
+    Args:
+        neighbours: Papers with a venue and a vector.
+
+    Returns:
+        One of `TEMPERATURES`; `TEMPERATURE` if there are fewer papers than `FEWEST_TO_FIT`.
+    """
+    if len(neighbours) < FEWEST_TO_FIT:
+        return TEMPERATURE
+    rows = np.stack([one.vector for one in neighbours])
+    cosines = rows @ rows.T
+    np.fill_diagonal(cosines, -np.inf)
+    venues = np.array([one.paper.venue for one in neighbours])
+    same = venues[:, None] == venues
+    unseen = _UNSEEN / len(set(venues.tolist()))
+
+    def likelihood(temperature: float) -> float:
+        raised = np.exp((cosines - cosines.max(axis=1, keepdims=True)) / temperature)
+        shares = (raised * same).sum(axis=1) / raised.sum(axis=1)
+        return float(np.log((1 - _UNSEEN) * shares + unseen).sum())
+
+    return max(TEMPERATURES, key=likelihood)
+
+
 def suggest_venues(neighbours: Sequence[Neighbour]) -> list[Suggestion]:
     """Return the venues of the nearest papers, the most probable first; papers without a venue are left out."""
-    return _by_weight([one for one in neighbours if one.paper.venue], lambda paper: (paper.venue,))
+    held = [one for one in neighbours if one.paper.venue]
+    return _by_weight(held, lambda paper: (paper.venue,), fit_temperature(held))
 
 
 def suggest_references(
@@ -126,10 +165,12 @@ def suggest_reviewers(neighbours: Sequence[Neighbour], without: Collection[str] 
     return sorted((one for one in found if one.name not in without), key=lambda one: (-one.score, one.name))
 
 
-def _by_weight(neighbours: Sequence[Neighbour], names: Callable[[Paper], Sequence[str]]) -> list[Suggestion]:
+def _by_weight(
+    neighbours: Sequence[Neighbour], names: Callable[[Paper], Sequence[str]], temperature: float = TEMPERATURE
+) -> list[Suggestion]:
     weights: dict[str, float] = defaultdict(float)
     because: dict[str, list[str]] = defaultdict(list)
-    for one, weight in zip(neighbours, weights_of(neighbours).tolist(), strict=True):
+    for one, weight in zip(neighbours, weights_of(neighbours, temperature).tolist(), strict=True):
         for name in dict.fromkeys(names(one.paper)):
             weights[name] += weight
             because[name].append(one.paper.id)

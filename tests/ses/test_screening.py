@@ -6,6 +6,9 @@ import pytest
 
 import ses
 from corpora.paper import Paper
+from products.indexed import read_papers
+from products.relevance.model import relevance
+from products.relevance.views import FOR_SCREENING, views_of
 from tests.commands import call, fails, of
 from tests.tiny import make_model, papers
 
@@ -49,6 +52,19 @@ def test_a_review_learns_from_its_labels(screening):
     assert [one.score for one in batch] == sorted((one.score for one in batch), reverse=True)
     assert not {"v0", "v1", "p00003"} & set(ids(batch))
     assert ids(screening.next("lungs", size=4)) == ids(batch)
+
+
+def test_papers_are_ranked_by_the_views_for_screening(home, screening):
+    screening.create("lungs")
+    screening.label("lungs", include=["v0", "v1"], exclude=["p00003", "p00004"])
+    index = home[1]["papers"].index
+    pool = read_papers(index, sorted(index.ids()))
+    views = views_of(pool.papers, pool.vectors, FOR_SCREENING)
+    labels = {"v0": True, "v1": True, "p00003": False, "p00004": False}
+    rows = [row for row, id_ in enumerate(views.ids) if id_ in labels]
+    scores = relevance(views, rows, [labels[views.ids[row]] for row in rows])
+    expected = {id_: score for id_, score in zip(views.ids, scores, strict=True) if id_ not in labels}
+    assert {one.paper.id: one.score for one in screening.next("lungs", size=99)} == pytest.approx(expected)
 
 
 def test_status_counts_and_estimates(screening):

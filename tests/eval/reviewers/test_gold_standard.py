@@ -162,6 +162,8 @@ def test_factors_are_measured_alone_together_and_against_words(small, tmp_path):
     assert found["words"].cells["loss"].mean == 0.5
     assert found["semantic"].cells["loss - words"].mean == 0.5
     assert found["words"].cells["loss - words"].mean == 0
+    both = compare_factors(data, {"semantic": vectors, "topic": vectors}, "max")
+    assert both["semantic + topic, by scores"].cells["loss"].mean == 1
     file = tmp_path / "v.jsonl"
     file.write_text("".join(json.dumps({"paper_id": name, "embedding": row}) + "\n" for name, row in embedded.items()))
     given = ["gold-standard", "--data", str(small), "--embeddings", str(file), "--factors"]

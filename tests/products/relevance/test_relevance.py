@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 from corpora.errors import InputError
 from corpora.paper import Paper
 from products.relevance.model import relevance
-from products.relevance.views import VECTORS, views_of
+from products.relevance.views import FOR_FEEDS, FOR_SCREENING, views_of
 
 TITLES = ["masks and virus", "virus in schools", "the galaxy", "stars of a galaxy", "virus", "quantum stars"]
 
@@ -49,7 +49,19 @@ def test_vectors_are_centred_and_of_length_one():
     centred = units - units.mean(axis=0)
     (_, _), (found, weight) = views.matrices
     np.testing.assert_allclose(found, centred / np.linalg.norm(centred, axis=1, keepdims=True), rtol=1e-4)
-    assert weight == VECTORS
+    assert weight == FOR_FEEDS.vectors
+
+
+def test_screening_weighs_the_words_of_titles_too():
+    vectors = by_hand(6)
+    papers = [Paper(paper.id, paper.title, "long abstracts") for paper in some()]
+    (words, one), (titles, of_titles), (found, of_vectors) = views_of(papers, vectors, FOR_SCREENING).matrices
+    (alone, _), *_ = views_of(some(), {}).matrices
+    assert (one, of_titles, of_vectors) == (1, FOR_SCREENING.titles, FOR_SCREENING.vectors)
+    np.testing.assert_allclose(titles.toarray(), alone.toarray(), rtol=1e-6)
+    assert words.shape[1] > titles.shape[1]
+    np.testing.assert_allclose(found, views_of(papers, vectors).matrices[1][0])
+    assert len(views_of(papers, vectors).matrices) == 2
 
 
 def test_a_paper_without_a_vector_takes_no_part_in_the_others():

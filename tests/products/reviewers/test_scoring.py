@@ -88,6 +88,21 @@ def test_blocks_score_as_loops_do(tmp_path, monkeypatch, aggregate, combine):
     assert found.combined.read(0, 5) == pytest.approx(joined, abs=1e-5)
 
 
+def test_the_leading_factor_has_five_times_the_weight_of_each_other(tmp_path):
+    draw = np.random.default_rng(1)
+    pool = make_pool({"a": ["1"], "b": ["2"], "c": ["3"]})
+    factors = {
+        name: built(VectorsBuilder(draw.normal(size=(4, 3)).astype(np.float32), stored("prx"), tmp_path / name),
+                    [document(vector=row) for row in draw.normal(size=(3, 3))])
+        for name in ("topic", "semantic", "words")
+    }  # fmt: skip
+    found = score_venue(factors, pool, 4, tmp_path)
+    told = {name: spool.read(0, 4) for name, spool in found.factors.items()}
+    standard = {name: (of - of.mean()) / of.std() for name, of in told.items()}
+    expected = (standard["semantic"] + 0.2 * standard["topic"] + 0.2 * standard["words"]) / 1.4
+    assert found.combined.read(0, 4) == pytest.approx(expected, abs=1e-5)
+
+
 def test_a_factor_alone_keeps_its_scores(tmp_path):
     factor = built(VectorsBuilder(np.eye(2, dtype=np.float32), stored("prx"), tmp_path / "x"),
                    [document(vector=row) for row in ([3, 4], [1, 0])])  # fmt: skip

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 import ses as api
 from corpora.paper import Paper
 from products.suggestions.neighbours import (
+    TEMPERATURE,
+    TEMPERATURES,
     Neighbour,
+    fit_temperature,
+    read_neighbours,
     suggest_references,
     suggest_reviewers,
     suggest_venues,
@@ -36,6 +41,47 @@ def test_a_venue_has_the_weight_of_its_papers():
     }
     assert weights_of(NEAR).sum() == pytest.approx(1)
     assert suggest_venues([]) == suggest_venues(NEAR[2:3]) == []
+
+
+def near_of(venues, vectors) -> list[Neighbour]:
+    units = [np.array(row, np.float32) / np.linalg.norm(row) for row in vectors]
+    return [
+        Neighbour(Paper(f"p{n:02}", "P", venue=venue), 0.9 - n / 100, unit)
+        for n, (venue, unit) in enumerate(zip(venues, units, strict=True))
+    ]
+
+
+def test_the_temperature_is_the_most_likely_one_for_papers_held_out_in_turn():
+    draw = np.random.default_rng(3)
+    venues = draw.choice(["X", "Y", "Z"], 40).tolist()
+    centres = {"X": [1, 0, 0], "Y": [0.7, 0.7, 0], "Z": [0.7, 0, 0.7]}
+    near = near_of(venues, [np.array(centres[venue]) + draw.normal(size=3) * 0.6 for venue in venues])
+
+    def likelihood(temperature):
+        total = 0.0
+        for one in near:
+            weights = {other.paper.id: math.exp(float(one.vector @ other.vector) / temperature) for other in near}
+            del weights[one.paper.id]
+            same = sum(weights[other.paper.id] for other in near
+                       if other is not one and other.paper.venue == one.paper.venue)  # fmt: skip
+            total += math.log(0.95 * same / sum(weights.values()) + 0.05 / 3)
+        return total
+
+    assert fit_temperature(near) == max(TEMPERATURES, key=likelihood) != TEMPERATURE
+    weights = weights_of(near, fit_temperature(near))
+    assert {one.name: one.score for one in suggest_venues(near)} == {
+        venue: pytest.approx(sum(weight for weight, held in zip(weights, venues, strict=True) if held == venue))
+        for venue in "XYZ"
+    }
+
+
+def test_venues_that_near_papers_share_make_probabilities_sharper():
+    draw = np.random.default_rng(0)
+    axes = np.repeat(np.eye(4), 10, axis=0) + draw.normal(size=(40, 4)) * 0.05
+    apart = near_of(np.repeat(list("ABCD"), 10), axes)
+    mixed = near_of(draw.permutation(np.repeat(list("ABCD"), 10)), axes)
+    assert fit_temperature(apart) < fit_temperature(mixed)
+    assert fit_temperature(apart[:19]) == TEMPERATURE
 
 
 def test_references_are_what_the_nearest_cite_and_themselves():
@@ -88,6 +134,17 @@ def test_a_manuscript_finds_the_paper_with_its_text(home, tmp_path):
     assert [hit["paper"]["id"] for hit in json.loads(done.stdout)["hits"]] == [hit.id for hit in page]
     (best, *_) = library["mine"].suggest("references", text="virus lung cell\nprotein gene")
     assert (best.title, best.because[0]) in (("virus lung cell", "a"), ("virus vaccine", "a"))
+
+
+def test_an_index_gives_its_neighbours_vectors(home):
+    _, library = home
+    index = library["mine"].index
+    vector = index.vectors(["a"], "prx")["a"]
+    near = read_neighbours(index, ["c", "a", "b"], 3 * vector, "prx")
+    assert near[0].paper.id == "a"
+    for one in near:
+        assert np.linalg.norm(one.vector) == pytest.approx(1)
+        assert one.similarity == pytest.approx(float(one.vector @ vector) / np.linalg.norm(vector), abs=1e-6)
 
 
 @pytest.mark.parametrize(("what", "name"), [("venues", "Lung"), ("references", "b"), ("reviewers", "Ada Byron")])
