@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
 COMMANDS = {context.command_path: context for context in commands()}
 
-FENCE = re.compile(r"^ *```([a-z]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^ *```([a-z]*)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 SHELLS = ("", "sh", "bash", "shell", "console", "text")
 SPAN = re.compile(r"`((?:ses |--)[^`\n]+)`")
 OPTION = re.compile(r"\[?(--?[a-zA-Z][\w-]*)")
@@ -52,7 +52,7 @@ def unknown(line):
     except ValueError:
         _, *words = line.split()
     context, missing = COMMANDS["ses"], []
-    for word in words:
+    for word in itertools.takewhile(lambda word: word != "--", words):
         option = OPTION.match(word)
         if option:
             missing += [] if option[1] in opts(context) else [f"{context.command_path} {option[1]}"]
