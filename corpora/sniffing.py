@@ -85,7 +85,7 @@ def refuse_folder(path: Path, wanted: str) -> None:
         raise InputError(f"{path} is a folder where {wanted} is wanted", remedy_for_folder(path, "name a file in it"))
 
 
-def remedy_for_folder(path: Path, otherwise: str = "name the folder that holds them") -> str:
+def remedy_for_folder(path: Path, otherwise: str = "name another folder") -> str:
     """Return a hint for an unexpected folder, according to its content."""
     known = {"beir": "corpus.jsonl", "cord19": "metadata.csv"}
     corpus = next((name for name, file in known.items() if find_compressed(path, file)), None)
