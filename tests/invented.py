@@ -1,9 +1,13 @@
-"""Invented papers for the documentation: enough of them to learn from, with subjects, venues and citations."""
+"""Invented papers for the documentation: enough of them to learn from, with subjects, venues and citations.
+
+`python -m tests.invented papers.jsonl` writes them.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 from pathlib import Path
 
 SUBJECTS = {
@@ -52,3 +56,7 @@ def invented(count: int = 300, seed: int = 7) -> list[dict]:
 def write_invented(path: Path) -> None:
     """Write the papers as JSON lines."""
     path.write_text("".join(f"{json.dumps(paper)}\n" for paper in invented()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_invented(Path(sys.argv[1]))
