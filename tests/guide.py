@@ -1,6 +1,6 @@
 """The examples of the documentation: runs the commands of each page in order, in one folder, with the default model.
 
-`python -m tests.guide [PAGE...]` writes what they print into the pages, and into those that continue them;
+`python -m tests.guide [PAGE...]` writes what they print into the pages;
 `tests/ses/test_guide.py` checks that nothing changes. A code block with a title is a file of that folder, or a request
 to a server (`PUT /books`). Comments in a page say more: `<!-- continues guide/index.md -->` begins where that page
 ends, `<!-- lane opensearch -->` needs this lane of tests, `<!-- invented NAME -->` writes the file of
@@ -25,6 +25,7 @@ from pathlib import Path
 from tests.commands import call
 from tests.conftest import LANES, SERVERS
 from tests.invented import write_invented
+from tests.isolation import isolate
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs"
@@ -161,10 +162,10 @@ def _put(url: str, text: str) -> None:
 
 def main(names: list[str]) -> None:
     """Write what the commands print into pages; all of those whose lanes are ready if none is named."""
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    with tempfile.TemporaryDirectory() as folder:
-        cache = Path(os.environ.get("SES_CACHE_DIR") or f"{folder}/cache").absolute()
-        player = Player(Path(folder).resolve() / "pages", cache)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        isolate(folder)
+        player = Player(folder / "pages", folder / "cache")
         for page in names or pages():
             lane = comment(page, "lane")
             if not lane or LANES[lane].ready():

@@ -76,5 +76,5 @@ def test_a_folder_that_can_not_be_read_is_named(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("pathlib.Path.is_file", denied)
-    with pytest.raises(InputError, match=r"can't be read \(Permission denied: .*a.csv\); give the folder of the corpus"):
+    with pytest.raises(InputError, match=r"can't be read \(Permission denied: .*a.csv\); give the folder"):
         reading.source_of("csv", tmp_path, None)
