@@ -17,7 +17,8 @@ import shutil
 import sys
 import tempfile
 import urllib.request
-from contextlib import chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +37,7 @@ _BLOCK = re.compile(
     r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$|^<!-- invented (?P<invented>\S+) -->$',
     re.DOTALL | re.MULTILINE,
 )
+_INDEX = re.compile(r'^```json title="PUT /([\w-]+)"$', re.MULTILINE)
 _COMMENT = re.compile(r"^<!-- (?P<name>continues|lane) (?P<value>\S+) -->$", re.MULTILINE)
 _SETTINGS = re.compile(r"(?<=<!-- settings -->\n).*(?=<!-- end of settings -->)", re.DOTALL)
 _VARYING = re.compile(r"\d[\d.,]* (?:ms|s|seconds|papers/s|[KM]iB)\b|\d{4}-\d\d-\d\d \d\d:\d\d")
@@ -103,7 +105,7 @@ class Player:
                 shutil.copytree(self._home(earlier), home)
             (home / "papers").mkdir(parents=True, exist_ok=True)
             text = _SETTINGS.sub(lambda _: settings_table(), _text(page))
-            with chdir(home / "papers"):
+            with chdir(home / "papers"), _without(_server(page), _INDEX.findall(text)):
                 self.texts[page] = _BLOCK.sub(lambda block: self._block(block, page), text)
         return self.texts[page]
 
@@ -114,7 +116,7 @@ class Player:
         if block["invented"]:
             write_invented(Path(block["invented"]))
         elif block["title"] and block["title"].startswith("PUT /"):
-            _put(_server(page) + block["title"].removeprefix("PUT "), block["text"])
+            _request("PUT", _server(page) + block["title"].removeprefix("PUT "), block["text"])
         elif block["title"]:
             Path(block["title"]).parent.mkdir(parents=True, exist_ok=True)
             Path(block["title"]).write_text(block["text"], encoding="utf-8")
@@ -153,9 +155,22 @@ def _server(page: str) -> str:
     return os.environ[SERVERS[lane]] if lane else ""
 
 
-def _put(url: str, text: str) -> None:
+@contextmanager
+def _without(server: str, indexes: list[str]) -> Iterator[None]:
+    """Delete indexes that are not those of ses, which tests leave behind, before and after."""
+    urls = [f"{server}/{name}?ignore_unavailable=true" for name in indexes]
+    for url in urls:
+        _request("DELETE", url)
+    try:
+        yield
+    finally:
+        for url in urls:
+            _request("DELETE", url)
+
+
+def _request(method: str, url: str, text: str = "") -> None:
     kind = "application/x-ndjson" if "/_bulk" in url else "application/json"
-    request = urllib.request.Request(url, text.encode(), {"Content-Type": kind}, method="PUT")  # noqa: S310 - a server of the tests
+    request = urllib.request.Request(url, text.encode(), {"Content-Type": kind}, method=method)  # noqa: S310 - a server of the tests
     with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
         assert b'"errors":true' not in answer.read()
 
