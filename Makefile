@@ -23,7 +23,7 @@ help:
 	@echo 'make test     run the tests'
 	@echo 'make lint     run every check of style, types, docstrings and layers'
 	@echo 'make fix      repair what ruff can repair'
-	@echo 'make docs     write docs/cli.md from the commands, and their output into docs/guide'
+	@echo 'make docs     write docs/cli.md from the commands, and their output into the pages of docs'
 	@echo 'make site     build the documentation as a site, in the folder site'
 	@echo 'make bench    run the benchmarks: $(BENCHMARKS)'
 	@echo 'make clean    delete $(VENV) and what the demo left'

@@ -120,7 +120,7 @@ def _fetch_all(url: str, partial: _Partial, target: Path, pause_seconds: float) 
             return
         if not retry:
             break
-    raise UnavailableError(f"{url} can't be downloaded ({reason}): fetch it by other means and put it at {target}.")
+    raise UnavailableError(f"{url} can't be downloaded ({reason}); get it in another way, and save it as {target}.")
 
 
 def _fetch_rest(url: str, partial: _Partial) -> None:

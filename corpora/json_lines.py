@@ -47,7 +47,7 @@ def _parse(number: int, raw: bytes) -> JsonObject | Rejected:
     except UnicodeDecodeError:
         return Rejected(number, "The line has bytes that aren't UTF-8.")
     except json.JSONDecodeError as error:
-        return Rejected(number, f"The line isn't JSON ({error.msg} at character {error.pos + 1}).")
+        return Rejected(number, f"The line isn't JSON ({error.msg.removesuffix(' at')} at character {error.pos + 1}).")
     except (ValueError, RecursionError):
         return Rejected(number, "The line has a number too long or lists too deep to read.")
     return as_object(number, value)

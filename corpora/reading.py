@@ -43,7 +43,13 @@ def source_of(corpus: str, path: Path, limit: int | None) -> str:
 
 def _files(folder: Path) -> list[Path]:
     """Return all files below a folder, or raise `InputError` if it is far too large for a corpus."""
-    files = sorted(islice((file for file in folder.rglob("*") if file.is_file()), MOST_FILES + 1))
+    try:
+        files = sorted(islice((file for file in folder.rglob("*") if file.is_file()), MOST_FILES + 1))
+    except OSError as error:
+        raise InputError(
+            f"The folder {folder} can't be read ({error.strerror}: {error.filename})",
+            "give the folder of the corpus with <path>",
+        ) from None
     if len(files) > MOST_FILES:
         raise InputError(
             f"The folder {folder} holds more than {MOST_FILES:,} files", "give the folder of the corpus with <path>"

@@ -82,13 +82,13 @@ def refuse_folder(path: Path, wanted: str) -> None:
         InputError: The message names the corpus that reads the folder, if its content shows it.
     """
     if path.is_dir():
-        raise InputError(f"{path} is a folder where {wanted} is wanted", remedy_for_folder(path))
+        raise InputError(f"{path} is a folder where {wanted} is wanted", remedy_for_folder(path, "name a file in it"))
 
 
-def remedy_for_folder(path: Path) -> str:
+def remedy_for_folder(path: Path, otherwise: str = "name another folder") -> str:
     """Return a hint for an unexpected folder, according to its content."""
     known = {"beir": "corpus.jsonl", "cord19": "metadata.csv"}
     corpus = next((name for name, file in known.items() if find_compressed(path, file)), None)
     if corpus is None and any(path.glob("*.xml*")):
         corpus = "pubmed"
-    return f"use <corpus={corpus}>" if corpus else "name the file itself, or the folder it is in"
+    return f"use <corpus={corpus}>" if corpus else otherwise

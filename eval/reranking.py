@@ -82,7 +82,7 @@ def ranked_outcome(
         InputError: If no query of the run is judged.
         UnavailableError: If pytrec_eval isn't installed.
     """
-    require(run.rankings, "No query has a vector: the embeddings belong to other papers, or nothing was judged.")
+    require(run.rankings, "No judged query has a vector; give the embeddings of these queries and papers.")
     scores = evaluate(run, qrels, measures)
     told = {"queries": scores.queries, "queries_without_relevant": scores.without_relevant, **counts}
     return outcome_of(dict(zip(names or measures, scores.per_query.values(), strict=True)), told)

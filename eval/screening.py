@@ -242,7 +242,7 @@ def _read(path: Path) -> tuple[Review | None, int]:
                 else:
                     left_out += 1
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} can't be read as a review in CSV ({error}).") from error
+        raise InputError(f"{path} can't be read as CSV ({error}); save it as CSV in UTF-8.") from error
     return Review(name, tuple(papers), tuple(included)), left_out
 
 

@@ -51,7 +51,7 @@ def generation_to_write(job: IndexJob, engine: Engine, before: Index | None) -> 
         index.schema.vector(task_format.value)
     if job.quantization not in (None, index.schema.quantization):
         raise InputError(
-            f"The index {job.index} keeps its vectors in the form {index.schema.quantization}",
+            f"The index {job.index} has the quantization {index.schema.quantization}",
             f"leave <quantization> out, or index again with <fresh> and <quantization={job.quantization}>",
         )
     if job.bm25 not in (None, index.schema.bm25):

@@ -123,7 +123,7 @@ def make_request(
     """Make a request from the user's input: the same in Python, on the command line and over HTTP.
 
     Args:
-        query: As the user typed it (docs/queries.md).
+        query: As the user typed it (docs/guide/queries.md).
         tuned: Fitted settings; values given by the user override them.
         fields: Of the index (`IndexSchema.fields`), which a filter may name.
         language: Of the index.

@@ -173,7 +173,7 @@ class IndexSchema:
                 raise InputError(f"Every paper has a field {field.name} already; choose another name.")
             if there and (there.kind, there.origin) != (field.kind, field.origin):
                 raise InputError(
-                    f"The index has a field {field.name} already, of the kind {there.kind} and from {there.origin}",
+                    f"The index has a field {field.name} already, of kind {there.kind} and origin {there.origin}",
                     "choose another name, or index again with <fresh>",
                 )
             if there is None:

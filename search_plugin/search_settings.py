@@ -48,9 +48,9 @@ class SearchSettings:
         get_fusion(self.fusion)
         bad = [leg for leg, weight in self.weights.items() if not (leg and _is_number(weight) and weight >= 0)]
         if bad:
-            raise InputError(f"The tuned weight of the leg {bad[0]!r} must be a number from 0 up.")
+            raise InputError(f"The tuned weight of the leg {bad[0]!r} must be a number of 0 or more.")
         if self.weights and not any(self.weights.values()):
-            raise InputError("Of the tuned weights at least one must be above 0.")
+            raise InputError("At least one of the tuned weights must be above 0.")
         check_boost(self.title_boost)
         constant = self.rank_constant
         if constant is None:

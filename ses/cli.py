@@ -80,6 +80,9 @@ def main() -> None:
         code = 0
     except Exception as error:  # noqa: BLE001 - a user gets a sentence, whatever happened
         if isinstance(error, click.ClickException) and not isinstance(error, click.FileError):
+            if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+                message = f"{error.message} Put -- before words that begin with a minus."
+                error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
             error.show()
             code = 2
         else:

@@ -41,7 +41,9 @@ def default_index(settings: Settings, names: Sequence[str]) -> str:
     if chosen in names:
         return chosen
     if not names:
-        raise NotFoundError(f"There is no index in {shown_url(settings)} yet", "index some papers first")
+        raise NotFoundError(
+            f"There is no index in {shown_url(settings)} yet", "index some papers first, with `ses index`"
+        )
     if chosen:
         raise NotFoundError(
             f"The default index {chosen} does not exist any more",

@@ -46,7 +46,7 @@ def explained(error: BaseException) -> tuple[str, int]:
         if error.errno == errno.ENOSPC:
             return f"A disk is full ({error}); free some space, and run the same command again.", 3
         what = f"{error.filename} can't be used" if error.filename is not None else "A file or a connection failed"
-        return f"{what} ({error.strerror or error}); look at it, and run the same command again.", 3
+        return f"{what} ({error.strerror or error}); check it, and run the same command again.", 3
     return f"{_place(error)} of ses has a fault ({type(error).__name__}: {error}); please report it.", FAULT
 
 

@@ -62,8 +62,8 @@ class OpenIndex:
         """Search by words and by meaning at once.
 
         Args:
-            query: Words, phrases, fields and operators, as docs/queries.md describes; without words, the papers that
-                match the filter are listed, newest first.
+            query: Words, phrases, fields and operators, as docs/guide/queries.md describes; without words, the papers
+                that match the filter are listed, newest first.
             **options: See `ses.requests.PageOptions`.
 
         Returns:

@@ -164,5 +164,5 @@ def located(corpus: Corpus, data_dir: Path) -> Path:
         UnavailableError: If it can't be fetched.
     """
     if corpus.locate is None:
-        raise InputError(f"The corpus {corpus.name} has no place of its own", "say where the papers are, with <path>")
+        raise InputError(f"The corpus {corpus.name} has no default file", "say which file to read, with <path>")
     return corpus.locate(data_dir / "corpora")

@@ -43,7 +43,7 @@ def faults_of(path: Path) -> Iterator[str]:
 def documents() -> list[Path]:
     """Return what is checked: the packages' modules and the Markdown files."""
     sources = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-    return [*sources, *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+    return [*sources, *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_nothing_is_said_in_a_phrase_of_the_list():

@@ -115,7 +115,7 @@ def _read_file(path: Path, parse: ParseArticle, custom: Sequence[CustomField], e
                 remove_pis=True,
             )
         except LookupError:
-            raise InputError(f"{path} is in an encoding that isn't known: save it as UTF-8.") from None
+            raise InputError(f"{path} names an unknown encoding; save it as UTF-8.") from None
         for record in read_records(stream, _TAGS):
             if isinstance(record, Rejected):
                 yield record

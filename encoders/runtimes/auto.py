@@ -104,7 +104,7 @@ def _loaded(
         else:
             loaded[name] = session
     if not loaded:
-        raise next(iter(failed.values()), UnavailableError("No runtime is installed that auto could take."))
+        raise next(iter(failed.values()), UnavailableError("No runtime is installed; install onnxruntime or openvino."))
     return loaded, {name: str(error) for name, error in failed.items()}
 
 

@@ -50,5 +50,5 @@ def require_same_dimension(
     require(
         queries.shape[1] == documents.shape[1],
         f"Vectors of {nouns[0]} have {queries.shape[1]} values and those of {nouns[1]} {documents.shape[1]}; "
-        "take both from models that go together.",
+        "make both with the same model.",
     )

@@ -156,7 +156,7 @@ def read_searches(folder: Path, name: str) -> CandidateSet:
     corpus = _Lines(_file(folder, name, _PAPERS), "paper")
     queries = _Lines(_file(folder, name, "_queries_test.json"), "query_id", _in_parts)
     gains = queries.gains()
-    require(gains, f"{queries.path} has no query with grades of papers under score; fetch it again.")
+    require(gains, f"{queries.path} has no query with judged papers (the key score); fetch it again.")
     wanted = tuple(text for text in queries.texts if text.id in gains)
     ungraded = len(queries.texts) - len(wanted)
     return CandidateSet(wanted, corpus.texts, {}, Qrels(gains), name in RERANKED, ungraded)

@@ -107,7 +107,7 @@ def interval_coverage(
         InputError: If there are fewer than four values, or one is off the scale.
     """
     sample = sample_of(values)
-    require(sample.size >= 4, "Coverage needs four queries or more.")
+    require(sample.size >= 4, "Coverage needs at least four queries; judge more of them.")
     half, generator = sample.size // 2, np.random.default_rng(seed)
     halves = np.stack([generator.permutation(sample)[: 2 * half].reshape(2, half) for _ in range(splits)])
     first, second = halves[:, 0], halves[:, 1].mean(axis=1)

@@ -17,7 +17,7 @@ _EXPECTATIONS = {
     "QUOTED": "a value",
     "_OPEN": "an opening bracket after in",
     "_COMMA": "a comma or a closing bracket",
-    "_RIGHT": "and, or or a closing bracket",
+    "_RIGHT": "'and', 'or' or a closing bracket",
 }
 """What was expected, by the first of these terminals that could have come next."""
 
@@ -54,7 +54,7 @@ def _expectation(expected: set[str]) -> str:
     for terminal, words in _EXPECTATIONS.items():
         if terminal in expected:
             return words
-    return "and, or or the end"
+    return "'and', 'or' or the end"
 
 
 def position(token: Token) -> int:

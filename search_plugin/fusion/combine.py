@@ -38,7 +38,7 @@ def check_weights(legs: Iterable[str], weights: Mapping[str, float]) -> dict[str
             known = ", ".join(sorted(names)) or "none"
             raise InputError(f"The weight {name}={weight:g} names no leg of this search; choose one of {known}.")
         if not 0 <= weight < math.inf:
-            raise InputError(f"The weight {name}={weight:g} can't be used; give a number from 0 up.")
+            raise InputError(f"The weight {name}={weight:g} can't be used; give a number of 0 or more.")
     complete = {name: float(weights.get(name, 1.0)) for name in names}
     if complete and not any(complete.values()):
         raise InputError("The weights of all legs are 0, so nothing would be ranked; give at least one above 0.")

@@ -1,1 +1,1 @@
-"""Queries as people type them: words, phrases, exclusions, AND, OR, NOT, brackets and fields (docs/queries.md)."""
+"""Queries as people type them: phrases, exclusions, AND, OR, NOT, brackets and fields (docs/guide/queries.md)."""

@@ -74,7 +74,7 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
         language: Of the index; tells which words are too common to search for.
 
     Returns:
-        The query, as docs/queries.md describes. What can't be read is taken as words.
+        The query, as docs/guide/queries.md describes. What can't be read is taken as words.
     """
     notes: dict[str, None] = {}
     tokens = scan(text, lambda name: is_field(name, fields), notes.setdefault)

@@ -19,6 +19,8 @@ def sort(state: SearchState) -> SearchState:
     found = {hit.id: hit for hit in state.shown}
     rows = state.index.values(list(found), [order.field])
     values = {id_: row[order.field] for id_, row in rows.items() if order.field in row}
-    note = f"Only the {len(found):,} papers that the search found are sorted; a larger window finds more."
+    full = not state.legs or any(len(hits) >= state.request.window for hits in state.legs.values())
+    more = "; a larger window finds more" if full else ""
+    note = f"Only the {len(found):,} papers that the search found are sorted{more}."
     shown = [found[id_] for id_ in sorted_ids(values, found, order)]
     return replace(state, shown=shown, notes=(*state.notes, note))

@@ -36,10 +36,10 @@ def delete(
         told = {"index": opened.name, "deleted": deleted, "missing": missing}
         click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
     else:
-        click.echo(f"Deleted {deleted:,} papers from the index {opened.name}.")
+        click.echo(f"Papers deleted from the index {opened.name}: {deleted:,}.")
         if missing:
             shown = ", ".join(missing[:10]) + (", ..." if len(missing) > 10 else "")
-            click.echo(f"Not in the index: {len(missing):,} ids ({shown}).")
+            click.echo(f"Not in the index: {len(missing):,} ({shown}).")
     context.exit(1 if missing else 0)
 
 

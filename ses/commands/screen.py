@@ -190,14 +190,14 @@ def _screening(options: Mapping[str, Any]) -> Screening:
 
 
 def _told(done: LabelReport) -> str:
-    parts = [f"{done.labels:,} papers are labelled"]
+    parts = [f"Papers labelled: {done.labels:,}"]
     if done.unknown:
         shown = ", ".join(map(str, done.unknown[:5])) + (", ..." if len(done.unknown) > 5 else "")
-        parts.append(f"{len(done.unknown):,} records are no candidates of the review (lines {shown})")
+        parts.append(f"records that are no candidates of the review: {len(done.unknown):,} (line {shown})")
     if done.undecided:
-        parts.append(f"{done.undecided:,} records have no decision")
+        parts.append(f"records without a decision: {done.undecided:,}")
     if done.rejected:
-        parts.append(f"{done.rejected:,} records can't be read")
+        parts.append(f"records that can't be read: {done.rejected:,}")
     return "; ".join(parts) + "."
 
 

@@ -9,7 +9,9 @@ from ses.options import engine_options
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="ID...")
-@click.option("--index", metavar="NAME", help="The index that holds them [default: the one written last].")
+@click.option(
+    "--index", metavar="NAME", help="The index that holds them [default: that of `ses indexes use`, or the only one]."
+)
 @engine_options
 def show(names: tuple[str, ...], index: str | None, engine: str | None, as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Show whole records of papers, by id, DOI, PMID, PMCID, arXiv id or any other identifier."""

@@ -134,7 +134,7 @@ def test_errors_say_what_to_fetch_and_where_to_put_it(tmp_path, status, tries):
     target = tmp_path / "file"
     with serve(Site(status=status)) as site, pytest.raises(UnavailableError) as caught:
         get(site, target)
-    assert all(part in str(caught.value) for part in (f"HTTP {status}", site.url, f"put it at {target}."))
+    assert all(part in str(caught.value) for part in (f"HTTP {status}", site.url, f"save it as {target}."))
     assert caught.value.kind == "unavailable"
     assert len(site.asked) == tries
 

@@ -67,3 +67,14 @@ def test_a_folder_with_far_too_many_files_is_told(tmp_path, monkeypatch):
     (tmp_path / "10.xml").touch()
     with pytest.raises(InputError, match="holds more than 10 files; give the folder of the corpus with path"):
         source_of("pubmed", tmp_path, None)
+
+
+def test_a_folder_that_can_not_be_read_is_named(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("id,title\n")
+
+    def denied(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.is_file", denied)
+    with pytest.raises(InputError, match=r"can't be read \(Permission denied: .*a.csv\); give the folder"):
+        reading.source_of("csv", tmp_path, None)

@@ -146,6 +146,8 @@ def test_papers_found_are_sorted_on_wish_and_the_page_says_which(listed):
     assert by_year.notes == (
         f"Only the {found:,} papers that the search found are sorted; a larger window finds more.",
     )
+    everything = search(listed, SearchRequest("virus lung", window=5_000, sort=parse_sort("-year")), ENCODER)
+    assert everything.notes[0].endswith("papers that the search found are sorted.")
     assert [hit.id for hit in by_year] == [i for i in in_order("-year") if i in set(ids(by_year))]
     assert by_year[0].paper.year == max(hit.paper.year or 0 for hit in best)
     assert [hit.title for hit in whole] == sorted(hit.title for hit in whole)

@@ -99,7 +99,7 @@ def test_who_gave_a_tag_is_never_mixed_up(library, tmp_path):
     with pytest.raises(ses.InputError, match="come from a model, and a tagger learns from people or corpora only"):
         library.tags.train("more", "papers", "subject")
     library.tags.train("topics", "papers", "topics")
-    with pytest.raises(ses.InputError, match="has a field topics already, of the kind keywords and from custom"):
+    with pytest.raises(ses.InputError, match="has a field topics already, of kind keywords and origin custom"):
         library.tags.apply("topics", "papers")
     assert read_judgments(path)["p0001"] == {"cats": True, "stones": False}
 

@@ -189,8 +189,8 @@ def test_fields_are_added_to_a_published_index(engine):
     assert opened.papers(["p00006"])["p00006"].extra == VALUES
     assert not engine.diagnose("papers").troubles or "changed" not in str(engine.diagnose("papers").troubles)
     for wrong, told in [
-        (Field("shelf", "number"), "has a field shelf already, of the kind keyword and from custom"),
-        (Field("labels", "keywords"), "has a field labels already, of the kind keywords and from tag"),
+        (Field("shelf", "number"), "has a field shelf already, of kind keyword and origin custom"),
+        (Field("labels", "keywords"), "has a field labels already, of kind keywords and origin tag"),
         (Field("year", "number"), "Every paper has a field year already"),
         (Field("journal", "keyword"), "Every paper has a field journal already"),
     ]:

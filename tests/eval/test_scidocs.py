@@ -129,7 +129,7 @@ def test_formats_and_texts_that_are_embedded(tmp_path):
         (lambda d: (d / "paper_metadata_mag_mesh.json").write_text('{"a": {"title": '), "Fetch the file again"),
         (lambda d: (d / "paper_metadata_mag_mesh.json").unlink(), "There is no file"),
         (lambda d: (d / "cite" / "test.qrel").write_text("q 0 far 1\nq 0 far 0\n"), "judged before"),
-        (lambda d: (d / "cite" / "test.qrel").write_text("lost 0 far 1\n"), "No query has a vector"),
+        (lambda d: (d / "cite" / "test.qrel").write_text("lost 0 far 1\n"), "No judged query has a vector"),
     ],
 )
 def test_damage_is_told(tmp_path, change, message):

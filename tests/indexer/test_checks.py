@@ -92,7 +92,7 @@ def test_the_form_of_vectors_is_chosen_once(tmp_path):
     with pytest.raises(InputError, match="embedded engine keeps vectors whole; leave quantization out, or use a"):
         run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
     run_job(tmp_path, make_job(tmp_path, corpus, quantization="none"))
-    with pytest.raises(InputError, match="keeps its vectors in the form none; leave quantization out, or"):
+    with pytest.raises(InputError, match="has the quantization none; leave quantization out, or"):
         run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
     assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=5, papers=5)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_LENGTH, equals, parse_filter, parse_filters
 from search_plugin.filters.text import to_text
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Not, OneOf, Or, Says
+from tests.chance import drawn, effort
 
 EXAMPLE = ' Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 WORDS = [
@@ -161,8 +163,8 @@ def test_reads_the_grammar(text, expected):
         ("year = and venue=x", 8, "expected a value but found 'and'"),
         ("year in 2000", 9, "expected an opening bracket after in but found '2000'"),
         ("year in (2000", 14, "expected a comma or a closing bracket but found the end"),
-        ("(year=1", 8, "expected and, or or a closing bracket but found the end"),
-        ("venue=a (b)", 9, "expected and, or or the end but found '('"),
+        ("(year=1", 8, "expected 'and', 'or' or a closing bracket but found the end"),
+        ("venue=a (b)", 9, "expected 'and', 'or' or the end but found '('"),
         ('venue="abc', 7, "expected a second quote to close the one here"),
         ("venue says x", 1, "expected title or text before says but found 'venue'"),
         ("title says", 11, "expected a value but found the end"),
@@ -202,6 +204,27 @@ def test_any_text_is_read_or_refused(text):
     except InputError:
         return
     assert parse_filter(to_text(where), FIELDS) == where
+
+
+PIECES = (
+    *("year", "shelf", "journal", "author", "published", "open_access", "retracted", "doi", "title", "text", "id", "x"),
+    *(" = ", "=", "==", "!=", "<", "<=", ">", ">=", " in ", " in (", " exists", " says ", " says", "=="),
+    *(" and ", " or ", " not ", "not ", "and", "or", "AND", "Not(", "(", ")", "((", "))", ",", ", ", " "),
+    *("2020", "2020-03", "2020-13-45", "-1", "1e999", "0.25", "true", "10.1000/x", "The Lancet", '"a b"', "'c'", '"'),
+    *("'", "\\", '"\\""', "*", '"a"*', "toth*", "Kim, Mi-Na", "é", "中文", "\0", "\ud800", "\n", "🧬", "İ", "it's"),
+)
+
+
+def test_any_mixture_of_signs_is_read_or_refused():
+    chance, read = drawn(), 0
+    for _ in range(effort(5_000, 30_000, 100_000)):
+        text = "".join(chance.choices(PIECES, k=chance.randint(1, 12)))
+        with suppress(InputError):
+            where = parse_filter(text, FIELDS)
+            read += 1
+            assert parse_filter(to_text(where), FIELDS) == where, text
+            assert matches(where, Paper(id="x", title="A virus", year=2020)) in (True, False)
+    assert read
 
 
 @given(any_filters)

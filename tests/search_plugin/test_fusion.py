@@ -166,9 +166,9 @@ def test_scores_that_are_no_numbers_are_refused(fuse, score):
     ("weights", "message"),
     [
         ({"vector": 2}, "The weight vector=2 names no leg of this search; choose one of lexical, prx."),
-        ({"prx": -0.5}, "The weight prx=-0.5 can't be used; give a number from 0 up."),
-        ({"prx": math.nan}, "The weight prx=nan can't be used; give a number from 0 up."),
-        ({"prx": math.inf}, "The weight prx=inf can't be used; give a number from 0 up."),
+        ({"prx": -0.5}, "The weight prx=-0.5 can't be used; give a number of 0 or more."),
+        ({"prx": math.nan}, "The weight prx=nan can't be used; give a number of 0 or more."),
+        ({"prx": math.inf}, "The weight prx=inf can't be used; give a number of 0 or more."),
         (
             {"prx": 0, "lexical": 0},
             "The weights of all legs are 0, so nothing would be ranked; give at least one above 0.",

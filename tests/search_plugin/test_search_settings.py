@@ -53,7 +53,7 @@ GOOD = {"fusion": "minmax", "weights": {"lexical": 0.4, "prx": 0.6}}
     [
         ({"fusion": "borda"}, "no fusion 'borda'"),
         ({"fusion": 3}, "holds no tuned settings .*fusion: "),
-        ({"weights": {"prx": 0}}, "at least one must be above 0"),
+        ({"weights": {"prx": 0}}, "At least one of the tuned weights must be above 0"),
         ({"weights": {"prx": -1}}, "leg 'prx' must be a number"),
         ({"weights": {"": 1}}, "leg '' must be a number"),
         ({"weights": {"prx": True}}, "holds no tuned settings .*weights.prx: "),

@@ -223,3 +223,8 @@ def test_a_closed_pipe_is_no_error(home):
     given = {"capture_output": True, "text": True, "check": True}
     done = subprocess.run(["/bin/bash", "-c", command], env=os.environ | of(home), **given)
     assert (len(done.stdout), done.stderr) == (10, "")
+
+
+def test_words_after_a_minus_are_no_options(tmp_path):
+    fails(ses(tmp_path, "search", "-masks"), 2, "No such option", "Put -- before words that begin with a minus.")
+    fails(ses(tmp_path, "search", "--", "-masks"), 2, "There is no index")

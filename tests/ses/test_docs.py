@@ -15,8 +15,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
 COMMANDS = {context.command_path: context for context in commands()}
 
-FENCE = re.compile(r"^ *```([a-z]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^ *```([a-z]*)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 SHELLS = ("", "sh", "bash", "shell", "console", "text")
+LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 SPAN = re.compile(r"`((?:ses |--)[^`\n]+)`")
 OPTION = re.compile(r"\[?(--?[a-zA-Z][\w-]*)")
 PLACEHOLDER = re.compile(r"\[.*|[A-Z_]+(\.\.\.)?|\.\.\.|…")
@@ -52,7 +54,7 @@ def unknown(line):
     except ValueError:
         _, *words = line.split()
     context, missing = COMMANDS["ses"], []
-    for word in words:
+    for word in itertools.takewhile(lambda word: word != "--", words):
         option = OPTION.match(word)
         if option:
             missing += [] if option[1] in opts(context) else [f"{context.command_path} {option[1]}"]
@@ -124,6 +126,33 @@ def test_pages_name_what_exists(page):
     scripts = [script for language, script in FENCE.findall(text) if language in SHELLS]
     lines = [*names_in_code(text), *itertools.chain.from_iterable(map(command_lines, scripts))]
     assert not [missing for line in lines for missing in unknown(line)]
+
+
+def dead_links(page):
+    """Links of a page to files or headings that do not exist."""
+    for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        name, _, anchor = target.partition("#")
+        path = page.parent / name if name else page
+        if not path.exists() or (anchor and anchor not in anchors(path)):
+            yield target
+
+
+def anchors(page):
+    """Headings of a page as links name them."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in HEADING.findall(text)}
+
+
+@pytest.mark.parametrize("page", [*documents(), ROOT / "docs/cli.md"], ids=lambda page: page.name)
+def test_pages_link_to_what_exists(page):
+    assert list(dead_links(page)) == []
+
+
+def test_the_check_of_links_finds_dead_ones(tmp_path):
+    (tmp_path / "a.md").write_text("# What's new, here\n")
+    page = tmp_path / "b.md"
+    page.write_text("[a](a.md#whats-new-here) [b](#none) [c](c.md) [d](https://x.y/z) [e](a.md#here)\n")
+    assert list(dead_links(page)) == ["#none", "c.md", "a.md#here"]
 
 
 def test_makefile_calls_what_exists():

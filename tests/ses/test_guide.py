@@ -1,22 +1,73 @@
-"""The guide shows what its commands print, and the site has no dead links."""
+"""The documentation shows what its commands print, and the site has no dead links."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from tests.guide import PAGES, played, without_times
+from tests.guide import PAGES, ROOT, Player, agree, comment, pages
 
-ROOT = PAGES.parents[1]
+SHOWN = re.compile(r"^```(?!console$)[^\n]*\n\$ ses .*?^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", sorted(path.name for path in PAGES.glob("*.md")))
-def test_a_page_shows_what_its_commands_print(page):
-    text = (PAGES / page).read_text(encoding="utf-8")
-    assert without_times(played(text)) == without_times(text), "out of date: run `make docs`"
+@pytest.fixture(scope="module")
+def player(tmp_path_factory, shared_cache):
+    return Player(tmp_path_factory.mktemp("pages"), shared_cache)
+
+
+def marked(page):
+    lane = comment(page, "lane")
+    return pytest.param(page, marks=[getattr(pytest.mark, lane)] if lane else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [marked(page) for page in pages()])
+def test_a_page_shows_what_its_commands_print(page, player):
+    text, played = (PAGES / page).read_text(encoding="utf-8"), player.play(page)
+    if not agree(played, text):
+        assert played == text, f"out of date: run `python -m tests.guide {page}`"
+
+
+def test_every_output_on_a_page_is_played():
+    assert len(pages()) >= 10
+    for path in PAGES.rglob("*.md"):
+        assert not SHOWN.findall(path.read_text(encoding="utf-8")), f"{path}: use a block ```console for output"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("3 papers, 12 ms", "3 papers, 7.5 ms", True),
+        ("3 papers", "4 papers", False),
+        ("near a1 (0.65)", "near a1 (0.66)", True),
+        ("near a1 (0.65)", "near a1 (0.75)", False),
+        ("near a1 (0.65)", "near a2 (0.65)", False),
+        ("published 2026-11-22 22:50, 3.1 MiB", "published 2027-01-01 00:00, 3.2 MiB", True),
+        ("0.65", "0.65 0.7", False),
+    ],
+)
+def test_outputs_agree_but_for_times_sizes_and_last_digits(one, other, same):
+    assert agree(one, other) is same
+
+
+def test_a_page_begins_where_another_ends_and_stale_output_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.guide.PAGES", tmp_path / "docs")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "first.md").write_text(
+        '```csv title="queries.txt"\n"virus\n```\n\n```console\n$ ses indexes list\nstale\n```\n'
+    )
+    (tmp_path / "docs" / "second.md").write_text(
+        "<!-- continues first.md -->\n\n```console\n$ ses encode queries.txt --format abc\n```\n"
+    )
+    player = Player(tmp_path / "homes", tmp_path / "cache")
+    assert "No indexes yet" in player.play("first.md")
+    assert "stale" not in player.play("first.md")
+    assert "Error: " in player.play("second.md")
+    assert (tmp_path / "homes" / "second.md" / "papers" / "queries.txt").exists()
 
 
 def build(folder):
@@ -24,6 +75,7 @@ def build(folder):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.slow
 def test_the_site_builds_and_a_dead_link_fails_it(tmp_path):
     shutil.copy(ROOT / "zensical.toml", tmp_path)
     shutil.copytree(ROOT / "docs", tmp_path / "docs")

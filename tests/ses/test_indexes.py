@@ -149,7 +149,7 @@ def test_deletes(home):
     ses(home, "indexes", "use", "a")
     done = ses(home, "delete", "p00001", "p00002", "none", "p00001")
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout == "Deleted 2 papers from the index a.\nNot in the index: 1 ids (none).\n"
+    assert done.stdout == "Papers deleted from the index a: 2.\nNot in the index: 1 (none).\n"
     done = ses(home, "delete", "p00003", "--index", "b", "--json")
     assert (done.returncode, json.loads(done.stdout)) == (0, {"index": "b", "deleted": 1, "missing": []})
     fails(ses(home, "delete", "p00003", "--index", "none"), 2, "no index 'none'")
@@ -159,7 +159,7 @@ def test_deletes(home):
 
 def test_ids_to_delete_are_piped(home):
     done = in_a_process(["delete", "-", "p00003", "--index", "a"], of(home), input="p00001\n\n p00002 \n", stdin=None)
-    assert (done.returncode, done.stdout) == (0, "Deleted 3 papers from the index a.\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "Papers deleted from the index a: 3.\n"), done.stderr
 
 
 def test_papers_that_left_the_corpus_are_told(home):

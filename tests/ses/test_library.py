@@ -128,7 +128,7 @@ def test_a_file_needs_a_reader(library, tmp_path):
         library.index("unheard", tmp_path / "some.jsonl")
     with pytest.raises(ses.InputError, match="layout of beir is fixed; columns works with jsonl, csv"):
         library.index("beir", tmp_path, columns={"id": "a"})
-    with pytest.raises(ses.InputError, match="has no place of its own; say where the papers are, with path"):
+    with pytest.raises(ses.InputError, match="has no default file; say which file to read, with path"):
         library.index("jsonl")
 
 

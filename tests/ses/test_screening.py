@@ -129,7 +129,7 @@ def test_a_file_may_not_contradict_the_review(screening, tmp_path):
 
 def test_commands(run, tmp_path):
     assert run("create", "lungs").stdout == "The review lungs has 34 candidates.\n"
-    assert run("label", "lungs", "--include", "v0", "--exclude", "p00003").stdout == "2 papers are labelled.\n"
+    assert run("label", "lungs", "--include", "v0", "--exclude", "p00003").stdout == "Papers labelled: 2.\n"
     shown = run("next", "lungs", "--size", "2").stdout.splitlines()
     assert shown[0].startswith("  1. virus lung vaccine")
     assert shown[1].startswith("     2020 · v")
@@ -143,7 +143,8 @@ def test_commands(run, tmp_path):
     path.write_text(path.read_text() + "zz,title,,,,,,,1\n")
     done = run("label", "lungs", "--path", path).stdout
     assert done == (
-        "2 papers are labelled; 1 records are no candidates of the review (lines 36); 32 records have no decision.\n"
+        "Papers labelled: 2; records that are no candidates of the review: 1 (line 36); "
+        "records without a decision: 32.\n"
     )
     run("label", "lungs", "--include", "v1", "--include", "v2")
     lines = run("simulate", "lungs", "--draws", "2").stdout.splitlines()

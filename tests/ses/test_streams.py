@@ -175,7 +175,7 @@ def test_an_unforeseen_error_is_a_sentence_with_its_place():
         3,
     )
     told, code = explained(PermissionError(13, "Permission denied", "/x/y"))
-    assert (told, code) == ("/x/y can't be used (Permission denied); look at it, and run the same command again.", 3)
+    assert (told, code) == ("/x/y can't be used (Permission denied); check it, and run the same command again.", 3)
     told, code = explained(ConnectionResetError(104, "Connection reset"))
     assert (told.startswith("A file or a connection failed (Connection reset)"), code) == (True, 3)
 

@@ -48,15 +48,16 @@ def read(path: Path) -> LabelFile:
                 decision = parse_decision(cells.get(column, ""))
             except ValueError as error:
                 raise InputError(f"Line {row.line} of {path}: {error}") from None
-            record = assemble(row.line, {"id": f"line {row.line}", **{k: v for k, v in cells.items() if v}}, {})
+            filled = {name: text for name, text in cells.items() if text}
+            record = assemble(row.line, {"id": f"line {row.line}", **filled}, {})
+            title = record.paper.title if isinstance(record, Accepted) else ""
+            if not title:  # an id or an identifier is enough
+                record = assemble(row.line, {**filled, "title": "none"}, {})
             if decision is None:
                 undecided += 1
             elif isinstance(record, Accepted):
                 paper = record.paper
-                labels.append(FileLabel(row.line, paper.id, paper.title, paper.identifiers, decision))
-            elif any(cells.get(name) for name in table.header if name.lower() in ("id", "record_id")):
-                id_ = next(cells[name] for name in table.header if name.lower() in ("id", "record_id"))
-                labels.append(FileLabel(row.line, id_, "", (), decision))
+                labels.append(FileLabel(row.line, paper.id, title, paper.identifiers, decision))
             else:
                 rejected += 1
     return LabelFile(path, tuple(labels), undecided, rejected)

@@ -73,7 +73,7 @@ def split_hosts(url: str) -> tuple[str, ...]:
         port = parsed.port or (443 if parsed.scheme == "https" else 9200)
         hosts.append(f"{parsed.scheme}://{parsed.host}:{port}")
     if len({host.partition(":")[0] for host in hosts}) > 1:
-        raise InputError("The nodes of one cluster are reached all by http or all by https; write their URLs alike.")
+        raise InputError("The URLs of one cluster mix http and https; begin all of them with the same.")
     return tuple(hosts)
 
 

@@ -84,7 +84,7 @@ def collection_options(function: F) -> F:
         click.option(
             "--rounds",
             metavar="FIRST-LAST",
-            help="Of TREC judgments, those of these rounds only, without the papers judged before: "
+            help="Use the TREC judgments of these rounds only, without papers that were judged before: "
             "4.5-5 for TREC-COVID's Round 5.",
         ),
     )

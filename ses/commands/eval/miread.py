@@ -33,7 +33,13 @@ from ses.commands.eval.sources import vector_options
     metavar="K",
     help="Clusters to make, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
 )
-@click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000), help="Runs to average.")
+@click.option(
+    "--seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Runs to average, each with another seed.",
+)
 @click.option("--by-field", is_flag=True, help="Labels are arXiv's: classify by field (cs), pair within it (cs.LG).")
 @vector_options
 def miread(

@@ -224,7 +224,7 @@ def test_a_folder_is_read_in_order_of_name(tmp_path):
 def test_an_empty_folder_and_an_unknown_encoding(tmp_path):
     with pytest.raises(InputError, match=r"holds no \.xml"):
         list(pubmed.read(tmp_path, {}))
-    with pytest.raises(InputError, match="encoding that isn't known"):
+    with pytest.raises(InputError, match="names an unknown encoding"):
         read(tmp_path, document(article(1), head='<?xml version="1.0" encoding="klingon"?>'))
 
 

@@ -91,7 +91,7 @@ def test_if_all_fail_the_first_is_told(tmp_path):
     first = UnavailableError("install this")
     with pytest.raises(UnavailableError, match="install this"):
         run_auto([fake("a", error=first), fake("b", error=RuntimeError("else"))], tmp_path)
-    with pytest.raises(UnavailableError, match="No runtime is installed that auto could take"):
+    with pytest.raises(UnavailableError, match="No runtime is installed; install onnxruntime"):
         run_auto([fake("c", packages=("no_such_package",))], tmp_path / "none")
 
 

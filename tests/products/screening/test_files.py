@@ -63,6 +63,16 @@ def test_records_are_found_by_doi_or_title_too(tmp_path):
     assert (matched.labels, matched.unknown) == (LABELS, (4,))
 
 
+@pytest.mark.parametrize("header", ["doi,included\n", "record_id,doi,included\n7,"])
+def test_an_identifier_is_enough(tmp_path, header):
+    path = tmp_path / "x.csv"
+    path.write_text(f"{header}https://doi.org/10.1/X,1\n")
+    (label,) = read(path).labels
+    assert (label.identifiers, label.title, label.included) == (("doi:10.1/x",), "", True)
+    path.write_text("doi,included\n,1\n10.1/X,1\n")
+    assert (len(read(path).labels), read(path).rejected) == (1, 1)
+
+
 def test_notes_of_ris_are_those_of_asreview(tmp_path):
     path = tmp_path / "x.ris"
     record = "TY  - JOUR\nTI  - {}\nN1  - read twice\nN1  - {}\nER  - \n"
