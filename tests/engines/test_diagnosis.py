@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.engines.cluster.dialects import dialect_of
-from search_plugin.engines.cluster.mapping import body_of
+from search_plugin.engines.cluster.mapping import SERVING, body_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.diagnosis import human_bytes
@@ -202,6 +202,7 @@ def many_papers(schema, product):
     """What a cluster answers that holds a hundred million papers on a node of 8 GiB, one of its shards lost."""
     dialect = dialect_of(product)
     body = body_of(schema, "source", dialect, 1)
+    body["settings"]["index"] |= SERVING
     node = {
         "name": "n",
         "roles": ["data"],
@@ -272,3 +273,12 @@ def test_a_plugin_that_is_missing():
     answers = many_papers(SCHEMA, Product("opensearch", "2.19.0", (2, 19)))
     with pretend(answers | {"/_cat/plugins": Answer([])}) as server:
         assert "lacks the plugin opensearch-knn" in connect(server.url).diagnose().troubles[0]
+
+
+def test_a_paper_without_a_vector_is_told():
+    answers = many_papers(SCHEMA, Product("opensearch", "2.19.0", (2, 19)))
+    fewer = {field.name: {"doc_count": 10**8 - (field.format == "clf")} for field in SCHEMA.vectors}
+    reply = Answer({"hits": {"total": {"value": 10**8}}, "aggregations": fewer})
+    with pretend(answers | {"/ses.a.v1/_search": reply}) as server:
+        (told,) = troubles(connect(server.url), "vector; index again with <fresh>")
+    assert told == "In the index a, 1 of 100,000,000 papers have no clf vector; index again with <fresh>."
