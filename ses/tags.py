@@ -84,15 +84,15 @@ class Tags:
         """
         from encoders.formats import Format
         from indexer.report import Silent
-        from products.tags.hierarchy import Hierarchy
         from products.tags.labels import judgments_from, labelled_vectors
         from products.tags.store import write_tagger
+        from products.tags.thesauri import hierarchy_from
         from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
 
         check_field_name(name)
         chosen = TaggerOptions(**options)
-        opened, known = self.open(index), _hierarchy(hierarchy) or Hierarchy()
+        opened, known = self.open(index), hierarchy_from(hierarchy)
         judgments, made_from = judgments_from(opened, labels)
         source, note = vectors_for(opened, Format(format))
         papers, rows = labelled_vectors(opened, source, judgments, known, chosen.fewest)
@@ -133,10 +133,12 @@ class Tags:
         from encoders.formats import Format
         from products.tags.names import MOST, NEAR, tagger_of_names
         from products.tags.store import write_tagger
+        from products.tags.thesauri import hierarchy_from
         from products.trained import all_vectors, vectors_for
 
         check_field_name(name)
-        opened, known = self.open(index), _hierarchy(hierarchy)
+        opened, known = self.open(index), hierarchy_from(hierarchy)
+        told = hierarchy.name if isinstance(hierarchy, Path) else "a program"
         source, _ = vectors_for(opened, Format.PRX)
         _, vectors = all_vectors(opened, source, list(islice(opened.ids(), _SAMPLE)))
         tagger = tagger_of_names(
@@ -147,7 +149,7 @@ class Tags:
             vectors,
             near=NEAR if near is None else near,
             most=MOST if most is None else most,
-            made_from=f"names of labels in {_told(hierarchy)}",
+            made_from=f"names of labels in {told}",
         )
         write_tagger(self.folder / name, tagger)
         return tagger
@@ -246,13 +248,3 @@ class Tags:
         from products.tags.store import SHIPPED
 
         return [self.folder, SHIPPED]
-
-
-def _hierarchy(given: Path | Hierarchy | None) -> Any:
-    from products.tags.thesauri import read_hierarchy
-
-    return read_hierarchy(given) if isinstance(given, Path) else given
-
-
-def _told(given: Path | Hierarchy) -> str:
-    return given.name if isinstance(given, Path) else "a program"
