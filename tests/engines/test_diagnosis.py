@@ -248,6 +248,15 @@ def test_too_little_memory_for_faiss_and_a_lost_shard():
     assert index.disk_bytes == 3000
 
 
+def test_vectors_that_lucene_keeps_do_not_count_against_the_limit_of_faiss():
+    schema = replace(SCHEMA, quantization="int8")
+    with pretend(many_papers(schema, Product("opensearch", "3.1.0", (3, 1)))) as server:
+        found = connect(server.url).diagnose()
+    assert found.details["native_limit"] == 2 * GIB
+    assert found.details["vectors_bytes"] > 2 * GIB
+    assert "circuit_breaker" not in str(found.troubles)
+
+
 def test_a_licence_that_ran_out_and_retrievers_that_work():
     with pretend(many_papers(SCHEMA, Product("elasticsearch", "8.18.0", (8, 18)))) as server:
         diagnosis = connect(server.url).diagnose()
