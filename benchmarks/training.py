@@ -13,15 +13,15 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import pubmed_rows
+from benchmarks.training_contenders import BATCH, MODEL, STEPS, TOKENS, BareTorch, Contender, sentence_transformers
 from encoders.registry import find_model
-from training.batches import examples_of, texts_of
 from training.checkpoints import TrainingProgress
 from training.data.examples import read_labels
 from training.data.packed import pack
@@ -31,19 +31,12 @@ from training.states import keep_states
 from training.steps import TrainingData, run_steps
 from training.trainables.registry import TRAINABLES
 
-MODEL = "all-MiniLM-L6-v2"
-TOKENS, BATCH = 256, 8
 TRIPLETS, PAPERS = 32, 128
-STEPS = 4
-TEMPERATURE = 0.05
 LAST = {"layers": 2}
 TASKS = {
     "triplets": {"type": "triplet", "objective": "contrastive", "format": "prx"},
     "papers": {"type": "classification", "label": "journal", "format": "clf"},
 }
-
-Contender = Callable[[Callable[[], None]], object]
-"""Runs its steps, and reports the end of each."""
 
 
 def main() -> None:
@@ -64,9 +57,9 @@ def _show_loops(folder: Path, rounds: int) -> None:
     contenders: dict[str, Contender] = {}
     for precision, (learner, data) in made.items():
         contenders[f"ours, {precision}"] = _ours(learner, data, folder)
-        contenders[f"bare torch, {precision}"] = _Bare(learner, data).run
+        contenders[f"bare torch, {precision}"] = BareTorch(learner, data).run
     if find_spec("sentence_transformers") and find_spec("accelerate"):
-        contenders["sentence-transformers, bf16"] = _peer(*made["bf16"], folder)
+        contenders["sentence-transformers, bf16"] = sentence_transformers(*made["bf16"], folder)
     taken = _cpu_seconds(contenders, rounds)
     _show(f"all weights, {BATCH} triplets of up to {TOKENS} tokens a step", taken, "ours, bf16")
 
@@ -146,100 +139,6 @@ def _ours(learner: Learner, data: TrainingData, folder: Path) -> Contender:
 
     def run(told: Callable[[], None]) -> None:
         run_steps(learner, data, TrainingProgress(), place, None, lambda _: told())
-
-    return run
-
-
-class _Bare:
-    """A training loop without a trainer: transformers' network and padded batches in memory."""
-
-    def __init__(self, learner: Learner, data: TrainingData) -> None:
-        import torch
-        from transformers import AutoModel
-
-        self.batches = [
-            [torch.from_numpy(array) for array in texts_of(data.train[0], examples, (0, 1, 2))]
-            for examples in _examples(learner, data)
-        ]
-        self.bf16 = learner.recipe.precision == "bf16"
-        self.network = AutoModel.from_pretrained(str(find_model(MODEL).folder)).train()
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-5, weight_decay=0.0)
-
-    def run(self, told: Callable[[], None]) -> None:
-        for ids, mask in self.batches:
-            self.step(ids, mask)
-            told()
-
-    def step(self, ids: Any, mask: Any) -> None:
-        import torch
-
-        functional = torch.nn.functional
-        self.optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
-            states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
-        kept = mask[:, :, None].float()
-        vectors = functional.normalize((states.float() * kept).sum(dim=1) / kept.sum(dim=1), dim=1)
-        count = len(ids) // 3
-        logits = vectors[:count] @ vectors[count:].T / TEMPERATURE
-        functional.cross_entropy(logits, torch.arange(count)).backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-        self.optimizer.step()
-
-
-def _examples(learner: Learner, data: TrainingData) -> list[list[int]]:
-    """Return the examples of the batches that the steps use."""
-    return [[example for _, example in batch] for batch in islice(examples_of(learner.recipe, data.train, 0), STEPS)]
-
-
-def _peer(learner: Learner, data: TrainingData, folder: Path) -> Contender:
-    """Return sentence-transformers' trainer with the same loss and the same batches."""
-    from datasets import Dataset
-    from sentence_transformers import (
-        SentenceTransformer,
-        SentenceTransformerTrainer,
-        SentenceTransformerTrainingArguments,
-    )
-    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
-    from torch.utils.data import BatchSampler, SequentialSampler
-    from transformers import TrainerCallback
-
-    lines = (folder / "triplets.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(lines[example]) for batch in _examples(learner, data) for example in batch]
-    texts = [{key: f"{paper['title']} [SEP] {paper['abstract']}" for key, paper in one.items()} for one in records]
-    model = SentenceTransformer(str(find_model(MODEL).folder), device="cpu")
-    model.max_seq_length = TOKENS
-    loss = MultipleNegativesRankingLoss(model, scale=1 / TEMPERATURE)
-    given = SentenceTransformerTrainingArguments(
-        output_dir=str(folder / "peer"),
-        per_device_train_batch_size=BATCH,
-        num_train_epochs=1,
-        learning_rate=1e-5,
-        bf16=True,
-        use_cpu=True,
-        report_to="none",
-        save_strategy="no",
-        logging_strategy="no",
-        disable_tqdm=True,
-    )
-
-    class InOrder(SentenceTransformerTrainer):  # type: ignore[misc]
-        """Uses the examples in their order."""
-
-        def get_batch_sampler(self, dataset: Sequence[Any], *_: Any, **__: Any) -> BatchSampler:
-            return BatchSampler(SequentialSampler(dataset), BATCH, drop_last=False)
-
-    class Telling(TrainerCallback):  # type: ignore[misc]
-        """Reports the end of each step."""
-
-        def __init__(self, told: Callable[[], None]) -> None:
-            self.told = told
-
-        def on_step_end(self, *_: Any, **__: Any) -> None:
-            self.told()
-
-    def run(told: Callable[[], None]) -> None:
-        rows = Dataset.from_list(texts)
-        InOrder(model=model, args=given, train_dataset=rows, loss=loss, callbacks=[Telling(told)]).train()
 
     return run
 

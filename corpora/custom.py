@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from calendar import monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, Never, get_args
 
 from corpora.cleaning import flag_of, text_of, texts_of
+from corpora.dates import normal_date
 from corpora.errors import InputError
 
 FieldKind = Literal["text", "keyword", "keywords", "number", "date", "boolean"]
@@ -26,8 +26,6 @@ LONGEST_KEYWORD = 8_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
 _RESERVED = ("and", "or", "not", "in", "exists", "text", "title_abstract", "title_order", "content_hash", "lexical")
 _RESERVED_PREFIX = "vector_"
-_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[T ].*)?")
-_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _EXAMPLES: dict[FieldKind, str] = {
     "text": "text",
     "keyword": f"text of at most {LONGEST_KEYWORD:,} characters",
@@ -159,29 +157,6 @@ def custom_value(kind: FieldKind, raw: object) -> FieldValue | None:
             return _refuse(kind, shown)
         case _:
             return shown
-
-
-def first_day(date: str) -> str:
-    """Return the day (`YYYY-MM-DD`) that a date of a field stands for."""
-    return f"{date}{'-01-01'[len(date) - 4 :]}"
-
-
-def last_day(date: str) -> str:
-    """Return the last day (`YYYY-MM-DD`) of the year, the month or the day that a date names."""
-    year, month, day = (*date.split("-"), "", "")[:3]
-    month = month or "12"
-    return f"{year}-{month}-{day or monthrange(int(year), int(month))[1]}"
-
-
-def normal_date(text: str) -> str | None:
-    """Return a date as `YYYY-MM-DD`, `YYYY-MM` or `YYYY`, or None where a text is none."""
-    match = _DATE.fullmatch(text) or _COMPACT.fullmatch(text)
-    if match is None:
-        return None
-    year, month, day = (int(part) if part else 0 for part in match.groups())
-    if year < 1 or (match[2] and not 1 <= month <= 12) or (match[3] and not 1 <= day <= monthrange(year, month)[1]):
-        return None
-    return f"{year:04}" + (f"-{month:02}" if month else "") + (f"-{day:02}" if day else "")
 
 
 def placed(

@@ -6,18 +6,21 @@ No corpus is read, so the papers of all corpora stay with their origins, custom 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
 from encoders.formats import Format
+from indexer.job import IndexJob
 
 if TYPE_CHECKING:
-    from indexer.job import IndexJob
+    from encoders.card import ModelCard
+    from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Index
+    from search_plugin.schema import Bm25, Quantization
 
 _PAGE = 1_000
 
@@ -51,26 +54,47 @@ def readable(name: str) -> Iterator[None]:
         ) from error
 
 
-def moved(job: IndexJob, index: Index) -> IndexJob:
-    """Return the job that rebuilds an index from its own papers.
+def rebuilding(
+    index: Index,
+    *,
+    card: ModelCard,
+    encoder: Callable[[], TextEncoder],
+    state_dir: Path,
+    quantization: Quantization | None = None,
+    bm25: Bm25 | None = None,
+    language: str | None = None,
+    cached: bool = True,
+) -> IndexJob:
+    """Return the job that rebuilds an index from its own papers, with the same formats and custom fields.
 
     Args:
-        job: Names the model and other changes; its corpus is not read.
         index: The published generation.
+        card: Of the model; this and all that follow are as of `IndexJob`.
+        encoder: Loads the model.
+        state_dir: For the survey's notes.
+        quantization: As before if None.
+        bm25: As before if None.
+        language: As before if None.
+        cached: Whether the encoder keeps vectors in a cache.
 
     Returns:
-        A job for `index_corpus`; formats, quantization and BM25's constants are those of the index if the job has none.
+        A job for `index_corpus`.
     """
     schema = index.schema
     told = f"{index.name} {index.generation} {schema.fingerprint}"
-    return replace(
-        job,
+    return IndexJob(
         records=lambda: own_papers(index),
         source=f"index {hashlib.blake2b(told.encode(), digest_size=16).hexdigest()}",
+        index=index.name,
+        card=card,
+        encoder=encoder,
+        state_dir=state_dir,
         formats=tuple(Format(vector.format) for vector in schema.vectors),
         fresh=True,
         origin=None,
-        quantization=job.quantization or schema.quantization,
-        bm25=job.bm25 or schema.bm25,
+        quantization=quantization or schema.quantization,
+        bm25=bm25 or schema.bm25,
         fields=schema.added,
+        language=language,
+        cached=cached,
     )

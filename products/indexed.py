@@ -1,23 +1,58 @@
-"""Papers of an index with their vectors, for products that learn from them; nothing is encoded."""
+"""Reading an index block by block: papers, vectors and values, for what learns from them; nothing is encoded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from search_plugin.planning import SEARCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
 
+    from corpora.custom import FieldValue
     from corpora.paper import Paper
     from search_plugin.engines.base import Document, Index
 
-_BLOCK = 500  # papers read at once
+_Item = TypeVar("_Item")
+
+BLOCK = 1_000
+"""Papers read or written together."""
+
+
+def in_blocks(items: Iterable[_Item], size: int = BLOCK) -> Iterator[list[_Item]]:
+    """Yield items in lists of a size; the last may be shorter."""
+    rest = iter(items)
+    while block := list(islice(rest, size)):
+        yield block
+
+
+def read_documents(index: Index, ids: Iterable[str], formats: Sequence[str]) -> Iterator[list[Document]]:
+    """Yield papers with their vectors of some formats, in blocks, in the order of their ids.
+
+    Ids that the index does not hold are left out. A paper is yielded as often as its id is given.
+    """
+    for block in in_blocks(ids):
+        held = index.documents(list(dict.fromkeys(block)), formats)
+        yield [held[id_] for id_ in block if id_ in held]
+
+
+def read_vectors(index: Index, ids: Iterable[str], format: str) -> Iterator[tuple[list[str], np.ndarray]]:  # noqa: A002
+    """Yield the ids that have a vector of a format, in blocks, in their order, with float32 (papers, dimension)."""
+    import numpy as np
+
+    for block in in_blocks(ids):
+        held = index.vectors(block, format)
+        if found := [id_ for id_ in block if id_ in held]:
+            yield found, np.stack([held[id_] for id_ in found])
+
+
+def read_values(index: Index, fields: Sequence[str]) -> Iterator[tuple[str, Mapping[str, FieldValue]]]:
+    """Yield the values of some fields of all papers, by id."""
+    for block in in_blocks(index.ids()):
+        yield from index.values(block, fields).items()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,13 +70,7 @@ class IndexedPapers:
 
 def read_papers(index: Index, ids: Iterable[str]) -> IndexedPapers:
     """Read papers and their vectors; ids that the index does not hold are left out."""
-    documents = list(_documents(index, list(dict.fromkeys(ids))))
+    blocks = read_documents(index, dict.fromkeys(ids), [SEARCHED])
+    documents = [document for block in blocks for document in block]
     vectors = {one.paper.id: one.vectors[SEARCHED] for one in documents if SEARCHED in one.vectors}
     return IndexedPapers(tuple(one.paper for one in documents), vectors)
-
-
-def _documents(index: Index, ids: Sequence[str]) -> Iterator[Document]:
-    rest = iter(ids)
-    while block := list(islice(rest, _BLOCK)):
-        found = index.documents(block, [SEARCHED])
-        yield from (found[id_] for id_ in block if id_ in found)

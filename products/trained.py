@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from corpora.custom import check_field_name
 from corpora.errors import InputError, NotFoundError
 from encoders.formats import Format
+from products.indexed import read_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Index
     from search_plugin.fields import Field
     from search_plugin.filters.tree import Filter
-
-BLOCK = 2_000
-"""Papers read and written together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,30 +84,11 @@ def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
         )
 
 
-def vector_blocks(index: Index, source: TrainedVectors, ids: Sequence[str]) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Read vectors block by block.
-
-    Args:
-        index: That holds them.
-        source: Which.
-        ids: Of the papers.
-
-    Yields:
-        The ids that exist, and their vectors, float32 (papers, dimension).
-    """
-    import numpy as np
-
-    for start in range(0, len(ids), BLOCK):
-        found = index.vectors(ids[start : start + BLOCK], source.format.value)
-        if found:
-            yield list(found), np.stack(list(found.values()))
-
-
 def all_vectors(index: Index, source: TrainedVectors, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Return the ids that exist, and their vectors, float32 (papers, dimension)."""
     import numpy as np
 
-    blocks = list(vector_blocks(index, source, ids))
+    blocks = list(read_vectors(index, ids, source.format.value))
     if not blocks:
         return [], np.zeros((0, index.schema.vector(source.format.value).dimension), np.float32)
     return [id_ for found, _ in blocks for id_ in found], np.concatenate([matrix for _, matrix in blocks])
@@ -141,7 +120,7 @@ def write_values(
     ids = list(index.ids(where))
     progress.stage("applying", len(ids))
     read = written = 0
-    for found, vectors in vector_blocks(index, source, ids):
+    for found, vectors in read_vectors(index, ids, source.format.value):
         held = index.values(found, names)
         rows = zip(found, rows_of(vectors), strict=True)
         changes = {id_: row for id_, row in rows if _comparable(row) != _comparable(held.get(id_, {}))}

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue, normal_date
+from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
+from corpora.dates import normal_date
 from corpora.errors import InputError
 
 if TYPE_CHECKING:

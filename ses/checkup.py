@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import SesError, UnavailableError
 from corpora.installed import installed_version
 from encoders.registry import find_model
+from search_plugin.engines.diagnosis import human_bytes
 from search_plugin.engines.registry import connect
 from ses.messages import EXIT_CODES, message_of, with_flags
 from ses.origins import Origin, origins
@@ -50,22 +51,14 @@ class ModelCheck:
     dimension: int = 0
     problem: str = ""
 
+    def __str__(self) -> str:
+        found = f"{self.name} ({self.fingerprint}, {self.dimension} numbers) in {self.folder}"
+        return f"{self.name} was not found" if self.folder is None else found
+
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """The findings.
-
-    Attributes:
-        ses: Version of ses.
-        python: Version of Python.
-        parts: Optional packages.
-        settings: Settings in force.
-        model: The model for new indexes.
-        index_models: Models of the existing indexes, by name.
-        engine_url: The engine's URL.
-        engine: Its state; None if it does not answer.
-        troubles: Problems, one line each, which says what to do.
-    """
+    """What was found: `engine` is None if it does not answer; the last is the problems, a line each."""
 
     ses: str
     python: str
@@ -82,10 +75,6 @@ class Checkup:
         """Return 0, or 3 if the engine or a model is missing."""
         models = (self.model, *self.index_models.values())
         return EXIT_CODES["unavailable"] if self.engine is None or any(model.problem for model in models) else 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON shows it."""
-        return asdict(self) | {"engine": self.engine.to_dict() if self.engine else None}
 
 
 def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) -> Checkup:
@@ -133,3 +122,49 @@ def _model_troubles(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator
             f"The index {index.name} was made by another {index.model} ({index.fingerprint}) than the one here "
             f"({model.fingerprint}); restore that model, or index again with --fresh."
         )
+
+
+def to_dict(checkup: Checkup) -> dict[str, Any]:
+    """Return a checkup as JSON shows it: without lines for people, and with all problems in one place."""
+    found = asdict(checkup)
+    engine = found["engine"] or {}
+    for told in (engine, *engine.get("indexes", ())):
+        for name in ("lines", "troubles"):
+            told.pop(name, None)
+    return found
+
+
+def to_lines(checkup: Checkup) -> Iterator[str]:
+    """Yield a checkup as people read it."""
+    yield f"ses {checkup.ses}, Python {checkup.python}"
+    for part in checkup.parts:
+        yield f"  {part.package}: {part.version or f'not installed; the extra {part.extra} installs it'}"
+    yield "Settings"
+    for setting in checkup.settings:
+        yield f"  {setting.name} = {setting.value or '(none)'}  [{setting.source}]"
+    yield f"Model for new indexes: {checkup.model}"
+    engine = checkup.engine
+    if engine is None:
+        yield f"Engine {checkup.engine_url}: does not answer"
+    else:
+        yield f"Engine {checkup.engine_url}: {engine.product} {engine.version}"
+        yield from (f"  {line}" for line in (*engine.lines, f"legs can be joined by: {', '.join(engine.joins)}"))
+        for index in engine.indexes:
+            yield from _index_lines(index, checkup.index_models.get(index.model))
+        if not engine.indexes:
+            yield "No indexes yet; make one with `ses index --corpus NAME`."
+    yield "Problems" if checkup.troubles else "No problems found."
+    yield from (f"  {trouble}" for trouble in checkup.troubles)
+
+
+def _index_lines(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator[str]:
+    version = "never published" if index.generation is None else f"version {index.generation}"
+    kept = f", version {index.previous} kept for --rollback" if index.previous else ""
+    begun = f", unfinished: version {', '.join(map(str, index.leftovers))}" if index.leftovers else ""
+    yield f"Index {index.name}: {version}{kept}{begun}; {index.papers:,} papers, {human_bytes(index.disk_bytes)}"
+    quantized = "" if index.quantization == "none" else f", {index.quantization}"
+    for vector in index.vectors:
+        yield f"  {vector.field}: {vector.count:,} vectors of {vector.dimension} numbers{quantized}"
+    if model:
+        yield f"  made by {index.model} ({index.fingerprint}); here: {model}"
+    yield from (f"  {line}" for line in index.lines)

@@ -2,57 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError
+from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed
     from products.feeds.ranking import FeedEntry
-    from products.kept import Kept
     from search_plugin.filters.tree import Filter
     from ses.opened import OpenIndex
     from ses.requests import PageOptions
-    from ses.settings import Settings
 
-_FOLDER = "feeds"
 SIZE, DATE_FIELD = 20, "year"
 
 
-def feeds_of(settings: Settings, opened: Callable[[str], OpenIndex]) -> Feeds:
-    """Return the feeds in the data folder of some settings; `opened` opens an index, the default one if unnamed."""
-    from products.feeds.feed import Feed
-    from products.kept import Kept
-    from ses.default_index import shown_url
-
-    return Feeds(Kept(settings.data_dir / _FOLDER, Feed, "feed"), shown_url(settings), opened)
-
-
 @dataclass(frozen=True, slots=True)
-class Feeds:
-    """Feeds by name; made by `library.feeds`.
-
-    Attributes:
-        kept: Their states.
-        engine: URL of the library's engine.
-        opened: Opens an index by name, the default one for an empty name.
-    """
-
-    kept: Kept[Feed]
-    engine: str
-    opened: Callable[[str], OpenIndex]
-
-    def names(self) -> list[str]:
-        """Return the names of the feeds, also of those over other engines."""
-        return self.kept.names()
-
-    def get(self, name: str) -> Feed:
-        """Return a feed, or raise `NotFoundError` with the available names."""
-        return self.kept.load(name)
+class Feeds(KeptOverIndexes["Feed"]):
+    """Feeds by name; made by `library.feeds`."""
 
     def create(
         self,
@@ -119,10 +90,6 @@ class Feeds:
             changing.state = remove_seeds(changing.state, ids)
         return changing.state
 
-    def delete(self, name: str) -> None:
-        """Delete a feed, or raise `NotFoundError`."""
-        self.kept.delete(name)
-
     def show(self, name: str, *, since: str = "", date_field: str = DATE_FIELD, size: int = SIZE) -> list[FeedEntry]:
         """Rank the papers of a feed.
 
@@ -170,13 +137,6 @@ class Feeds:
         render = feed_format(format)
         entries = self.show(name, since=since, date_field=date_field, size=size)
         return render(name, self.kept.load(name).title or name, entries, datetime.now(UTC))
-
-    def _index_of(self, feed: Feed) -> OpenIndex:
-        if feed.engine != self.engine:
-            raise InputError(
-                f"This feed is over the engine {feed.engine}, not over {self.engine}", f"give <engine={feed.engine}>"
-            )
-        return self.opened(feed.index)
 
 
 def _where(opened: OpenIndex, feed: Feed, new: Filter | None) -> Filter | None:

@@ -3,47 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from search_plugin.engines.index_name import EVALUATION
+from ses.indexes import Indexes
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.model import Model
-    from encoders.text_encoder import TextEncoder
     from indexer.report import IndexReport, Progress
-    from search_plugin.engines.base import Engine, Index
-    from search_plugin.expansion.synonyms import Synonyms
     from search_plugin.schema import Bm25, Quantization
-    from search_plugin.search_settings import SearchSettings
-    from ses.settings import Settings
     from ses.tags import Tags
 
 
-class Indexing:
-    """Writes papers into the indexes of an engine.
-
-    Args:
-        settings: Settings of the engine and the model.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        from search_plugin.engines.registry import connect
-        from search_plugin.expansion.synonyms import read_synonyms
-        from search_plugin.search_settings import read_search_settings
-
-        self._settings = settings
-        self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
-        self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
-        self._engine: Engine = connect(settings.engine_url, settings.connection)
-        self._encoders: dict[str, TextEncoder] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._engine.names()
+class Indexing(Indexes):
+    """Writes papers into the indexes of an engine."""
 
     @property
     def tags(self) -> Tags:
@@ -188,17 +165,14 @@ class Indexing:
             UnavailableError: If the engine, the model or the disk fails.
         """
         from encoders.registry import find_model
-        from indexer.job import IndexJob
-        from indexer.moving import moved, readable
+        from indexer.moving import readable, rebuilding
         from indexer.pipeline import index_corpus
 
         with readable(name):
             index = self._engine.open(name)
         model = find_model(self._settings.model or index.schema.model)
-        job = IndexJob(
-            records=lambda: iter(()),
-            source="",
-            index=index.name,
+        job = rebuilding(
+            index,
             card=model.card,
             encoder=functools.partial(self._encoder, model),
             state_dir=self._settings.data_dir,
@@ -207,7 +181,7 @@ class Indexing:
             language=language,
             cached=self._settings.embedding_cache,
         )
-        return index_corpus(moved(job, index), self._engine, progress)
+        return index_corpus(job, self._engine, progress)
 
     def _checked_tagger(self, tagger: str, name: str, model: Model, *, fresh: bool) -> str:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
@@ -222,34 +196,12 @@ class Indexing:
             self.tags.check(tagger, name)
         return source.format.value
 
-    @contextmanager
-    def _writing(self, name: str) -> Iterator[Index]:
-        """Provide an index for writing, under its lock."""
-        with self._engine.lock(name):
-            yield self._engine.open(name)
-
     def _model_for(self, name: str, *, fresh: bool) -> Model:
         """Return the model to write an index with: an existing index is updated with its own."""
         from encoders.registry import DEFAULT_MODEL, find_model
 
         kept = name in self and not fresh
         return find_model(self._settings.model or (self._engine.open(name).schema.model if kept else DEFAULT_MODEL))
-
-    def _load(self, index: Index) -> TextEncoder:
-        from encoders.registry import find_model
-        from search_plugin.planning import check_model
-
-        model = find_model(self._settings.model or index.schema.model)
-        check_model(index, model.card.name, model.card.fingerprint)
-        return self._encoder(model)
-
-    def _encoder(self, model: Model) -> TextEncoder:
-        from ses.loaded_model import make_encoder
-
-        key = model.card.fingerprint
-        if key not in self._encoders:
-            self._encoders[key] = make_encoder(self._settings, model)
-        return self._encoders[key]
 
 
 def check_own(name: str) -> str:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from search_plugin.engines.index_name import EVALUATION
 from ses.attaching import Attaching
 from ses.indexing import check_own
-from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from indexer.report import Progress
+    from products.kept import Kept
     from products.topics.clusters import Projection, Topics
     from ses.feeds import Feeds
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
+    from ses.kept import State
+    from ses.opened import OpenIndex
     from ses.reviewers import Reviewers
     from ses.screening import Screening
 
@@ -47,41 +46,7 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
 
 
 class Library(Attaching):
-    """The indexes of an engine, by name; made by `open`.
-
-    Args:
-        settings: Settings of the engine and the model.
-    """
-
-    def indexes(self, *, evaluations: bool = False) -> list[str]:
-        """Return the names of the indexes, the most recently published first; those of evaluations only on wish."""
-        return [name for name in self._engine.names() if evaluations or not name.startswith(EVALUATION)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.indexes())
-
-    def __len__(self) -> int:
-        return len(self.indexes())
-
-    def __getitem__(self, name: str) -> OpenIndex:
-        """Open an index, or raise `NotFoundError` with the available names."""
-        opened = self._engine.open(name)
-        if self._tuned and self._tuned.bm25 != opened.schema.bm25:
-            logging.getLogger("ses").warning(
-                "The tuned settings were fitted with BM25's %s, and the index %s has %s; index again with fresh and "
-                "tuned.",
-                *(self._tuned.bm25, opened.name, opened.schema.bm25),
-            )
-        return OpenIndex(opened, self._load, self._tuned, functools.partial(self._writing, name), self._synonyms)
-
-    def default(self) -> OpenIndex:
-        """Open the default index: that of the settings, else the one that `use` chose, else the only one.
-
-        Raises `NotFoundError` if it does not exist, and `InputError` if there are several and none was chosen.
-        """
-        from ses.default_index import default_index
-
-        return self[default_index(self._settings, self.indexes())]
+    """The indexes of an engine, by name; made by `open`."""
 
     @property
     def reviewers(self) -> Reviewers:
@@ -93,16 +58,18 @@ class Library(Attaching):
     @property
     def feeds(self) -> Feeds:
         """The feeds over this library's indexes."""
-        from ses.feeds import feeds_of
+        from products.feeds.feed import Feed
+        from ses.feeds import Feeds
 
-        return feeds_of(self._settings, self._opened)
+        return Feeds(*self._kept("feeds", Feed, "feed"), self._opened)
 
     @property
     def screening(self) -> Screening:
         """The systematic reviews over this library's indexes."""
-        from ses.screening import screening_of
+        from products.screening.review import ReviewState
+        from ses.screening import Screening
 
-        return screening_of(self._settings, self._opened)
+        return Screening(*self._kept("screening", ReviewState, "review"), self._opened)
 
     def use(self, name: str) -> None:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
@@ -247,13 +214,9 @@ class Library(Attaching):
     def __repr__(self) -> str:
         return f"<library {self._engine.url}: {', '.join(self.indexes()) or 'no indexes yet'}>"
 
-    def _opened(self, name: str) -> OpenIndex:
-        return self[name] if name else self.default()
+    def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:
+        """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""
+        from products.kept import Kept
+        from ses.default_index import shown_url
 
-    def _default_name(self) -> str:
-        from ses.default_index import default_index
-
-        try:
-            return default_index(self._settings, self.indexes())
-        except InputError:
-            return ""
+        return Kept(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import rich_click as click
 
@@ -16,10 +16,15 @@ from search_plugin.fusion.registry import FUSIONS
 from search_plugin.request import DEFAULTS, Join, Mode
 from search_plugin.rerankers.registry import RERANKERS
 
+if TYPE_CHECKING:
+    from ses.library import Library
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds several options to a command."""
+
     def decorate(function: F) -> F:
         for option in reversed(options):
             function = option(function)
@@ -33,11 +38,11 @@ engine_option = click.option(
     metavar="URL",
     help="Where indexes are kept: embedded:DIR or http://HOST:PORT [default: in the data folder].",
 )
-engine_options = _together(
+engine_options = together(
     engine_option,
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
 )
-runtime_options = _together(
+runtime_options = together(
     click.option(
         "--runtime",
         metavar="NAME",
@@ -55,7 +60,7 @@ runtime_options = _together(
         "[default: start].",
     ),
 )
-model_options = _together(
+model_options = together(
     click.option("--model", metavar="NAME", help="Known name, folder or hub id of a BERT-family model."),
     runtime_options,
 )
@@ -64,7 +69,7 @@ model_options = _together(
 _EXECUTORS = {"client": "ses", "opensearch-pipeline": "engine", "es-retriever": "engine"}
 """The old form of `--join`, which still works."""
 
-page_options = _together(
+page_options = together(
     click.option("--index", metavar="NAME",
                  help="The index to search [default: that of `ses indexes use`, or the only one]."),
     click.option("--mode", type=click.Choice(get_args(Mode)),
@@ -106,3 +111,11 @@ page_options = _together(
     click.option("--verbose", "-v", "--explain", "explain", is_flag=True,
                  help="Show each leg's rank, score and contribution, and each stage's time and requests."),
 )  # fmt: skip
+
+
+def open_library(options: Mapping[str, Any]) -> Library:
+    """Open the library that the options of a command name."""
+    import ses
+    from ses.arguments import settings_of
+
+    return ses.open(**settings_of(options))

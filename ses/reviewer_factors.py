@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from indexer.report import Progress
     from products.reviewers.factors import FactorBuilder
-    from products.reviewers.matching import Venue
+    from products.reviewers.venue import Venue
     from search_plugin.engines.base import Document
     from ses.indexing import Indexing
 

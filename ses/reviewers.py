@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from indexer.report import IndexReport, Progress
     from products.reviewers.explaining import Explanation
-    from products.reviewers.matching import Matched, Venue
+    from products.reviewers.matching import Matched
     from products.reviewers.people import Reviewer
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
+    from products.reviewers.venue import Venue
     from search_plugin.engines.base import Index
     from ses.indexing import Indexing
 
@@ -189,9 +190,9 @@ class Reviewers:
         conflicts: str | Path | None = None,
     ) -> Venue:
         """Return submissions and reviewers, checked; parameters and errors as of `match`."""
-        from products.reviewers.matching import Venue, check_submissions
         from products.reviewers.people import read_declared, read_people
         from products.reviewers.pool import read_pool
+        from products.reviewers.venue import Venue, check_submissions
 
         opened = self.open(index)
         papers = self._submissions(submissions, corpus, columns or {})

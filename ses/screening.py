@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
+from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
-    from products.kept import Kept
     from products.screening.review import ReviewState
     from products.screening.screening import NextPaper, Status
     from products.screening.simulation import Simulated
-    from ses.opened import OpenIndex
-    from ses.settings import Settings
 
-_FOLDER = "screening"
 BATCH = 20
 TARGET = CONFIDENCE = 0.95
-
-
-def screening_of(settings: Settings, opened: Callable[[str], OpenIndex]) -> Screening:
-    """Return the reviews in the data folder of some settings; `opened` opens an index, the default one if unnamed."""
-    from products.kept import Kept
-    from products.screening.review import ReviewState
-    from ses.default_index import shown_url
-
-    return Screening(Kept(settings.data_dir / _FOLDER, ReviewState, "review"), shown_url(settings), opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +37,8 @@ class LabelReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Screening:
-    """Reviews by name; made by `library.screening`.
-
-    Attributes:
-        kept: Their states.
-        engine: URL of the library's engine.
-        opened: Opens an index by name, the default one for an empty name.
-    """
-
-    kept: Kept[ReviewState]
-    engine: str
-    opened: Callable[[str], OpenIndex]
-
-    def names(self) -> list[str]:
-        """Return the names of the reviews, also of those over other engines."""
-        return self.kept.names()
-
-    def get(self, name: str) -> ReviewState:
-        """Return a review, or raise `NotFoundError` with the available names."""
-        return self.kept.load(name)
+class Screening(KeptOverIndexes["ReviewState"]):
+    """Reviews by name; made by `library.screening`."""
 
     def create(self, name: str, *, index: str = "", filter: str = "") -> ReviewState:  # noqa: A002 - as everywhere in ses
         """Create a review.
@@ -241,15 +211,3 @@ class Screening:
         starts = [draw_known(included, draw) for draw in range(draws)]
         learner = learner_of(views_of(pool.papers, pool.vectors, FOR_SCREENING))
         return [simulate(included, learner, known, target=target, confidence=confidence) for known in starts]
-
-    def delete(self, name: str) -> None:
-        """Delete a review with its labels, or raise `NotFoundError`; its index stays."""
-        self.kept.delete(name)
-
-    def _index_of(self, review: ReviewState) -> OpenIndex:
-        if review.engine != self.engine:
-            raise InputError(
-                f"This review is over the engine {review.engine}, not over {self.engine}",
-                f"give <engine={review.engine}>",
-            )
-        return self.opened(review.index)

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
-from corpora.errors import InputError
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from indexer.report import Progress
     from products.tags.apply import TaggingReport
     from products.tags.hierarchy import Hierarchy
-    from products.tags.labels import LabelJudgments
     from products.tags.suggest import LabelSuggestion
     from products.tags.tagger import Tagger
     from search_plugin.engines.base import Index
@@ -86,19 +84,18 @@ class Tags:
         """
         from encoders.formats import Format
         from indexer.report import Silent
-        from products.tags.hierarchy import Hierarchy
-        from products.tags.labels import labelled_papers
+        from products.tags.labels import judgments_from, labelled_vectors
         from products.tags.store import write_tagger
+        from products.tags.thesauri import hierarchy_from
         from products.tags.training import TaggerOptions, train_tagger
-        from products.trained import all_vectors, vectors_for
+        from products.trained import vectors_for
 
         check_field_name(name)
         chosen = TaggerOptions(**options)
-        opened, known = self.open(index), _hierarchy(hierarchy) or Hierarchy()
-        judgments, made_from = self._judgments(opened, labels)
+        opened, known = self.open(index), hierarchy_from(hierarchy)
+        judgments, made_from = judgments_from(opened, labels)
         source, note = vectors_for(opened, Format(format))
-        ids, vectors = all_vectors(opened, source, list(judgments))
-        papers = labelled_papers(judgments, ids, known, chosen.fewest)
+        papers, rows = labelled_vectors(opened, source, judgments, known, chosen.fewest)
         notes = [note] if note else []
         if papers.unknown_ids:
             notes.append(f"Labelled papers that the index does not hold, left out: {len(papers.unknown_ids):,}")
@@ -106,8 +103,6 @@ class Tags:
             notes.append(f"Labels of fewer than {chosen.fewest} papers, left out: {len(papers.rare):,}")
         progress = progress or Silent()
         progress.stage(f"training {len(papers.labels):,} labels", None)
-        place = {id_: row for row, id_ in enumerate(ids)}
-        rows = vectors[[place[id_] for id_ in papers.ids]]
         tagger = train_tagger(name, source, rows, papers, known, chosen, made_from=made_from, done=progress.advance)
         if alone := set(papers.labels) - set(tagger.labels):
             notes.append(f"Labels that too few papers lack or have in the training part, left out: {len(alone):,}")
@@ -138,10 +133,12 @@ class Tags:
         from encoders.formats import Format
         from products.tags.names import MOST, NEAR, tagger_of_names
         from products.tags.store import write_tagger
+        from products.tags.thesauri import hierarchy_from
         from products.trained import all_vectors, vectors_for
 
         check_field_name(name)
-        opened, known = self.open(index), _hierarchy(hierarchy)
+        opened, known = self.open(index), hierarchy_from(hierarchy)
+        told = hierarchy.name if isinstance(hierarchy, Path) else "a program"
         source, _ = vectors_for(opened, Format.PRX)
         _, vectors = all_vectors(opened, source, list(islice(opened.ids(), _SAMPLE)))
         tagger = tagger_of_names(
@@ -152,7 +149,7 @@ class Tags:
             vectors,
             near=NEAR if near is None else near,
             most=MOST if most is None else most,
-            made_from=f"names of labels in {_told(hierarchy)}",
+            made_from=f"names of labels in {told}",
         )
         write_tagger(self.folder / name, tagger)
         return tagger
@@ -197,39 +194,22 @@ class Tags:
     def record(self, name: str, index: str, labels: Path | Mapping[str, Mapping[str, bool]]) -> list[str]:
         """Write labels that a person gave into the field `NAME_by_person`; return ids that the index does not hold."""
         from products.tags.apply import record_labels
+        from products.tags.labels import judgments_from
 
         with self.writing(index) as opened:
-            return record_labels(opened, name, self._judgments(opened, labels)[0])
+            return record_labels(opened, name, judgments_from(opened, labels)[0])
 
     def measure(self, name: str, index: str, labels: str | Path | Mapping[str, Mapping[str, bool]]) -> Tagger:
         """Return a tagger with its measures on the labelled papers of an index; parameters as of `train`."""
-        from products.tags.labels import labelled_papers
-        from products.tags.measures import measured
-        from products.trained import all_vectors, check_vectors
+        from products.tags.labels import judgments_from, labelled_vectors
+        from products.tags.measuring import measure_tagger
+        from products.trained import check_vectors
 
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
-        judgments, made_from = self._judgments(opened, labels)
-        ids, vectors = all_vectors(opened, tagger.source, list(judgments))
-        papers = labelled_papers(judgments, ids, tagger.hierarchy, 1)
-        place = {id_: row for row, id_ in enumerate(ids)}
-        rows = vectors[[place[id_] for id_ in papers.ids]]
-        shared = [label for label in tagger.labels if label in papers.labels]
-        if not shared:
-            raise InputError(f"The tagger {name} has none of the labels from {made_from}.")
-        own = [tagger.labels.index(label) for label in shared]
-        probabilities = tagger.probabilities(rows)
-        before = {one.label: one.trained for one in tagger.measures.labels} if tagger.measures else {}
-        found = measured(
-            probabilities[:, own],
-            tagger.given(probabilities)[:, own],
-            papers.truth[:, [papers.labels.index(label) for label in shared]],
-            shared,
-            thresholds=tagger.thresholds[own],
-            trained=[before.get(label, 0) for label in shared],
-            how=f"{len(rows):,} papers with labels from {made_from}",
-        )
-        return replace(tagger, measures=found)
+        judgments, made_from = judgments_from(opened, labels)
+        papers, rows = labelled_vectors(opened, tagger.source, judgments, tagger.hierarchy, 1)
+        return measure_tagger(tagger, papers, rows, made_from)
 
     def suggest(
         self,
@@ -252,12 +232,13 @@ class Tags:
         """
         from itertools import islice
 
+        from products.tags.labels import judgments_from
         from products.tags.suggest import suggested
         from products.trained import all_vectors, check_vectors
 
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
-        done = self._judgments(opened, labelled)[0] if labelled else {}
+        done = judgments_from(opened, labelled)[0] if labelled else {}
         unlabelled = islice((id_ for id_ in opened.ids() if id_ not in done), _SAMPLE)
         ids, vectors = all_vectors(opened, tagger.source, list(unlabelled))
         return suggested(tagger, ids, vectors, count)
@@ -267,23 +248,3 @@ class Tags:
         from products.tags.store import SHIPPED
 
         return [self.folder, SHIPPED]
-
-    @staticmethod
-    def _judgments(index: Index, labels: str | Path | LabelJudgments) -> tuple[LabelJudgments, str]:
-        from products.tags.labels import judgments_of_index, read_judgments
-
-        if isinstance(labels, str):
-            return judgments_of_index(index, labels), f"the field {labels} of the index {index.name}"
-        if isinstance(labels, Path):
-            return read_judgments(labels), f"a person, in {labels.name}"
-        return labels, "a program"
-
-
-def _hierarchy(given: Path | Hierarchy | None) -> Any:
-    from products.tags.thesauri import read_hierarchy
-
-    return read_hierarchy(given) if isinstance(given, Path) else given
-
-
-def _told(given: Path | Hierarchy) -> str:
-    return given.name if isinstance(given, Path) else "a program"

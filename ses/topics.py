@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from products.topics.clusters import Projection, Topics
     from search_plugin.engines.base import Index
 
-_BLOCK = 1_000
-
 
 def topics_of(
     index: Index, *, count: int | None, task_format: str, projection: Projection, seed: int, progress: Progress
@@ -23,6 +21,7 @@ def topics_of(
     """Find the topics of an index; parameters and errors as of `Library.topics`."""
     import numpy as np
 
+    from products.indexed import read_vectors
     from products.topics.clusters import find_topics
 
     index.schema.vector(task_format)
@@ -32,18 +31,18 @@ def topics_of(
     progress.stage("reading vectors", len(ids))
     held: list[str] = []
     rows: list[np.ndarray] = []
-    for block in _blocks(ids):
-        found = index.vectors(block, task_format)
-        held += [name for name in block if name in found]
-        rows += [found[name] for name in block if name in found]
-        progress.advance(len(block))
+    for found, vectors in read_vectors(index, ids, task_format):
+        held += found
+        rows.append(vectors)
+        progress.advance(len(found))
     progress.stage("clustering", len(held))
-    return find_topics(held, np.stack(rows), _texts(index, held), count=count, projection=projection, seed=seed)
+    return find_topics(held, np.concatenate(rows), _texts(index, held), count=count, projection=projection, seed=seed)
 
 
 def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -> None:
     """Write the topic and the coordinates of each paper into the fields `field`, `field_x` and `field_y`."""
     from corpora.custom import CustomField
+    from products.indexed import in_blocks
     from products.topics.clusters import clean_field
     from search_plugin.fields import custom_fields
 
@@ -51,8 +50,7 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
     kinds = (CustomField(names[0], "keyword"), CustomField(names[1], "number"), CustomField(names[2], "number"))
     index.add_fields(custom_fields(kinds))
     progress.stage("writing", len(topics.ids))
-    for start in range(0, len(topics.ids), _BLOCK):
-        rows = range(start, min(start + _BLOCK, len(topics.ids)))
+    for rows in in_blocks(range(len(topics.ids))):
         index.update(
             {
                 topics.ids[row]: {
@@ -68,11 +66,7 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
 
 
 def _texts(index: Index, ids: list[str]) -> Iterator[str]:
-    for block in _blocks(ids):
-        papers = index.papers(block)
-        for name in block:
-            yield f"{papers[name].title}\n{papers[name].abstract}"
+    from products.indexed import read_documents
 
-
-def _blocks(ids: list[str]) -> Iterator[list[str]]:
-    return (ids[start : start + _BLOCK] for start in range(0, len(ids), _BLOCK))
+    for documents in read_documents(index, ids, []):
+        yield from (f"{one.paper.title}\n{one.paper.abstract}" for one in documents)

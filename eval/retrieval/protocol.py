@@ -14,7 +14,7 @@ from eval.measures.metrics import Scores, evaluate
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
-from products.reviewers.pool import in_blocks
+from products.indexed import in_blocks
 from search_plugin.engines.base import Index
 from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of

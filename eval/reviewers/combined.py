@@ -15,8 +15,9 @@ from eval.embedder import Vectors
 from eval.outcome import Outcome
 from eval.reviewers.gold_standard import RESAMPLES, Expertise, GoldStandard, pair_sums, score_predictions
 from eval.statistics.bootstrap import bootstrap_statistic
+from products.indexed import in_blocks
 from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuilder, stored
-from products.reviewers.pool import PAPERS, in_blocks, make_pool
+from products.reviewers.pool import PAPERS, make_pool
 from products.reviewers.scoring import score_venue
 from search_plugin.engines.base import Document
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from products.trained import BLOCK
+from products.indexed import read_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,13 +69,11 @@ def cited_papers(index: Index, citations: str, within: str) -> list[CitedPaper]:
             "a corpus gives."
         )
     names = [field.name, "year", *([index.schema.field(within).name] if within else [])]
-    ids = list(index.ids())
     found = []
-    for start in range(0, len(ids), BLOCK):
-        for id_, values in index.values(ids[start : start + BLOCK], names).items():
-            number, year = values.get(field.name), values.get("year")
-            if isinstance(number, int | float) and isinstance(year, int | float) and number >= 0:
-                found.append(CitedPaper(id_, float(number), (_first(values, names[2:]), int(year))))
+    for id_, values in read_values(index, names):
+        number, year = values.get(field.name), values.get("year")
+        if isinstance(number, int | float) and isinstance(year, int | float) and number >= 0:
+            found.append(CitedPaper(id_, float(number), (_first(values, names[2:]), int(year))))
     if not found:
         raise InputError(
             f"No paper of the index {index.name} has both a year and a number in {field.name}; index a corpus that "

@@ -11,7 +11,8 @@ import numpy as np
 from corpora.errors import InputError
 from corpora.paper import Paper
 from products.reviewers.factors import FactorBuilder
-from products.reviewers.matching import MatchingOptions, Venue, compared
+from products.reviewers.matching import MatchingOptions, compared
+from products.reviewers.venue import Venue
 
 SHOWN = 3
 """Papers of each factor."""

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from corpora.errors import InputError
-from corpora.paper import Paper
+from corpora.errors import ConflictError, InputError
 from encoders.text_encoder import Done, ignore
+from products.indexed import read_documents
 from products.reviewers.assignment import assign
 from products.reviewers.conflicts import Reasons, count_reasons, find_conflicts
 from products.reviewers.factors import FactorBuilder, MatchFactor
 from products.reviewers.fairness import assign_fairly
-from products.reviewers.people import Reviewer
-from products.reviewers.pool import ReviewerPool, read_papers
 from products.reviewers.scoring import VenueScores, score_venue
-
-if TYPE_CHECKING:
-    from search_plugin.engines.base import Index
+from products.reviewers.venue import Venue, check_submissions
 
 Combining = Literal["scores", "ranks"]
 Aggregating = Literal["top3", "max"]
-_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +68,6 @@ class MatchingOptions:
     def __post_init__(self) -> None:
         if self.per_paper < 1 or self.capacity < 0:
             raise InputError("Each submission needs one reviewer or more, and a capacity is 0 or more.")
-
-
-@dataclass(frozen=True, slots=True)
-class Venue:
-    """What is matched.
-
-    Attributes:
-        submissions: The submissions.
-        pool: The reviewers with their papers.
-        index: Holds these papers.
-        people: Facts about reviewers, by id.
-        declared: Declared conflicts, pairs of a submission's id and a reviewer's.
-    """
-
-    submissions: Sequence[Paper]
-    pool: ReviewerPool
-    index: Index
-    people: Mapping[str, Reviewer] = field(default_factory=dict)
-    declared: Collection[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +132,7 @@ def match(
         else:
             solve = assign_fairly if options.fair else assign
             names = [paper.id for paper in venue.submissions]
-            pairs = solve(scores, options.per_paper, _room(venue, options.capacity), names)
+            pairs = solve(scores, options.per_paper, venue.room(options.capacity), names)
         matches = tuple(_matches(venue, pairs, found.scores))
     loads = dict.fromkeys(venue.pool.reviewers, 0)
     sums = {paper.id: 0.0 for paper in venue.submissions}
@@ -202,54 +179,19 @@ def compared(
         yield Compared(factors, scores, reasons)
 
 
-def check_submissions(submissions: Sequence[Paper]) -> None:
-    """Raise `InputError` if there are no submissions, or two with one id."""
-    if not submissions:
-        raise InputError("There are no submissions to match.")
-    seen: set[str] = set()
-    for paper in submissions:
-        if paper.id in seen:
-            raise InputError(f"Two submissions have the id {paper.id}; keep one of them, or give the other a new id.")
-        seen.add(paper.id)
-
-
-def notes_on(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> list[str]:
-    """Return sentences about reviewers whose profiles say little: those without papers, and those with one."""
-    absent = sorted(people.keys() - set(pool.reviewers))
-    single = [reviewer for reviewer, papers in zip(pool.reviewers, pool.papers, strict=True) if len(papers) == 1]
-    notes = []
-    if absent:
-        notes.append(f"{_named(absent)} without papers in the index: they get no submissions.")
-    if single:
-        notes.append(f"{_named(single)} with one paper only: their scores rest on it alone.")
-    return notes
-
-
-def _named(reviewers: Sequence[str]) -> str:
-    noun = "reviewer" if len(reviewers) == 1 else "reviewers"
-    rest = f" and {len(reviewers) - _LISTED:,} more" if len(reviewers) > _LISTED else ""
-    return f"{len(reviewers):,} {noun} ({', '.join(reviewers[:_LISTED])}{rest})"
-
-
 def _read(venue: Venue, builders: Collection[FactorBuilder]) -> list[set[str]]:
     """Read the reviewers' papers once, for all factors; return the authors of each reviewer's papers."""
-    from itertools import chain, repeat
-
-    pool = venue.pool
     formats = [field.format for field in venue.index.schema.vectors if field.unit == "paper"]
-    owners = chain.from_iterable(repeat(place, len(papers)) for place, papers in enumerate(pool.papers))
-    authors: list[set[str]] = [set() for _ in pool.reviewers]
-    for documents in read_papers(venue.index, pool, formats):
+    owners = chain.from_iterable(repeat(place, len(papers)) for place, papers in enumerate(venue.pool.papers))
+    authors: list[set[str]] = [set() for _ in venue.pool.reviewers]
+    for documents in read_documents(venue.index, chain.from_iterable(venue.pool.papers), formats):
         for document in documents:
             authors[next(owners)].update(document.paper.authors)
         for builder in builders:
             builder.add(documents)
+    if next(owners, None) is not None:
+        raise ConflictError(f"The index {venue.index.name} was changed while it was read", "try again")
     return authors
-
-
-def _room(venue: Venue, capacity: int) -> list[int]:
-    told = (venue.people.get(reviewer) for reviewer in venue.pool.reviewers)
-    return [capacity if one is None or one.capacity is None else one.capacity for one in told]
 
 
 def _ranked(scores: VenueScores, count: int) -> np.ndarray:

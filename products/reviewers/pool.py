@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby, islice
-from typing import TYPE_CHECKING, TypeVar
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError
+from products.indexed import in_blocks, read_values
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Document, Index
-
-_Item = TypeVar("_Item")
+    from search_plugin.engines.base import Index
 
 FIELD = "reviewers"
 """The field of an index that holds the ids of the reviewers who wrote a paper."""
-
-READ = 1_000
-"""Papers read from an index at once."""
 
 PAPERS = 8_192
 """Most papers of a block, unless one reviewer has more."""
@@ -69,13 +65,6 @@ class ReviewerPool:
         return slice(start, start + len(self.papers[place]))
 
 
-def in_blocks(items: Iterable[_Item], size: int) -> Iterator[tuple[_Item, ...]]:
-    """Yield items in tuples of a size; the last may be shorter."""
-    rest = iter(items)
-    while block := tuple(islice(rest, size)):
-        yield block
-
-
 def make_pool(profiles: Mapping[str, Sequence[str]]) -> ReviewerPool:
     """Return the reviewers who have papers.
 
@@ -102,16 +91,8 @@ def read_pool(index: Index) -> ReviewerPool:
             "index the papers of the reviewers first",
         )
     profiles: dict[str, list[str]] = {}
-    for ids in in_blocks(sorted(index.ids()), READ):
-        for paper, values in index.values(ids, [FIELD]).items():
-            named = values.get(FIELD, ())
-            for reviewer in named if isinstance(named, tuple) else ():
-                profiles.setdefault(reviewer, []).append(paper)
+    for paper, values in read_values(index, [FIELD]):
+        named = values.get(FIELD, ())
+        for reviewer in named if isinstance(named, tuple) else ():
+            profiles.setdefault(reviewer, []).append(paper)
     return make_pool({reviewer: sorted(papers) for reviewer, papers in profiles.items()})
-
-
-def read_papers(index: Index, pool: ReviewerPool, formats: Sequence[str]) -> Iterator[list[Document]]:
-    """Yield the reviewers' papers with their vectors, in the order of the pool's columns, in blocks."""
-    for ids in in_blocks((paper for papers in pool.papers for paper in papers), READ):
-        held = index.documents(tuple(dict.fromkeys(ids)), formats)
-        yield [held[paper] for paper in ids]

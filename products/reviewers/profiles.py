@@ -118,9 +118,7 @@ def record_of(line: int, note: object, extra: Mapping[str, tuple[str, ...]] | No
     # Version 2 has an object with the value of each field.
     plain = {name: value["value"] if isinstance(value, Mapping) and "value" in value else value
              for name, value in content.items()}  # fmt: skip
-    told = {
-        name: plain[name] for name in ("title", "abstract", "authors", "keywords", "venue", "year") if name in plain
-    }
+    told = {name: plain[name] for name in _ATTRIBUTES if name in plain}
     if "year" not in told and isinstance(moment := note.get("pdate") or note.get("cdate"), int | float):
         told["year"] = datetime.fromtimestamp(moment / 1000, UTC).year
     made = assemble(line, {"id": note.get("id"), **told}, {})

@@ -11,8 +11,9 @@ from corpora.custom import LONGEST_KEYWORD
 from corpora.errors import InputError
 from corpora.paper import Rejected
 from corpora.tables import DelimitedRow, open_table
+from products.indexed import read_values
 from products.tags.hierarchy import Hierarchy
-from products.trained import BLOCK
+from products.trained import TrainedVectors, all_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,17 +115,24 @@ def judgments_of_index(index: Index, name: str) -> dict[str, dict[str, bool]]:
         )
     if field.kind not in ("keyword", "keywords"):
         raise InputError(f"The field {field.name} is of the kind {field.kind}; labels are in keyword and keywords.")
-    ids = list(index.ids())
     found: dict[str, dict[str, bool]] = {}
-    for start in range(0, len(ids), BLOCK):
-        for id_, values in index.values(ids[start : start + BLOCK], [field.name]).items():
-            value = values.get(field.name, ())
-            listed = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
-            if listed:
-                found[id_] = dict.fromkeys(listed, True)
+    for id_, values in read_values(index, [field.name]):
+        value = values.get(field.name, ())
+        listed = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+        if listed:
+            found[id_] = dict.fromkeys(listed, True)
     if not found:
         raise InputError(f"No paper of the index {index.name} has a value in {field.name}.")
     return found
+
+
+def judgments_from(index: Index, labels: str | Path | LabelJudgments) -> tuple[LabelJudgments, str]:
+    """Return labels that are in a field of an index, in a table, or given; and where they came from, in words."""
+    if isinstance(labels, str):
+        return judgments_of_index(index, labels), f"the field {labels} of the index {index.name}"
+    if isinstance(labels, Path):
+        return read_judgments(labels), f"a person, in {labels.name}"
+    return labels, "a program"
 
 
 def labelled_papers(
@@ -180,6 +188,16 @@ def labelled_papers(
                 truth[number, place[label]] = YES if said else NO
     rare = {label: count for label, count in sorted(counts.items()) if label not in place}
     return LabelledPapers(tuple(rows), labels, truth, rare, unknown)
+
+
+def labelled_vectors(
+    index: Index, source: TrainedVectors, judgments: LabelJudgments, hierarchy: Hierarchy, fewest: int
+) -> tuple[LabelledPapers, np.ndarray]:
+    """Return `labelled_papers` of an index, and their vectors, float32 (papers, dimension)."""
+    ids, vectors = all_vectors(index, source, list(judgments))
+    papers = labelled_papers(judgments, ids, hierarchy, fewest)
+    place = {id_: row for row, id_ in enumerate(ids)}
+    return papers, vectors[[place[id_] for id_ in papers.ids]]
 
 
 def _closed(id_: str, judged: Mapping[str, bool], hierarchy: Hierarchy) -> dict[str, bool]:

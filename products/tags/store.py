@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import orjson
 from corpora.errors import InputError
 from encoders.heads import read_heads, write_heads
 from encoders.layouts.json_files import read_json
-from encoders.layouts.write_files import write_json, writing
+from encoders.layouts.write_files import writing
 from products.tags.hierarchy import Concept, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.tags.tagger import Tagger
@@ -41,7 +42,27 @@ def write_tagger(folder: Path, tagger: Tagger) -> None:
     }
     with writing(folder):
         write_heads(folder, [tagger.head])
-        write_json(folder / DESCRIPTION, described)
+        (folder / DESCRIPTION).write_text(_written(described), encoding="utf-8")
+
+
+def _written(value: Any, margin: str = "") -> str:
+    """Return JSON in which what has at most two levels takes one line, such as a calibration curve."""
+    if not isinstance(value, dict | list | tuple) or _levels(value) <= 2:
+        return json.dumps(value, sort_keys=True)
+    inner = f"{margin}  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_written(value[key], inner)}" for key in sorted(value)]
+    else:
+        parts = [_written(one, inner) for one in value]
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    lines = f",\n{inner}".join(parts)
+    return f"{start}\n{inner}{lines}\n{margin}{end}"
+
+
+def _levels(value: Any) -> int:
+    if not isinstance(value, dict | list | tuple):
+        return 0
+    return 1 + max(map(_levels, value.values() if isinstance(value, dict) else value), default=0)
 
 
 def read_tagger(folder: Path) -> Tagger:

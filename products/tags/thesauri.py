@@ -17,6 +17,11 @@ LARGEST = 1 << 30
 """In bytes. All of MeSH in SKOS is about half of it."""
 
 
+def hierarchy_from(given: Path | Hierarchy | None) -> Hierarchy:
+    """Return a hierarchy that is given or in a file; one without labels if there is none."""
+    return read_hierarchy(given) if isinstance(given, Path) else given or Hierarchy()
+
+
 def read_hierarchy(path: Path, language: str = "en") -> Hierarchy:
     """Read a hierarchy of labels.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,23 +24,22 @@ class VectorCount:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: a fact for programs, by name; the same as a line for people; a problem, and what to do."""
+
+    name: str = ""
+    value: Any = None
+    line: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class IndexDiagnosis:
     """The state of an index; what can't be read keeps its default.
 
-    Attributes:
-        name: As the user calls it.
-        generation: The version that is searched; None if none was published, or it can't be read.
-        previous: The version that a rollback restores.
-        leftovers: Versions that are being built, or that interrupted builds left behind.
-        papers: In the searched version, as are all that follow.
-        vectors: By field.
-        model: That made the vectors.
-        fingerprint: Of that model.
-        quantization: How vectors are kept.
-        disk_bytes: Of all copies.
-        details: More about it, for programs; each kind of engine has its own.
-        lines: The same for people.
-        troubles: Each one line that says what to do.
+    `generation` is the version that is searched, and `previous` the one that a rollback restores. `leftovers` are being
+    built, or were left by interrupted builds. The rest is about the searched version, `disk_bytes` about all copies.
+    The last three attributes are of findings: facts for programs, the same for people, and problems.
     """
 
     name: str
@@ -57,35 +56,32 @@ class IndexDiagnosis:
     lines: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
 
-    def read(self, schema: IndexSchema, papers: int | None, vectors: tuple[VectorCount, ...]) -> IndexDiagnosis:
-        """Return a copy with the data of the searched version; `papers` is None if they could not be counted."""
+    def plus(self, *findings: Finding) -> IndexDiagnosis:
+        """Return a copy with more findings."""
+        told = collected(findings)
+        details = {**self.details, **told["details"]}
+        lines, troubles = (*self.lines, *told["lines"]), (*self.troubles, *told["troubles"])
+        return replace(self, details=details, lines=lines, troubles=troubles)
+
+    def with_papers(self, schema: IndexSchema, papers: int, count: Callable[[str], int]) -> IndexDiagnosis:
+        """Return a copy with what the searched version holds; `count` counts the papers with a vector of a format."""
+        vectors = tuple(VectorCount(v.format, v.dimension, count(v.format)) for v in schema.vectors)
         return replace(
             self,
-            papers=papers or 0,
+            papers=papers,
             vectors=vectors,
             model=schema.model,
             fingerprint=schema.fingerprint,
             quantization=schema.quantization,
-            troubles=(*self.troubles, *missing_vectors(self.name, papers or 0, vectors)),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON shows it."""
-        return {key: value for key, value in asdict(self).items() if key not in ("lines", "troubles")}
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The state of an engine.
+    """The state of an engine and of the indexes of ses in it.
 
-    Attributes:
-        product: Its name, such as `OpenSearch`.
-        version: Its version.
-        joins: Who can join the legs of a hybrid search: always ses, and possibly the engine itself.
-        indexes: Those of ses.
-        troubles: Each one line that says what to do.
-        details: More about it, for programs; each kind of engine has its own.
-        lines: The same for people.
+    `joins` says who can join the legs of a hybrid search: always ses, and possibly the engine itself. The
+    last three attributes are of findings: problems, also of the indexes, facts for programs, and the same for people.
     """
 
     product: str
@@ -96,10 +92,38 @@ class Diagnosis:
     details: Mapping[str, Any]
     lines: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON shows it."""
-        told = {name: getattr(self, name) for name in ("product", "version", "joins", "details")}
-        return told | {"indexes": [index.to_dict() for index in self.indexes]}
+
+def collected(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Return what findings say for programs and for people, and the problems, each once."""
+    found = list(findings)
+    return {
+        "details": {finding.name: finding.value for finding in found if finding.name},
+        "lines": tuple(finding.line for finding in found if finding.line),
+        "troubles": tuple(dict.fromkeys(finding.trouble for finding in found if finding.trouble)),
+    }
+
+
+def of_versions(
+    name: str, current: int, previous: int, present: Sequence[int], is_written: Callable[[], bool]
+) -> IndexDiagnosis:
+    """Return what the numbers of versions tell of an index: 0 is none, `is_written` whether one is being built now."""
+    leftovers = tuple(sorted(set(present) - {current, previous}))
+    written = bool(leftovers) and is_written()
+    kept = previous if previous in present and not 0 < current < previous else None
+    index = IndexDiagnosis(name, current or None, kept, leftovers, details={"being_written": written})
+    if written or not leftovers:
+        return index
+    left = f"An interrupted build of the index {name} has left version {', '.join(map(str, leftovers))}"
+    way = "any with <fresh>" if current else "drop the index"
+    return index.plus(Finding(trouble=f"{left}; index the same papers again to finish it, or {way}."))
+
+
+def missing_vectors(index: IndexDiagnosis) -> Iterator[Finding]:
+    """Yield a problem for every field in which papers lack their vectors, so that searches by meaning miss them."""
+    for vector in index.vectors:
+        if (lacking := index.papers - vector.count) > 0:
+            told = f"In the index {index.name}, {lacking:,} of {index.papers:,} papers have no {vector.field} vector"
+            yield Finding(trouble=f"{told}; index again with <fresh>.")
 
 
 def human_bytes(size: int) -> str:
@@ -108,21 +132,3 @@ def human_bytes(size: int) -> str:
     while value >= _STEP and unit < len(_UNITS) - 1:
         value, unit = value / _STEP, unit + 1
     return f"{value:,.1f} {_UNITS[unit]}" if unit else f"{size:,} {_UNITS[0]}"
-
-
-def versions_told(name: str, published: int | None, leftovers: Sequence[int], *, written: bool) -> list[str]:
-    """Return one line if builds of an index were interrupted; none if a build is running (`written`)."""
-    if not leftovers or written:
-        return []
-    resume = "index the same papers again to finish it, or " + ("any with <fresh>" if published else "drop the index")
-    return [f"An interrupted build of the index {name} has left version {', '.join(map(str, leftovers))}; {resume}."]
-
-
-def missing_vectors(index: str, papers: int, vectors: Sequence[VectorCount]) -> list[str]:
-    """Return a line for every field in which papers lack their vectors, so that searches by meaning miss them."""
-    return [
-        f"In the index {index}, {papers - vector.count:,} of {papers:,} papers have no {vector.field} vector; "
-        "index again with <fresh>."
-        for vector in vectors
-        if vector.count < papers
-    ]

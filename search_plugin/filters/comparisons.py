@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from corpora.custom import FieldKind, first_day, last_day, normal_date
+from corpora.custom import FieldKind
+from corpora.dates import first_day, last_day, normal_date
 from search_plugin.fields import Field
 from search_plugin.filters.syntax import short, unreadable
 from search_plugin.filters.tree import Alike, And, Compare, Filter, Manner, Not, OneOf, Operator, Or, Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from corpora.custom import first_day
+from corpora.dates import first_day
 from search_plugin.fields import PAPER_FIELDS, find_field
 from search_plugin.filters.alike import accepts
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value

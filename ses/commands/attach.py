@@ -10,6 +10,7 @@ import rich_click as click
 from corpora.errors import InputError
 from search_plugin.languages import LANGUAGES
 from ses.options import engine_options, model_options
+from ses.results import say
 
 if TYPE_CHECKING:
     from indexer.report import IndexReport
@@ -52,8 +53,6 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     A run that was stopped resumes with the same command. Documents that can't be papers are listed in a file, with the
     reason, and the exit code is 1.
     """
-    import orjson
-
     from ses.arguments import parse_columns
     from ses.progress import progress_on_stderr
 
@@ -80,7 +79,7 @@ def attach(context: click.RichContext, /, *, target: str, as_json: bool, update:
     attached: str = getattr(library[name].index, "attached_to", "")
     told: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
     shown = _summary(report, attached)
-    click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2) if as_json else shown)
+    say(told, shown, as_json=as_json)
     context.exit(1 if report.rejected else 0)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from ses.options import model_options
-
-if TYPE_CHECKING:
-    from ses.authors import AuthorClusters
+from ses.results import say, write_csv
 
 
 @click.group()
@@ -47,37 +45,17 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
     given = {name: options[name] for name in ("model", "runtime", "precision", "long_text") if options[name]}
     found = ses.cluster_authors(path, threshold=threshold, **given)
     if out:
-        _write(out, found)
-    if as_json:
-        import orjson
-
-        score = found.score
-        told = {
-            "clusters": {name: {"block": block, "cluster": number} for name, (block, number) in found.clusters.items()},
-            "b_cubed": {"precision": score.precision, "recall": score.recall, "f1": score.f1} if score else None,
-            "best_threshold": found.fitted,
-        }
-        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
-        return
-    if not out:
-        for name, (block, number) in found.clusters.items():
-            click.echo(f"{block}\t{number}\t{name}")
-    people = len(set(found.clusters.values()))
-    click.echo(f"{len(found.clusters):,} papers in {found.blocks:,} blocks: {people:,} authors")
-    if found.score:
-        told_score = f"precision {found.score.precision:.3f}, recall {found.score.recall:.3f}, F1 {found.score.f1:.3f}"
-        click.echo(f"B-cubed: {told_score}; on these papers F1 is largest at --threshold {found.fitted:g}")
-
-
-def _write(path: Path, found: AuthorClusters) -> None:
-    import csv
-
-    from corpora.errors import UnavailableError
-
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["id", "block", "cluster"])
-            writer.writerows((name, block, number) for name, (block, number) in found.clusters.items())
-    except OSError as error:
-        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
+        rows = ((name, block, number) for name, (block, number) in found.clusters.items())
+        write_csv(out, ("id", "block", "cluster"), rows)
+    score, people = found.score, len(set(found.clusters.values()))
+    told = {
+        "clusters": {name: {"block": block, "cluster": number} for name, (block, number) in found.clusters.items()},
+        "b_cubed": {"precision": score.precision, "recall": score.recall, "f1": score.f1} if score else None,
+        "best_threshold": found.fitted,
+    }
+    lines = [] if out else [f"{block}\t{number}\t{name}" for name, (block, number) in found.clusters.items()]
+    lines.append(f"{len(found.clusters):,} papers in {found.blocks:,} blocks: {people:,} authors")
+    if score:
+        measured = f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
+        lines.append(f"B-cubed: {measured}; on these papers F1 is largest at --threshold {found.fitted:g}")
+    say(told, lines, as_json=as_json)

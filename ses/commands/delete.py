@@ -6,7 +6,8 @@ from typing import Any
 
 import rich_click as click
 
-from ses.options import engine_options
+from ses.options import engine_options, open_library
+from ses.results import say
 
 
 @click.command()
@@ -22,24 +23,16 @@ def delete(
     The exit code is 1 if the index does not hold some of them. A deleted paper comes back when a corpus that holds it
     is indexed again.
     """
-    import orjson
-
-    import ses
-    from ses.arguments import settings_of
-
-    library = ses.open(**settings_of(options))
+    library = open_library(options)
     opened = library[index] if index else library.default()
     wanted = list(dict.fromkeys(line for id_ in ids for line in (_piped() if id_ == "-" else [id_])))
     missing = opened.delete(wanted)
     deleted = len(wanted) - len(missing)
-    if as_json:
-        told = {"index": opened.name, "deleted": deleted, "missing": missing}
-        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
-    else:
-        click.echo(f"Papers deleted from the index {opened.name}: {deleted:,}.")
-        if missing:
-            shown = ", ".join(missing[:10]) + (", ..." if len(missing) > 10 else "")
-            click.echo(f"Not in the index: {len(missing):,} ({shown}).")
+    lines = [f"Papers deleted from the index {opened.name}: {deleted:,}."]
+    if missing:
+        shown = ", ".join(missing[:10]) + (", ..." if len(missing) > 10 else "")
+        lines.append(f"Not in the index: {len(missing):,} ({shown}).")
+    say({"index": opened.name, "deleted": deleted, "missing": missing}, lines, as_json=as_json)
     context.exit(1 if missing else 0)
 
 

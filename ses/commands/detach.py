@@ -8,6 +8,7 @@ from typing import Any
 import rich_click as click
 
 from ses.options import engine_options
+from ses.results import say
 
 
 @click.command()
@@ -19,21 +20,17 @@ def detach(*, target: str, as_json: bool, **options: Any) -> None:
     Every document is again as its owner wrote it. A cluster can't drop a field from a mapping, so an unused field stays
     there. A run that was stopped resumes with the same command.
     """
-    import orjson
-
     from ses.commands.attach import open_target
     from ses.progress import progress_on_stderr
 
     library, name = open_target(target, options)
     with progress_on_stderr() as progress:
         done = library.detach(name, progress=progress)
-    if as_json:
-        click.echo(orjson.dumps(asdict(done), option=orjson.OPT_INDENT_2))
-        return
     restored = f"{done.restored:,} documents are as they were" if done.restored else "no document held vectors"
-    click.echo(f"{done.name} is detached from {done.target}: {restored}.")
+    lines = [f"{done.name} is detached from {done.target}: {restored}."]
     if done.left:
-        click.echo(
+        lines.append(
             f"The unused field ses stays in the mapping of {', '.join(done.left)}: a cluster can't drop a field. Only "
             "indexing the documents into a new index would remove it."
         )
+    say(asdict(done), lines, as_json=as_json)

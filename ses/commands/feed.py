@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
-from ses.options import engine_options
+from ses.options import engine_options, open_library
+from ses.results import say
 
 if TYPE_CHECKING:
     from products.feeds.feed import Feed
     from products.feeds.ranking import FeedEntry
-    from ses.feeds import Feeds
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,7 +57,7 @@ def feed() -> None:
 def create(*, name: str, as_json: bool, **options: Any) -> None:
     """Create a feed of liked and disliked papers, or of a saved query."""
     given = {key: options.pop(key) for key in ("index", "liked", "disliked", "query", "filter", "title")}
-    made = _feeds(options).create(name, **given)
+    made = open_library(options).feeds.create(name, **given)
     _say(name, made, f"The feed {name} is created: {_told(made)}.", as_json=as_json)
 
 
@@ -68,7 +68,7 @@ def create(*, name: str, as_json: bool, **options: Any) -> None:
 @engine_options
 def add(*, name: str, liked: Sequence[str], disliked: Sequence[str], as_json: bool, **options: Any) -> None:
     """Add liked and disliked papers to a feed."""
-    changed = _feeds(options).add(name, liked=liked, disliked=disliked)
+    changed = open_library(options).feeds.add(name, liked=liked, disliked=disliked)
     _say(name, changed, f"The feed {name} has {_told(changed)}.", as_json=as_json)
 
 
@@ -81,10 +81,10 @@ def remove(*, name: str, papers: Sequence[str], whole: bool, as_json: bool, **op
     """Take papers out of a feed, or delete the whole feed with --all."""
     if whole == bool(papers):
         raise click.UsageError("Give the ids of papers to take out, or --all to delete the feed.")
-    feeds = _feeds(options)
+    feeds = open_library(options).feeds
     if whole:
         feeds.delete(name)
-        _print({"name": name, "deleted": True}, f"The feed {name} is deleted.", as_json=as_json)
+        say({"name": name, "deleted": True}, f"The feed {name} is deleted.", as_json=as_json)
         return
     changed = feeds.remove(name, papers)
     _say(name, changed, f"The feed {name} has {_told(changed)}.", as_json=as_json)
@@ -98,9 +98,9 @@ def show(*, name: str, since: str, date_field: str, size: int, as_json: bool, **
     """Show the papers of a feed, the best first, with the liked papers that each is near to."""
     from dataclasses import asdict
 
-    entries = _feeds(options).show(name, since=since, date_field=date_field, size=size)
+    entries = open_library(options).feeds.show(name, since=since, date_field=date_field, size=size)
     lines = [line for entry in entries for line in _lines(entry)] or ["No papers: try an earlier --since."]
-    _print({"name": name, "entries": [asdict(entry) for entry in entries]}, "\n".join(lines), as_json=as_json)
+    say({"name": name, "entries": [asdict(entry) for entry in entries]}, "\n".join(lines), as_json=as_json)
 
 
 @feed.command()
@@ -112,12 +112,12 @@ def show(*, name: str, since: str, date_field: str, size: int, as_json: bool, **
 def export(*, name: str, output: Path | None, as_json: bool, **options: Any) -> None:
     """Export a feed as Atom, or as HTML for e-mail."""
     given = {key: options.pop(key) for key in ("format", "since", "date_field", "size")}
-    text = _feeds(options).export(name, **given)
+    text = open_library(options).feeds.export(name, **given)
     if output is None:
-        _print({"name": name, "text": text}, text.rstrip("\n"), as_json=as_json)
+        say({"name": name, "text": text}, text.rstrip("\n"), as_json=as_json)
         return
     output.write_text(text, encoding="utf-8")
-    _print({"name": name, "file": str(output)}, f"The feed {name} is in {output}.", as_json=as_json)
+    say({"name": name, "file": str(output)}, f"The feed {name} is in {output}.", as_json=as_json)
 
 
 @feed.command(name="list")
@@ -126,20 +126,11 @@ def list_(*, as_json: bool, **options: Any) -> None:
     """List the feeds, with their papers or queries."""
     from dataclasses import asdict
 
-    feeds = _feeds(options)
+    feeds = open_library(options).feeds
     held = {name: feeds.get(name) for name in feeds.names()}
     lines = [f"{name}: {_told(one)}, index {one.index}" for name, one in held.items()]
     document = {"feeds": [{"name": name, **asdict(one)} for name, one in held.items()]}
-    _print(
-        document, "\n".join(lines) or "No feeds yet; make one with `ses feed create NAME --like ID`.", as_json=as_json
-    )
-
-
-def _feeds(options: Mapping[str, Any]) -> Feeds:
-    import ses
-    from ses.arguments import settings_of
-
-    return ses.open(**settings_of(options)).feeds
+    say(document, "\n".join(lines) or "No feeds yet; make one with `ses feed create NAME --like ID`.", as_json=as_json)
 
 
 def _told(feed: Feed) -> str:
@@ -157,10 +148,4 @@ def _lines(entry: FeedEntry) -> list[str]:
 def _say(name: str, feed: Feed, line: str, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    _print({"name": name, **asdict(feed)}, line, as_json=as_json)
-
-
-def _print(document: Mapping[str, Any], text: str, *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else text)
+    say({"name": name, **asdict(feed)}, line, as_json=as_json)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.options import engine_options
+from ses.options import engine_options, open_library
+from ses.results import say
 
 if TYPE_CHECKING:
     from products.forecasts.forecaster import Forecaster
-    from ses.library import Library
 
 _CAUTION = (
     "A forecast repeats the past: it favours topics, words and venues that were cited often, and says nothing of a "
@@ -43,7 +43,7 @@ def forecasts() -> None:
 @engine_options
 def train(*, name: str, index: str | None, citations: str, within: str, as_json: bool, **options: Any) -> None:
     """Train a forecaster on the vectors of an index; nothing is encoded."""
-    library = _open(options)
+    library = open_library(options)
     given = {key: options[key] for key in ("level", "fewest", "seed") if options[key] is not None}
     forecaster, notes = library.forecasts.train(
         name, index or library.default().name, citations, within=within, **given
@@ -57,11 +57,11 @@ def train(*, name: str, index: str | None, citations: str, within: str, as_json:
 @engine_options
 def list_(*, as_json: bool, **options: Any) -> None:
     """List the forecasters."""
-    library = _open(options)
+    library = open_library(options)
     found = [library.forecasts[name] for name in library.forecasts]
     lines = [f"{one.name}: {one.source}, from {one.made_from}" for one in found]
     document = [{"name": one.name, "vectors": str(one.source), "made_from": one.made_from} for one in found]
-    _say(
+    say(
         {"forecasters": document},
         lines or ["No forecasters yet; train one with `ses forecasts train`."],
         as_json=as_json,
@@ -79,7 +79,7 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
     """Write forecasts into an index, in the fields NAME, NAME_low and NAME_high; nothing is encoded."""
     from ses.progress import progress_on_stderr
 
-    library = _open(options)
+    library = open_library(options)
     with progress_on_stderr() as progress:
         done = library.forecasts.apply(name, index or library.default().name, filter=filters, progress=progress)
     lines = [
@@ -87,7 +87,7 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
         f"{done.seconds:.1f} s",
         _CAUTION,
     ]
-    _say(done.to_dict(), lines, as_json=as_json)
+    say(done.to_dict(), lines, as_json=as_json)
 
 
 @forecasts.command()
@@ -95,7 +95,7 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
 @engine_options
 def report(*, name: str, as_json: bool, **options: Any) -> None:
     """Show how well a forecaster does on the papers held out in training."""
-    _show(_open(options).forecasts[name], as_json=as_json)
+    _show(open_library(options).forecasts[name], as_json=as_json)
 
 
 def _lines(forecaster: Forecaster) -> Iterator[str]:
@@ -115,13 +115,6 @@ def _lines(forecaster: Forecaster) -> Iterator[str]:
     yield _CAUTION
 
 
-def _open(options: Mapping[str, Any]) -> Library:
-    import ses
-    from ses.arguments import settings_of
-
-    return ses.open(**settings_of(options))
-
-
 def _show(forecaster: Forecaster, *, as_json: bool) -> None:
     from dataclasses import asdict
 
@@ -132,10 +125,4 @@ def _show(forecaster: Forecaster, *, as_json: bool) -> None:
         "measures": asdict(forecaster.measures) if forecaster.measures else None,
         "caution": _CAUTION,
     }
-    _say(document, list(_lines(forecaster)), as_json=as_json)
-
-
-def _say(document: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines))
+    say(document, list(_lines(forecaster)), as_json=as_json)

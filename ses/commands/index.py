@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,6 +12,7 @@ from corpora.registry import CORPORA, get_corpus
 from search_plugin.languages import LANGUAGES
 from search_plugin.schema import Quantization
 from ses.options import engine_options, model_options
+from ses.results import say
 
 if TYPE_CHECKING:
     from indexer.report import IndexReport
@@ -104,7 +104,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         restored = library.rollback(name).index
         told = {"index": restored.name, "generation": restored.generation}
         shown = f"Searching version {restored.generation} of {restored.name} again; the newer one is not used any more."
-        _say(told, shown, as_json=as_json)
+        say(told, shown, as_json=as_json)
         return
     bm25 = parse_bm25(options["bm25"]) if options["bm25"] else None
     in_new = {name: options[name] for name in ("quantization", "language")}
@@ -114,7 +114,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             raise InputError("Without a corpus, an index is built again from its own papers", f"leave <{given}> out")
         with progress_on_stderr() as progress:
             report = library.rebuild(name, bm25=bm25, **in_new, progress=progress)
-        _say(report.to_dict(), _summary(report), as_json=as_json)
+        say(report.to_dict(), _summary(report), as_json=as_json)
         return
     if not corpus:
         raise InputError(f"Say what to index, with --corpus NAME; choose one of: {', '.join(CORPORA)}.")
@@ -136,7 +136,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
             **in_new,
             progress=progress,
         )
-    _say(report.to_dict(), _summary(report), as_json=as_json)
+    say(report.to_dict(), _summary(report), as_json=as_json)
     context.exit(1 if report.rejected else 0)
 
 
@@ -167,9 +167,3 @@ def _summary(report: IndexReport) -> str:
     if report.dead_letter:
         parts.append(f"The rejected records, with line and reason: {report.dead_letter}")
     return "\n".join(parts)
-
-
-def _say(document: Mapping[str, Any], text: str, *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else text)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from corpora.errors import InputError, SesError
-from ses.options import engine_options
+from ses.options import engine_options, open_library
+from ses.results import say
 
 if TYPE_CHECKING:
     from ses.index_facts import IndexFacts
-    from ses.library import Library
 
 
 @click.group()
@@ -26,7 +26,7 @@ def indexes() -> None:
 @engine_options
 def list_(*, evaluations: bool, as_json: bool, **options: Any) -> None:
     """List the indexes, and say which one a search uses where none is named."""
-    library = _open(options)
+    library = open_library(options)
     rows: list[dict[str, Any]] = []
     lines = []
     for name in sorted(library.indexes(evaluations=evaluations)):
@@ -38,7 +38,7 @@ def list_(*, evaluations: bool, as_json: bool, **options: Any) -> None:
         else:
             rows.append(facts.to_dict())
             lines.append(_line(facts))
-    _say({"indexes": rows}, lines or ["No indexes yet; make one with `ses index --corpus NAME`."], as_json=as_json)
+    say({"indexes": rows}, lines or ["No indexes yet; make one with `ses index --corpus NAME`."], as_json=as_json)
 
 
 @indexes.command()
@@ -46,9 +46,9 @@ def list_(*, evaluations: bool, as_json: bool, **options: Any) -> None:
 @engine_options
 def show(*, name: str | None, as_json: bool, **options: Any) -> None:
     """Show an index: its papers, model, fields, origins and size [default: the default index]."""
-    library = _open(options)
+    library = open_library(options)
     facts = library.describe(name or library.default().name)
-    _say(facts.to_dict(), list(_lines(facts)), as_json=as_json)
+    say(facts.to_dict(), list(_lines(facts)), as_json=as_json)
 
 
 @indexes.command()
@@ -61,12 +61,12 @@ def use(*, name: str, as_json: bool, **options: Any) -> None:
     """
     from ses.settings import load_settings
 
-    _open(options).use(name)
+    open_library(options).use(name)
     stronger = load_settings().index
     lines = [f"Searches use {name} now, where --index names no other index."]
     if stronger not in ("", name):
         lines.append(f"But SES_INDEX or ses.toml names {stronger}, which takes precedence.")
-    _say({"index": name, "setting": stronger or None}, lines, as_json=as_json)
+    say({"index": name, "setting": stronger or None}, lines, as_json=as_json)
 
 
 @indexes.command()
@@ -75,7 +75,7 @@ def use(*, name: str, as_json: bool, **options: Any) -> None:
 @engine_options
 def drop(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
     """Delete an index with all its versions and unfinished builds."""
-    library = _open(options)
+    library = open_library(options)
     if not yes:
         if not sys.stdin.isatty():
             raise InputError(f"The index {name} can't be brought back; say --yes to delete it.")
@@ -83,7 +83,7 @@ def drop(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
             click.echo("Nothing was deleted.")
             return
     library.drop(name)
-    _say({"index": name}, [f"The index {name} is deleted."], as_json=as_json)
+    say({"index": name}, [f"The index {name} is deleted."], as_json=as_json)
 
 
 @indexes.command()
@@ -94,18 +94,11 @@ def copy(*, name: str, to: str, as_json: bool, **options: Any) -> None:
     """Copy an index within its engine under another name; nothing is encoded."""
     from ses.progress import progress_on_stderr
 
-    library = _open(options)
+    library = open_library(options)
     with progress_on_stderr() as progress:
         copied = library.copy(name, to, progress)
     told = {"index": to, "copy_of": name, "papers": len(copied)}
-    _say(told, [f"The index {to} is a copy of {name}: {len(copied):,} papers."], as_json=as_json)
-
-
-def _open(options: Mapping[str, Any]) -> Library:
-    import ses
-    from ses.arguments import settings_of
-
-    return ses.open(**settings_of(options))
+    say(told, [f"The index {to} is a copy of {name}: {len(copied):,} papers."], as_json=as_json)
 
 
 def _line(facts: IndexFacts) -> str:
@@ -134,9 +127,3 @@ def _lines(facts: IndexFacts) -> Iterator[str]:
     listed = [f"{origin} ({count:,})" for origin, count in facts.origins.items()]
     yield f"  origins: {', '.join(listed) or 'none recorded'}"
     yield f"  fields: {', '.join(f'{field.name} ({field.kind})' for field in schema.fields)}"
-
-
-def _say(document: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines))

@@ -10,6 +10,7 @@ import rich_click as click
 
 from encoders.runtimes.base import Precision
 from encoders.runtimes.registry import RUNTIMES
+from ses.results import say
 
 if TYPE_CHECKING:
     from encoders.model import Model
@@ -35,7 +36,7 @@ def list_(*, as_json: bool) -> None:
     lines = [
         f"{row['name']}: {row['hub_id'] or 'comes with ses'}{' (default)' if row['default'] else ''}" for row in rows
     ]
-    _say({"models": rows}, lines, as_json=as_json)
+    say({"models": rows}, lines, as_json=as_json)
 
 
 @models.command()
@@ -46,7 +47,7 @@ def info(*, name: str, as_json: bool) -> None:
     from encoders.registry import find_model
 
     told = _facts(find_model(name))
-    _say(told, list(_lines(told)), as_json=as_json)
+    say(told, list(_lines(told)), as_json=as_json)
 
 
 @models.command()
@@ -62,7 +63,7 @@ def fetch(*, name: str, as_json: bool) -> None:
         if not part.exported:
             read_checked(part, tuple(dict.fromkeys(part.card.heads.values())))
     told = {"name": model.card.name, "folder": str(model.folder), "fingerprint": model.card.fingerprint}
-    _say(told, [f"{model.card.name} is in {model.folder}"], as_json=as_json)
+    say(told, [f"{model.card.name} is in {model.folder}"], as_json=as_json)
 
 
 @models.command()
@@ -95,7 +96,7 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
     export_model(find_model(name), folder, runtime=runtime, precision=precision, formats=wanted)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     told = {"folder": str(folder.resolve()), "runtime": runtime, "bytes": size}
-    _say(
+    say(
         told,
         [f"{folder} holds {name} for {runtime}, {size / 1e6:,.0f} MB; use it with --model {folder}"],
         as_json=as_json,
@@ -156,9 +157,3 @@ def _passes(told: Mapping[str, Any]) -> str:
         return f"{groups}; they share no layer"
     shared = told["shared_layers"]
     return f"{groups}, {'all' if shared == told['layers'] else shared} of {told['layers']} layers shared"
-
-
-def _say(document: Mapping[str, Any], lines: list[str], *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines))

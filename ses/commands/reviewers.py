@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.options import engine_options, model_options
+from ses.options import engine_options, model_options, open_library, together
+from ses.results import say, write_csv
 
 if TYPE_CHECKING:
     from products.reviewers.explaining import Explanation
     from products.reviewers.matching import Match, Matched
-    from ses.reviewers import Reviewers
 
 _LISTED = 5
 
@@ -21,53 +21,38 @@ _file = click.Path(path_type=Path)
 _column = click.option(
     "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
 )
-_FACTORS = ("semantic", "topic", "words", "citation")
-
-
-def _venue_options(function: Any) -> Any:
-    options = (
-        click.option("--submissions", required=True, type=_file, metavar="PATH", help="File of the submissions."),
-        click.option(
-            "--corpus",
-            default="csv",
-            show_default=True,
-            metavar="NAME",
-            help="How to read it: a corpus, or openreview.",
-        ),
-        _column,
-        click.option(
-            "--index",
-            default="reviewers",
-            show_default=True,
-            metavar="NAME",
-            help="The index of the reviewers' papers.",
-        ),
-        click.option(
-            "--factor",
-            "factors",
-            multiple=True,
-            type=click.Choice(_FACTORS),
-            help="What to compare by: PRX vectors, CLF vectors, words (TF-IDF), or references; repeatable "
-            "[default: semantic].",
-        ),
-        click.option(
-            "--aggregate",
-            default="top3",
-            show_default=True,
-            type=click.Choice(("top3", "max")),
-            help="Of a reviewer's papers: the mean of the three nearest, or the nearest.",
-        ),
-        click.option(
-            "--people",
-            type=_file,
-            metavar="FILE",
-            help="CSV of the reviewers to choose from: reviewer, name, institution, capacity [default: all].",
-        ),
-        click.option("--conflicts", type=_file, metavar="FILE", help="CSV of declared conflicts: paper, reviewer."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+_venue_options = together(
+    click.option("--submissions", required=True, type=_file, metavar="PATH", help="File of the submissions."),
+    click.option(
+        "--corpus", default="csv", show_default=True, metavar="NAME", help="How to read it: a corpus, or openreview."
+    ),
+    _column,
+    click.option(
+        "--index", default="reviewers", show_default=True, metavar="NAME", help="The index of the reviewers' papers."
+    ),
+    click.option(
+        "--factor",
+        "factors",
+        multiple=True,
+        type=click.Choice(("semantic", "topic", "words", "citation")),
+        help="What to compare by: PRX vectors, CLF vectors, words (TF-IDF), or references; repeatable "
+        "[default: semantic].",
+    ),
+    click.option(
+        "--aggregate",
+        default="top3",
+        show_default=True,
+        type=click.Choice(("top3", "max")),
+        help="Of a reviewer's papers: the mean of the three nearest, or the nearest.",
+    ),
+    click.option(
+        "--people",
+        type=_file,
+        metavar="FILE",
+        help="CSV of the reviewers to choose from: reviewer, name, institution, capacity [default: all].",
+    ),
+    click.option("--conflicts", type=_file, metavar="FILE", help="CSV of declared conflicts: paper, reviewer."),
+)
 
 
 @click.group()
@@ -103,7 +88,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     from ses.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
-        done = _open(options).index(
+        done = open_library(options).reviewers.index(
             name,
             path,
             corpus=corpus,
@@ -133,7 +118,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     lines += [f"Rejected, line {one.line}: {one.reason}" for one in rejected[:_LISTED]]
     if len(rejected) > _LISTED:
         lines.append(f"Rejected in all: {len(rejected):,}")
-    _say(told, lines, as_json=as_json)
+    say(told, lines, as_json=as_json)
     context.exit(1 if rejected or done.report.rejected else 0)
 
 
@@ -166,11 +151,11 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
     authors of a submission and their co-authors, and people of the authors' institutions (--column
     institutions=COLUMN).
     """
-    from products.reviewers.matching import notes_on
+    from products.reviewers.venue import notes_on
     from ses.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
-        finder = _open(options)
+        finder = open_library(options).reviewers
         venue = finder.venue(submissions, people=people, **_given(options))
         found = finder.match_venue(
             venue,
@@ -178,19 +163,20 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
             progress=progress,
             **{name: options[name] for name in ("per_paper", "capacity", "fair", "ranked", "aggregate", "combine")},
         )
-    notes = notes_on(venue.pool, venue.people)
+    notes, rows = notes_on(venue.pool, venue.people), [_row(one) for one in found.matches]
     for note in notes:
         click.echo(f"Note: {note}", err=True)
     if out:
-        _write(out, found.matches)
+        head = list(rows[0]) if rows else ["paper", "reviewer", "score", "rank"]
+        write_csv(out, head, (row.values() for row in rows))
     told = {
         "notes": notes,
         "conflicts": dict(found.conflicts),
         "total": found.total,
         "worst": found.worst,
-        "matches": [_row(one) for one in found.matches],
+        "matches": rows,
     }
-    _say(told, list(_shown(found, out, ranked=options["ranked"])), as_json=as_json)
+    say(told, _shown(found, out, ranked=options["ranked"]), as_json=as_json)
 
 
 @reviewers.command()
@@ -201,7 +187,7 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
 @engine_options
 def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **options: Any) -> None:
     """Say why a reviewer suits a submission: the nearest of their papers by each factor."""
-    found = _open(options).explain(
+    found = open_library(options).reviewers.explain(
         submissions,
         paper,
         reviewer,
@@ -226,21 +212,14 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
             for name, one in found.factors.items()
         },
     }
-    _say(told, list(_explained(found)), as_json=as_json)
-
-
-def _open(options: Mapping[str, Any]) -> Reviewers:
-    import ses
-    from ses.arguments import settings_of
-
-    return ses.open(**settings_of(options)).reviewers
+    say(told, _explained(found), as_json=as_json)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     from ses.arguments import parse_columns
 
-    columns = parse_columns(options["columns"])
-    return {**{name: options[name] for name in ("index", "corpus", "conflicts")}, "columns": columns}
+    given = {name: options[name] for name in ("index", "corpus", "conflicts")}
+    return given | {"columns": parse_columns(options["columns"])}
 
 
 def _shown(found: Matched, out: Path | None, *, ranked: bool) -> Iterator[str]:
@@ -251,7 +230,8 @@ def _shown(found: Matched, out: Path | None, *, ranked: bool) -> Iterator[str]:
         for one in found.matches:
             if one.submission != paper:
                 yield (paper := one.submission)
-            yield f"  {one.reviewer}: score {one.score:.3f}, rank {one.rank} ({_by_factor(one)})"
+            by_factor = ", ".join(f"{name} {score:.3f}" for name, score in one.factors.items())
+            yield f"  {one.reviewer}: score {one.score:.3f}, rank {one.rank} ({by_factor})"
     if found.conflicts:
         yield "Conflicts left out: " + ", ".join(f"{count:,} {reason}" for reason, count in found.conflicts.items())
     if not ranked:
@@ -274,36 +254,6 @@ def _row(one: Match) -> dict[str, Any]:
     return {"paper": one.submission, "reviewer": one.reviewer, "score": one.score, "rank": one.rank, **one.factors}
 
 
-def _by_factor(one: Match) -> str:
-    return ", ".join(f"{name} {score:.3f}" for name, score in one.factors.items())
-
-
-def _write(path: Path, matches: Sequence[Match]) -> None:
-    import csv
-    import os
-
-    from corpora.errors import UnavailableError
-
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            names = list(_row(matches[0])) if matches else ["paper", "reviewer", "score", "rank"]
-            writer = csv.DictWriter(file, names)
-            writer.writeheader()
-            writer.writerows(_row(one) for one in matches)
-        part.replace(path)
-    except OSError as error:
-        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _some(names: Sequence[str]) -> str:
     rest = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return f"{', '.join(names[:_LISTED])}{rest}"
-
-
-def _say(document: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines))

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.options import engine_options
+from ses.options import engine_options, open_library, together
+from ses.results import say
 
 if TYPE_CHECKING:
-    from ses.screening import LabelReport, Screening
+    from ses.screening import LabelReport
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_target = click.option("--target", default=0.95, show_default=True, metavar="RECALL", help="Recall to reach.")
-_confidence = click.option(
-    "--confidence", default=0.95, show_default=True, metavar="NUMBER", help="Of the estimate of recall."
+_recall = together(
+    click.option("--target", default=0.95, show_default=True, metavar="RECALL", help="Recall to reach."),
+    click.option("--confidence", default=0.95, show_default=True, metavar="NUMBER", help="Of the estimate of recall."),
 )
-
-
-def _recall(function: F) -> F:
-    return _target(_confidence(function))
 
 
 @click.group()
@@ -41,10 +36,10 @@ def screen() -> None:
 @engine_options
 def create(*, name: str, index: str, filter: str, as_json: bool, **options: Any) -> None:  # noqa: A002
     """Create a review of the papers of an index."""
-    screening = _screening(options)
+    screening = open_library(options).screening
     screening.create(name, index=index, filter=filter)
     count = screening.status(name).candidates
-    _print({"name": name, "candidates": count}, f"The review {name} has {count:,} candidates.", as_json=as_json)
+    say({"name": name, "candidates": count}, f"The review {name} has {count:,} candidates.", as_json=as_json)
 
 
 @screen.command()
@@ -69,12 +64,12 @@ def label(
 
     if path and (include or exclude):
         raise click.UsageError("Give --path, or --include and --exclude, not both.")
-    screening = _screening(options)
+    screening = open_library(options).screening
     if path:
         done = screening.read(name, path, change=change)
     else:
         done = screening.label(name, include=include, exclude=exclude, change=change)
-    _print({"name": name, **asdict(done)}, _told(done), as_json=as_json)
+    say({"name": name, **asdict(done)}, _told(done), as_json=as_json)
 
 
 @screen.command(name="next")
@@ -85,13 +80,13 @@ def next_(*, name: str, size: int, as_json: bool, **options: Any) -> None:
     """Show the papers to read next, the most relevant first."""
     from dataclasses import asdict
 
-    found = _screening(options).next(name, size=size)
+    found = open_library(options).screening.next(name, size=size)
     lines = []
     for rank, one in enumerate(found, start=1):
         facts = " · ".join(filter(None, (str(one.paper.year or ""), one.paper.venue, one.paper.id)))
         lines += [f"{rank:3}. {one.paper.title}", f"     {facts}"]
     document = {"name": name, "papers": [asdict(one) for one in found]}
-    _print(document, "\n".join(lines) or "All papers are labelled.", as_json=as_json)
+    say(document, "\n".join(lines) or "All papers are labelled.", as_json=as_json)
 
 
 @screen.command()
@@ -102,7 +97,7 @@ def status(*, name: str, target: float, confidence: float, as_json: bool, **opti
     """Show how many papers are read, the recall that is reached, and whether reading may stop."""
     from dataclasses import asdict
 
-    found = _screening(options).status(name, target=target, confidence=confidence)
+    found = open_library(options).screening.status(name, target=target, confidence=confidence)
     recall = found.recall
     lines = [
         f"{found.candidates:,} candidates: {found.included:,} included, {found.excluded:,} excluded, "
@@ -114,7 +109,7 @@ def status(*, name: str, target: float, confidence: float, as_json: bool, **opti
     if found.gone:
         lines.insert(1, f"{found.gone:,} labelled papers are not among the candidates any more.")
     document = {"name": name, **asdict(found), "unread": found.unread, "reached": recall.reached}
-    _print(document, "\n".join(lines), as_json=as_json)
+    say(document, "\n".join(lines), as_json=as_json)
 
 
 @screen.command()
@@ -125,8 +120,8 @@ def status(*, name: str, target: float, confidence: float, as_json: bool, **opti
 @engine_options
 def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
     """Write all candidates with their labels as CSV, RIS or an ASReview project."""
-    count = _screening(options).export(name, output)
-    _print({"name": name, "papers": count, "file": str(output)}, f"{count:,} papers are in {output}.", as_json=as_json)
+    count = open_library(options).screening.export(name, output)
+    say({"name": name, "papers": count, "file": str(output)}, f"{count:,} papers are in {output}.", as_json=as_json)
 
 
 @screen.command()
@@ -136,7 +131,7 @@ def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
 @engine_options
 def simulate(*, name: str, draws: int, target: float, confidence: float, as_json: bool, **options: Any) -> None:
     """Screen the labelled papers again, to see how much reading the review saves."""
-    runs = _screening(options).simulate(name, draws=draws, target=target, confidence=confidence)
+    runs = open_library(options).screening.simulate(name, draws=draws, target=target, confidence=confidence)
     rows = [
         {
             "papers": run.papers,
@@ -152,19 +147,19 @@ def simulate(*, name: str, draws: int, target: float, confidence: float, as_json
         + (f"stopped after {row['stopped']:,} at recall {row['recall']:.3f}" if row["stopped"] else "never stopped")
         for row in rows
     ]
-    _print({"name": name, "draws": rows}, "\n".join(lines), as_json=as_json)
+    say({"name": name, "draws": rows}, "\n".join(lines), as_json=as_json)
 
 
 @screen.command(name="list")
 @engine_options
 def list_(*, as_json: bool, **options: Any) -> None:
     """List the reviews."""
-    screening = _screening(options)
+    screening = open_library(options).screening
     held = {name: screening.get(name) for name in screening.names()}
     lines = [f"{name}: {len(one.decisions):,} labels, index {one.index}" for name, one in held.items()]
     document = {"reviews": [{"name": n, "index": one.index, "labels": len(one.decisions)} for n, one in held.items()]}
     shown = "\n".join(lines) or "No reviews yet; make one with `ses screen create NAME --index INDEX`."
-    _print(document, shown, as_json=as_json)
+    say(document, shown, as_json=as_json)
 
 
 @screen.command()
@@ -173,20 +168,13 @@ def list_(*, as_json: bool, **options: Any) -> None:
 @engine_options
 def delete(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
     """Delete a review with its labels; the index stays."""
-    screening = _screening(options)
+    screening = open_library(options).screening
     labels = len(screening.get(name).decisions)
     if not yes and not click.confirm(f"Delete the review {name} with its {labels:,} labels?", err=True):
         click.echo("Nothing was deleted.")
         return
     screening.delete(name)
-    _print({"name": name, "deleted": True}, f"The review {name} is deleted.", as_json=as_json)
-
-
-def _screening(options: Mapping[str, Any]) -> Screening:
-    import ses
-    from ses.arguments import settings_of
-
-    return ses.open(**settings_of(options)).screening
+    say({"name": name, "deleted": True}, f"The review {name} is deleted.", as_json=as_json)
 
 
 def _told(done: LabelReport) -> str:
@@ -199,9 +187,3 @@ def _told(done: LabelReport) -> str:
     if done.rejected:
         parts.append(f"records that can't be read: {done.rejected:,}")
     return "; ".join(parts) + "."
-
-
-def _print(document: Mapping[str, Any], text: str, *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else text)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.options import engine_option, page_options
+from ses.options import engine_option, open_library, page_options
+from ses.results import say
 
 if TYPE_CHECKING:
     from products.suggestions.neighbours import Suggestion
@@ -36,15 +37,13 @@ def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: st
 
     With --text or --file, find papers like a manuscript: its first line is the title, the rest the abstract.
     """
-    import ses
-    from ses.arguments import settings_of
     from ses.printing import show_page
     from ses.requests import given_options
 
     if sum(map(bool, (paper_id, text, file))) != 1:
         raise InputError("Name one paper by its id, or give a manuscript with --text or --file.")
     text = _read(file) if file else text
-    library = ses.open(**settings_of(options))
+    library = open_library(options)
     opened = library[index] if index else library.default()
     if suggest:
         _show(opened.suggest(suggest, text=text, paper_id=paper_id, size=options["size"]), as_json=options["as_json"])
@@ -63,13 +62,10 @@ def _read(path: Path) -> str:
 def _show(found: Sequence[Suggestion], *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    import orjson
-
-    if as_json:
-        click.echo(orjson.dumps({"suggestions": [asdict(one) for one in found]}, option=orjson.OPT_INDENT_2))
-        return
-    for one in found:
-        title = f"  {one.title}" if one.title else ""
-        click.echo(f"{one.score:6.3f}  {one.name}{title}  (from {', '.join(one.because)})")
-    if not found:
-        click.echo("The papers most like it say nothing about that.")
+    titles = [f"  {one.title}" if one.title else "" for one in found]
+    lines = [
+        f"{one.score:6.3f}  {one.name}{title}  (from {', '.join(one.because)})"
+        for one, title in zip(found, titles, strict=True)
+    ]
+    document = {"suggestions": [asdict(one) for one in found]}
+    say(document, lines or "The papers most like it say nothing about that.", as_json=as_json)

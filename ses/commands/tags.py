@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from corpora.errors import InputError
-from ses.options import engine_options
+from ses.options import engine_options, open_library, together
+from ses.results import say
 
 if TYPE_CHECKING:
     from products.tags.tagger import Tagger
-    from ses.library import Library
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _SHOWN = 15
 
 
-def _index_option(function: F) -> F:
-    return click.option("--index", metavar="NAME", help="The index [default: the default index].")(function)
-
-
-def _label_options(function: F) -> F:
-    given = click.option(
-        "--labels", type=_FILE, metavar="FILE", help="Table of labels that a person gave: id, label, value."
-    )
-    return click.option("--from", "field", metavar="FIELD", help="Field of the index whose values are the labels.")(
-        given(function)
-    )
+_index_option = click.option("--index", metavar="NAME", help="The index [default: the default index].")
+_label_options = together(
+    click.option("--from", "field", metavar="FIELD", help="Field of the index whose values are the labels."),
+    click.option("--labels", type=_FILE, metavar="FILE", help="Table of labels that a person gave: id, label, value."),
+)
 
 
 @click.group()
@@ -68,7 +60,7 @@ def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> Non
     """
     from ses.progress import progress_on_stderr
 
-    library = _open(options)
+    library = open_library(options)
     opened = index or library.default().name
     if options["names"]:
         if not options["hierarchy"] or options["field"] or options["labels"]:
@@ -91,11 +83,11 @@ def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> Non
 @engine_options
 def list_(*, as_json: bool, **options: Any) -> None:
     """List the taggers, own ones and those that come with ses."""
-    library = _open(options)
+    library = open_library(options)
     found = [library.tags[name] for name in library.tags]
     lines = [f"{one.name}: {len(one.labels):,} labels, {one.source}{_f1(one)}" for one in found]
     document = [{"name": one.name, "labels": len(one.labels), "vectors": str(one.source)} for one in found]
-    _say({"taggers": document}, lines or ["No taggers yet; train one with `ses tags train`."], as_json=as_json)
+    say({"taggers": document}, lines or ["No taggers yet; train one with `ses tags train`."], as_json=as_json)
 
 
 @tags.command()
@@ -110,7 +102,7 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
     """
     from ses.progress import progress_on_stderr
 
-    library = _open(options)
+    library = open_library(options)
     with progress_on_stderr() as progress:
         done = library.tags.apply(name, index or library.default().name, filter=filters, progress=progress)
     counted = ", ".join(f"{tag} ({count:,})" for tag, count in list(done.counts.items())[:_SHOWN])
@@ -120,7 +112,7 @@ def apply(*, name: str, index: str | None, filters: Sequence[str], as_json: bool
         f"{done.written:,} changed, in {done.seconds:.1f} s",
         f"{name}: {counted or 'no tags'}" + (f", and {more:,} more" if more > 0 else ""),
     ]
-    _say(done.to_dict(), lines, as_json=as_json)
+    say(done.to_dict(), lines, as_json=as_json)
 
 
 @tags.command()
@@ -138,7 +130,7 @@ def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **
     """
     from products.tags.report import report_page
 
-    library = _open(options)
+    library = open_library(options)
     if options["field"] or options["labels"]:
         tagger = library.tags.measure(name, index or library.default().name, _labels(options))
     else:
@@ -162,7 +154,7 @@ def suggest(*, name: str, index: str | None, count: int, as_json: bool, **option
     Prints a table. Write yes or no into its column value, and give it to `ses tags train --labels`. Papers that are
     labelled already (--from, --labels) are left out.
     """
-    library = _open(options)
+    library = open_library(options)
     opened = index or library.default().name
     labelled = _labels(options) if options["field"] or options["labels"] else None
     found = library.tags.suggest(name, opened, count=count, labelled=labelled)
@@ -172,7 +164,7 @@ def suggest(*, name: str, index: str | None, count: int, as_json: bool, **option
     ]
     head = ["id", "label", "value", "probability", "title"]
     if as_json:
-        _say({"papers": [dict(zip(head, row, strict=True)) for row in rows]}, [], as_json=True)
+        say({"papers": [dict(zip(head, row, strict=True)) for row in rows]}, [], as_json=True)
         return
     csv.writer(sys.stdout, lineterminator="\n").writerows([head, *rows])
 
@@ -184,13 +176,13 @@ def suggest(*, name: str, index: str | None, count: int, as_json: bool, **option
 @engine_options
 def record(*, name: str, index: str | None, labels: Path, as_json: bool, **options: Any) -> None:
     """Write labels that a person gave into an index, in the field NAME_by_person, apart from those of the tagger."""
-    library = _open(options)
+    library = open_library(options)
     opened = index or library.default().name
     missing = library.tags.record(name, opened, labels)
     lines = [f"Labels are written to the field {name}_by_person of the index {opened}."]
     if missing:
         lines.append(f"Papers that the index does not hold: {len(missing):,}, such as {missing[0]}")
-    _say({"index": opened, "missing": missing}, lines, as_json=as_json)
+    say({"index": opened, "missing": missing}, lines, as_json=as_json)
 
 
 def _labels(options: Mapping[str, Any]) -> str | Path:
@@ -199,13 +191,6 @@ def _labels(options: Mapping[str, Any]) -> str | Path:
         raise InputError("Say where the labels come from, with one of --from FIELD and --labels FILE.")
     chosen: str | Path = given[0]
     return chosen
-
-
-def _open(options: Mapping[str, Any]) -> Library:
-    import ses
-    from ses.arguments import settings_of
-
-    return ses.open(**settings_of(options))
 
 
 def _f1(tagger: Tagger) -> str:
@@ -229,14 +214,8 @@ def _show(tagger: Tagger, *, as_json: bool) -> None:
             for row in rows
         ]
     measures = asdict(tagger.measures) if tagger.measures else None
-    _say(
+    say(
         {"name": tagger.name, "labels": list(tagger.labels), "vectors": str(tagger.source), "measures": measures},
         lines,
         as_json=as_json,
     )
-
-
-def _say(document: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines))

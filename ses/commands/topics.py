@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from ses.options import engine_options
+from ses.options import engine_options, open_library
+from ses.results import say, write_csv
 
 if TYPE_CHECKING:
     from products.topics.clusters import Topics
@@ -50,43 +52,25 @@ def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any)
     The labels and coordinates are written into the index, so that searches can filter, count and show them, as in
     --facet topic. Nothing is encoded again.
     """
-    import ses
-    from ses.arguments import settings_of
     from ses.progress import progress_on_stderr
 
-    library = ses.open(**settings_of(options))
+    library = open_library(options)
     field = "" if options["dry_run"] else options["field"]
     given = {key: options[key] for key in ("count", "task_format", "projection", "seed")}
     with progress_on_stderr() as progress:
         found = library.topics(name or library.default().name, field=field, progress=progress, **given)
     if out:
-        _write(out, found)
-    if as_json:
-        import orjson
-
-        rows = [
-            {"topic": one.label, "papers": one.size, "terms": list(one.terms), "nearest": list(one.nearest)}
-            for one in found.topics
-        ]
-        click.echo(orjson.dumps({"topics": rows, "papers": len(found.ids)}, option=orjson.OPT_INDENT_2))
-        return
-    for one in found.topics:
-        click.echo(f"{one.size:6,}  {one.label}")
+        write_csv(out, ("id", "topic", "x", "y"), _rows(found))
+    rows = [
+        {"topic": one.label, "papers": one.size, "terms": list(one.terms), "nearest": list(one.nearest)}
+        for one in found.topics
+    ]
+    lines = [f"{one.size:6,}  {one.label}" for one in found.topics]
     where = f"in the fields {field}, {field}_x and {field}_y" if field else "not written"
-    click.echo(f"{len(found.ids):,} papers in {len(found.topics):,} topics, {where}")
+    lines.append(f"{len(found.ids):,} papers in {len(found.topics):,} topics, {where}")
+    say({"topics": rows, "papers": len(found.ids)}, lines, as_json=as_json)
 
 
-def _write(path: Path, found: Topics) -> None:
-    import csv
-
-    from corpora.errors import UnavailableError
-
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["id", "topic", "x", "y"])
-            for row, name in enumerate(found.ids):
-                label = found.topics[found.topic_of[row]].label
-                writer.writerow([name, label, *(f"{value:.6f}" for value in found.places[row])])
-    except OSError as error:
-        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
+def _rows(found: Topics) -> Iterator[tuple[str, ...]]:
+    for row, name in enumerate(found.ids):
+        yield name, found.topics[found.topic_of[row]].label, *(f"{value:.6f}" for value in found.places[row])

@@ -54,7 +54,7 @@ def train(
     import orjson
 
     from ses.steps import telling
-    from ses.trained import as_dict, show, show_prepared, show_variants
+    from ses.training_results import as_dict, show, show_prepared, show_variants
     from training.preparing import prepare as run_prepare
     from training.processes import joined
     from training.train import train as run

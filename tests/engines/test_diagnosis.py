@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.engines.cluster.dialects import dialect_of
-from search_plugin.engines.cluster.mapping import body_of
+from search_plugin.engines.cluster.mapping import SERVING, body_of
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.connection import Connection
 from search_plugin.engines.diagnosis import human_bytes
@@ -202,6 +202,7 @@ def many_papers(schema, product):
     """What a cluster answers that holds a hundred million papers on a node of 8 GiB, one of its shards lost."""
     dialect = dialect_of(product)
     body = body_of(schema, "source", dialect, 1)
+    body["settings"]["index"] |= SERVING
     node = {
         "name": "n",
         "roles": ["data"],
@@ -247,6 +248,15 @@ def test_too_little_memory_for_faiss_and_a_lost_shard():
     assert index.disk_bytes == 3000
 
 
+def test_vectors_that_lucene_keeps_do_not_count_against_the_limit_of_faiss():
+    schema = replace(SCHEMA, quantization="int8")
+    with pretend(many_papers(schema, Product("opensearch", "3.1.0", (3, 1)))) as server:
+        found = connect(server.url).diagnose()
+    assert found.details["native_limit"] == 2 * GIB
+    assert found.details["vectors_bytes"] > 2 * GIB
+    assert "circuit_breaker" not in str(found.troubles)
+
+
 def test_a_licence_that_ran_out_and_retrievers_that_work():
     with pretend(many_papers(SCHEMA, Product("elasticsearch", "8.18.0", (8, 18)))) as server:
         diagnosis = connect(server.url).diagnose()
@@ -272,3 +282,12 @@ def test_a_plugin_that_is_missing():
     answers = many_papers(SCHEMA, Product("opensearch", "2.19.0", (2, 19)))
     with pretend(answers | {"/_cat/plugins": Answer([])}) as server:
         assert "lacks the plugin opensearch-knn" in connect(server.url).diagnose().troubles[0]
+
+
+def test_a_paper_without_a_vector_is_told():
+    answers = many_papers(SCHEMA, Product("opensearch", "2.19.0", (2, 19)))
+    fewer = {field.name: {"doc_count": 10**8 - (field.format == "clf")} for field in SCHEMA.vectors}
+    reply = Answer({"hits": {"total": {"value": 10**8}}, "aggregations": fewer})
+    with pretend(answers | {"/ses.a.v1/_search": reply}) as server:
+        (told,) = troubles(connect(server.url), "vector; index again with <fresh>")
+    assert told == "In the index a, 1 of 100,000,000 papers have no clf vector; index again with <fresh>."

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from corpora.paper import Accepted, is_empty
-from indexer.moving import moved
+from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from search_plugin.fields import Field
 from search_plugin.plan import Plan
@@ -278,6 +278,11 @@ def test_a_fresh_index_takes_over_what_its_corpus_does_not_give(engine, home):
         index_into(engine, home, other, language="english")
 
 
+def rebuild(job, index):
+    """The job that rebuilds an index by the model of another job."""
+    return rebuilding(index, card=job.card, encoder=job.encoder, state_dir=job.state_dir)
+
+
 def test_an_index_is_moved_to_another_model_with_all_that_is_said_of_its_papers(engine, home, tmp_path):
     from tests.tiny import make_model
 
@@ -290,7 +295,7 @@ def test_an_index_is_moved_to_another_model_with_all_that_is_said_of_its_papers(
     (tmp_path / "other").mkdir()
     make_model(tmp_path / "other" / "model", seed=5, width=32)
     job = make_job(tmp_path / "other", home / "none")
-    report = index_corpus(moved(job, index), engine)
+    report = index_corpus(rebuild(job, index), engine)
     assert (report.new, report.papers, report.generation) == (6, 6, 2)
     opened = engine.open("papers")
     assert opened.schema.fingerprint == job.card.fingerprint != index.schema.fingerprint
@@ -326,7 +331,7 @@ def test_an_index_of_the_version_before_is_searched_updated_and_moved_as_it_is(e
     assert passing(index, 'shelf="A 3"') == {IDS[3]}
     assert index.count("prx") == 7
     # One command makes it anew in this version's form.
-    index_corpus(moved(make_job(home, home / "none"), index), engine)
+    index_corpus(rebuild(make_job(home, home / "none"), index), engine)
     index = engine.open("papers")
     assert (index.schema.version, index.count(), index.schema.added) == (VERSION, 7, CUSTOM)
     assert index.papers(IDS)[IDS[3]].extra == GIVEN[3].extra

@@ -182,7 +182,10 @@ def test_a_model_of_another_index_is_refused(library, settings, tmp_path):
     with pytest.raises(ses.InputError, match=r"give model=.*, or index again with fresh and model=") as caught:
         other["papers"].search("virus")
     assert caught.value.kind == "invalid"
-    assert other["papers"].search("virus", mode="lexical").hits
+    index = other["papers"]
+    assert index.search("virus", mode="lexical").hits
+    with pytest.raises(ses.InputError, match="give model="):
+        index.load(index.index)  # as a tagger made from names does, which searches nothing
 
 
 def test_a_model_is_loaded_once(library):

@@ -172,13 +172,11 @@ class ClusterEngine:
         """Return how the cluster and its indexes (or the named index only) are, without changing anything."""
         from search_plugin.engines.cluster.diagnosis.diagnose import diagnose
 
-        found: dict[str, list[Generation]] = {}
-        for generation in self._generations(check_index_name(name) if name else "*"):
-            found.setdefault(generation.name, []).append(generation)
+        found = self._generations(check_index_name(name) if name else "*")
         attached = self.attachments(name or "*") if not (name and found) else []
         if name and not found and not attached:
             self.open(name)
-        return diagnose(self.cluster, self.dialect, dict(sorted(found.items())), attached)
+        return diagnose(self.cluster, self.dialect, found, attached)
 
     def attachments(self, name: str) -> list[Attachment]:
         """Return the attached index of a name, or all by `*`."""

@@ -128,23 +128,18 @@ class EmbeddedEngine:
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
         """Return how the folder and its indexes (or the named index only) are, without changing anything."""
-        from importlib.metadata import version
+        from search_plugin.engines.embedded.diagnosis import diagnose_folder, diagnose_index
 
-        from search_plugin.engines.folder_diagnosis import Versions, diagnose_folder
-
-        def versions(name: str) -> Versions:
+        def versions(name: str) -> tuple[int, int, Sequence[int]]:
             alias = self.alias(name)
-            path = self.folder(name, alias.current)
-            return Versions(
-                alias.current, alias.previous, self.generations(name), path, lambda: self.open(name).damaged()
-            )
+            return alias.current, alias.previous, self.generations(name)
 
         if name and not self.generations(check_index_name(name)):
             self.open(name)
         begun = {path.name.rpartition(".v")[0] for path in self.root.glob("*.v*") if path.is_dir()}
         names = [name] if name else sorted({*self.names(), *begun})
         with explained(self.root):
-            return diagnose_folder(self, ("tantivy", version("tantivy")), self.root, names, versions)
+            return diagnose_folder(self.root, [diagnose_index(one, versions, self.open, self.lock) for one in names])
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from corpora.custom import first_day
+from corpora.dates import first_day
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from search_plugin.engines.cluster.diagnosis.questions import dig, whole
-from search_plugin.engines.diagnosis import human_bytes
+from search_plugin.engines.diagnosis import Finding, human_bytes
 
 FILTER = (
     "nodes.*.name,nodes.*.roles,nodes.*.os.mem,nodes.*.os.cgroup.memory.limit_in_bytes,"
@@ -49,12 +49,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A watermark: `85%` or `0.85` used, or `20gb` free.
+    """A watermark as the cluster gives it: a share of the disk that may be used, or a size that must be free.
 
-    Attributes:
-        value: As the cluster gives it.
-        headroom: For a percentage, an upper limit for the free space needed on a large disk: `200GB`; `-1` or empty for
-            any.
+    On a large disk, a share need not leave more than `headroom` free (`200GB`; `-1` or empty for no such limit).
     """
 
     value: str
@@ -90,17 +87,12 @@ class Watermarks:
 
 def read_nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
     """Read the nodes from a `_nodes/stats` reply, by name."""
-    nodes = (_node(stats) for stats in dig(reply, "nodes").values())
-    return tuple(sorted(nodes, key=lambda node: node.name))
+    return tuple(sorted(map(_node, dig(reply, "nodes").values()), key=lambda node: node.name))
 
 
 def _node(stats: Mapping[str, Any]) -> Node:
-    machine, disk = dig(stats, "os", "mem"), dig(stats, "fs", "total")
-    limits = (
-        machine.get("total_in_bytes"),
-        machine.get("adjusted_total_in_bytes"),
-        dig(stats, "os", "cgroup", "memory").get("limit_in_bytes"),
-    )
+    machine, container, disk = dig(stats, "os", "mem"), dig(stats, "os", "cgroup", "memory"), dig(stats, "fs", "total")
+    limits = (machine.get("total_in_bytes"), machine.get("adjusted_total_in_bytes"), container.get("limit_in_bytes"))
     roles = map(str, stats.get("roles", ()))
     return Node(
         name=str(stats.get("name", "")),
@@ -119,21 +111,20 @@ def read_watermarks(settings: Mapping[str, Any]) -> Watermarks:
     return Watermarks(str(settings.get(f"{_SETTING}.threshold_enabled", "true")).lower() == "true", *marks)
 
 
-def disk_troubles(nodes: Sequence[Node], marks: Watermarks) -> Iterator[str]:
-    """Yield a line for every disk that exceeds a watermark, and one if the cluster does not check disks."""
+def check_disks(nodes: Sequence[Node], marks: Watermarks) -> Iterator[Finding]:
+    """Yield a problem for every disk that exceeds a watermark, and one if the cluster does not check disks."""
     if not marks.enabled:
-        yield (
-            "The cluster does not look at its disks, and a full one damages indexes; "
+        yield Finding(
+            trouble="The cluster does not look at its disks, and a full one damages indexes; "
             "set cluster.routing.allocation.disk.threshold_enabled to true."
         )
     for node in nodes:
         level = marks.level(node.disk, node.free)
         if node.holds_data and level != "ok":
-            called = level.replace("_", "-")
-            yield (
-                f"The disk of node {node.name} is beyond its {called} watermark ({getattr(marks, level).value}), so "
-                f"{_BEYOND[level]}: {human_bytes(node.free)} of {human_bytes(node.disk)} are free. "
-                "Free some space there, or add a node."
+            yield Finding(
+                trouble=f"The disk of node {node.name} is beyond its {level.replace('_', '-')} watermark "
+                f"({getattr(marks, level).value}), so {_BEYOND[level]}: {human_bytes(node.free)} of "
+                f"{human_bytes(node.disk)} are free. Free some space there, or add a node."
             )
 
 

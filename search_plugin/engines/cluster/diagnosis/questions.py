@@ -21,27 +21,20 @@ class Questions:
 
     def ask(self, path: str, body: Mapping[str, Any] | None = None, **params: Any) -> Any:
         """Return the JSON of the reply to a GET, or to a POST of a body; None if the cluster refuses."""
-        reply, refusal = self._call(path, body, params)
-        if refusal:
-            method = "GET" if body is None else "POST"
+        method = "GET" if body is None else "POST"
+        try:
+            return self.cluster.call(method, path, body, params=params)
+        except (ClusterError, InputError) as error:
+            if isinstance(error, ClusterError) and not error.status:  # the cluster does not answer
+                raise
             self.refused.append(
-                f"The cluster refuses {method} {path}, so this report is not the whole picture: {refusal}"
+                f"The cluster refuses {method} {path}, so this report is not the whole picture: {error.marked}"
             )
-        return reply
+            return None
 
     def attempt(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Do the same as `ask` where a refusal is no problem: a document may not exist, a feature may be missing."""
-        return self._call(path, body, {})[0]
-
-    def _call(self, path: str, body: Mapping[str, Any] | None, params: Mapping[str, Any]) -> tuple[Any, str]:
-        try:
-            return self.cluster.call("GET" if body is None else "POST", path, body, params=params), ""
-        except ClusterError as error:
-            if not error.status:  # the cluster does not answer
-                raise
-            return None, error.marked
-        except InputError as error:
-            return None, error.marked
+        return Questions(self.cluster).ask(path, body)
 
 
 def dig(reply: Any, *path: str) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, whole
+from search_plugin.engines.diagnosis import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +76,12 @@ def read_shards(questions: Questions, physical: str) -> Shards:
     )
 
 
-def shard_troubles(name: str, shards: Shards) -> Iterator[str]:
-    """Yield a line for the unassigned primaries of an index and one for the unassigned replicas."""
+def check_shards(name: str, shards: Shards) -> Iterator[Finding]:
+    """Yield a problem for the unassigned primaries of an index and one for the unassigned replicas."""
     for missing in shards.unassigned:
         effect = "can't be searched" if missing.primary else "will be lost if a node is: there is no replica"
         number = counted(len(missing.shards), "shard")
-        yield f"Of the index {name}, {number} of {shards.primaries} {effect} ({missing.why})."
+        yield Finding(trouble=f"Of the index {name}, {number} of {shards.primaries} {effect} ({missing.why}).")
 
 
 def plain_reason(explanation: Mapping[str, Any]) -> str:

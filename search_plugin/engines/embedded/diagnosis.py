@@ -1,0 +1,70 @@
+"""The state of a folder of indexes: its free disk space, and each index."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from corpora.errors import InputError, UnavailableError
+from search_plugin.engines import diagnosis
+from search_plugin.engines.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
+from search_plugin.engines.embedded.files import folder_bytes
+from search_plugin.engines.embedded.index import EmbeddedIndex
+
+
+def diagnose_folder(root: Path, indexes: Sequence[IndexDiagnosis]) -> Diagnosis:
+    """Return the state of a folder, given that of its indexes; raise `OSError` if it can't be read."""
+    findings = [*_check_folder(root, indexes), *(Finding(trouble=one) for index in indexes for one in index.troubles)]
+    return Diagnosis("tantivy", version("tantivy"), ("ses",), tuple(indexes), **collected(findings))
+
+
+def _check_folder(root: Path, indexes: Sequence[IndexDiagnosis]) -> Iterator[Finding]:
+    path, size, free = root.resolve(), folder_bytes(root), shutil.disk_usage(root).free
+    yield Finding("folder", str(path), f"folder {path}: {human_bytes(size)}; {human_bytes(free)} of its disk free")
+    yield Finding("size_bytes", size)
+    yield Finding("free_bytes", free)
+    largest = max(indexes, key=lambda index: index.disk_bytes, default=None)
+    if largest and free < largest.disk_bytes:
+        yield Finding(
+            trouble=f"The disk of {root} has {human_bytes(free)} left; a fresh build of {largest.name} needs about as "
+            f"much as it takes now, {human_bytes(largest.disk_bytes)}. Free some space."
+        )
+
+
+def diagnose_index(
+    name: str,
+    versions: Callable[[str], tuple[int, int, Sequence[int]]],
+    open_index: Callable[[str], EmbeddedIndex],
+    lock: Callable[[str], AbstractContextManager[None]],
+) -> IndexDiagnosis:
+    """Return the state of an index, given how to read its versions (see `of_versions`), open it, and lock it."""
+    state = IndexDiagnosis(name)
+    try:
+        state = diagnosis.of_versions(name, *versions(name), lambda: _is_written(lock(name)))
+        if state.generation:
+            index = open_index(name)
+            state = state.with_papers(index.schema, index.count(), index.count)
+            state = replace(state, disk_bytes=index.disk_bytes())
+            state = state.plus(*missing_vectors(state), *_check_files(index))
+    except UnavailableError as error:
+        return state.plus(Finding(trouble=error.marked))
+    return state
+
+
+def _check_files(index: EmbeddedIndex) -> Iterator[Finding]:
+    if changed := ", ".join(index.damaged()):
+        told = f"Files of the index {index.name} changed after they were written ({changed})"
+        yield Finding(trouble=f"{told}; index again with <fresh>.")
+
+
+def _is_written(lock: AbstractContextManager[None]) -> bool:
+    """Return whether another process holds the lock."""
+    try:
+        with lock:
+            return False
+    except (InputError, UnavailableError):
+        return True

@@ -1,0 +1,63 @@
+"""What users keep by name, each over an index of a library: feeds and reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from products.kept import Kept
+    from ses.opened import OpenIndex
+
+
+class OverIndex(Protocol):
+    """A state that names its index, and the engine of that."""
+
+    @property
+    def index(self) -> str:
+        """Name of the index."""
+
+    @property
+    def engine(self) -> str:
+        """URL of its engine."""
+
+
+State = TypeVar("State", bound=OverIndex)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOverIndexes(Generic[State]):
+    """States by name.
+
+    Attributes:
+        kept: The states.
+        engine: URL of the library's engine.
+        opened: Opens an index by name, the default one for an empty name.
+    """
+
+    kept: Kept[State]
+    engine: str
+    opened: Callable[[str], OpenIndex]
+
+    def names(self) -> list[str]:
+        """Return all names, also of those over other engines."""
+        return self.kept.names()
+
+    def get(self, name: str) -> State:
+        """Return one by its name, or raise `NotFoundError` with the available names."""
+        return self.kept.load(name)
+
+    def delete(self, name: str) -> None:
+        """Delete one, or raise `NotFoundError`; its index stays."""
+        self.kept.delete(name)
+
+    def _index_of(self, state: State) -> OpenIndex:
+        if state.engine != self.engine:
+            raise InputError(
+                f"This {self.kept.noun} is over the engine {state.engine}, not over {self.engine}",
+                f"give <engine={state.engine}>",
+            )
+        return self.opened(state.index)

@@ -1,0 +1,41 @@
+"""Results of commands: printed as text or JSON, and written as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+
+def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
+    """Print a result on standard output.
+
+    Args:
+        document: As JSON shows it.
+        text: As people read it: a text, or its lines.
+        as_json: Whether to print the document.
+    """
+    import orjson
+
+    shown = text if isinstance(text, str) else "\n".join(text)
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else shown)
+
+
+def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a table as CSV; an existing file is replaced when all is written. `UnavailableError` if it can't be."""
+    import csv
+    import os
+
+    from corpora.errors import UnavailableError
+
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([head, *rows])
+        part.replace(path)
+    except OSError as error:
+        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
+    finally:
+        part.unlink(missing_ok=True)
