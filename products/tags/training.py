@@ -23,7 +23,7 @@ Calibration = Literal["auto", "platt", "isotonic"]
 
 NEED = "Training a tagger needs scikit-learn"
 STRENGTHS = (1.0, 10.0, 100.0)
-"""Values of C to choose from, once for all labels: vectors of length 1 need weaker regularisation than usual."""
+"""Values of C to choose from for each label: vectors of length 1 need weaker regularisation than usual."""
 
 ISOTONIC_FROM = 1_000
 """Positive papers from which isotonic calibration is better than Platt's (Niculescu-Mizil & Caruana, "Predicting good
@@ -32,7 +32,6 @@ probabilities with supervised learning", 2005, section 4)."""
 FEWEST_TO_HOLD_OUT = 200
 """Labelled papers from which some are held out for the report; with fewer, it is by cross-validation."""
 
-_TRIED = 8
 _FOLDS = 5
 
 
@@ -120,10 +119,9 @@ def train_tagger(
         raise InputError(
             "A label needs two papers with it and two without it, and none has them", "label papers that lack it too"
         )
-    strength = _choose_strength(rows, truth[:, usable], options.seed)
     fitted = []
     for number in usable:
-        fitted.append(_fit_label(rows, truth[:, number], strength, options))
+        fitted.append(_fit_label(rows, truth[:, number], options))
         done(1)
     labels = tuple(papers.labels[number] for number in usable)
     head = Head(
@@ -166,31 +164,19 @@ def _held_out_odds(rows: np.ndarray, true: np.ndarray, strength: float, seed: in
     return np.asarray(odds)
 
 
-def _choose_strength(rows: np.ndarray, truth: np.ndarray, seed: int) -> float:
-    """Return the C of the lowest log loss in cross-validation, over some labels spread by their frequency."""
-    import numpy as np
-
-    by_count = np.argsort(-(truth == YES).sum(axis=0), kind="stable")
-    tried = by_count[np.unique(np.linspace(0, len(by_count) - 1, min(_TRIED, len(by_count))).astype(int))]
-
-    def loss(strength: float) -> float:
-        losses = []
-        for number in tried:
-            known = truth[:, number] != UNKNOWN
-            true = truth[known, number] == YES
-            odds = _held_out_odds(rows[known], true, strength, seed)
-            losses.append(float(np.logaddexp(0, np.where(true, -odds, odds)).mean()))
-        return float(np.mean(losses))
-
-    return min(STRENGTHS, key=loss)
+def _choose_strength(rows: np.ndarray, true: np.ndarray, seed: int) -> tuple[float, np.ndarray]:
+    """Return the C of the best F1 in cross-validation, and the log odds of the papers there."""
+    odds = {strength: _held_out_odds(rows, true, strength, seed) for strength in STRENGTHS}
+    strength = max(STRENGTHS, key=lambda one: _best_cut(odds[one], true)[1])
+    return strength, odds[strength]
 
 
-def _fit_label(rows: np.ndarray, truth: np.ndarray, strength: float, options: TaggerOptions) -> _Fitted:
+def _fit_label(rows: np.ndarray, truth: np.ndarray, options: TaggerOptions) -> _Fitted:
     import numpy as np
 
     known = truth != UNKNOWN
     true = truth[known] == YES
-    odds = _held_out_odds(rows[known], true, strength, options.seed)
+    strength, odds = _choose_strength(rows[known], true, options.seed)
     slope, shift = _platt(odds, true)
     held_out = _logistic(slope * odds + shift)
     curve = None
@@ -235,23 +221,27 @@ def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float 
     Returns:
         The threshold, halfway between two papers; infinite if the precision can't be reached.
     """
+    return _best_cut(probabilities, true, precision)[0]
+
+
+def _best_cut(scores: np.ndarray, true: np.ndarray, precision: float | None = None) -> tuple[float, float]:
+    """Return the threshold of `threshold_for`, and the F1 there."""
     import numpy as np
 
-    order = np.argsort(-probabilities, kind="stable")
-    ranked, hits = probabilities[order], np.cumsum(true[order])
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.cumsum(true[order])
     said = np.arange(1, len(order) + 1)
-    # Papers of the same probability are given the label together.
+    # Papers of the same score are given the label together.
     ends = np.append(ranked[:-1] > ranked[1:], [True])
-    if precision is None:
-        quality = np.where(ends, 2 * hits / (said + true.sum()), -1)
-        best = int(quality.argmax())
-    else:
+    f1 = 2 * hits / (said + true.sum())
+    best = int(np.where(ends, f1, -1).argmax())
+    if precision is not None:
         enough = np.flatnonzero(ends & (hits >= precision * said))
         if not len(enough):
-            return float("inf")
+            return float("inf"), 0.0
         best = int(enough[-1])
     below = ranked[best + 1] if best + 1 < len(ranked) else 0.0
-    return float((ranked[best] + below) / 2)
+    return float((ranked[best] + below) / 2), float(f1[best])
 
 
 def _logistic(odds: np.ndarray) -> np.ndarray:

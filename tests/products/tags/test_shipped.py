@@ -17,7 +17,7 @@ PAPERS = {
 
 def test_files_are_small_and_run_no_code():
     files = [path for path in SHIPPED.rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} == {".json", ".safetensors"}
+    assert {path.suffix for path in files} == {".json", ".md", ".safetensors"}
     assert sum(path.stat().st_size for path in files) < 1_000_000
 
 
@@ -28,6 +28,7 @@ def test_it_is_of_the_default_model_and_measured(name):
     assert (tagger.source.model, tagger.source.fingerprint) == (card.name, card.fingerprint)
     assert tagger.measures.papers > 1_000
     assert tagger.measures.ece < 0.05
+    assert "| data | licence |" in (SHIPPED / name / "README.md").read_text(encoding="utf-8")
 
 
 def test_it_tags_papers_of_its_fields(shared_cache):
