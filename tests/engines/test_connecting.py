@@ -111,7 +111,7 @@ def test_the_wrong_scheme_is_told_both_ways(certificate):
         ("http://", r"write it as http://HOST:PORT\."),
         ("http://x:99999", r"write it as http://HOST:PORT\."),
         ("http://x,", r"The engine '' can't be read"),
-        ("http://x,https://y", "all by http or all by https"),
+        ("http://x,https://y", "mix http and https"),
     ],
 )
 def test_urls_that_cannot_be_used_are_refused_and_show_no_password(url, said):

@@ -164,7 +164,7 @@ def test_files_are_read_as_they_come(files):
 @pytest.mark.parametrize("content", [b"title,labels\n\xff,1\n", b"title\nx\n", b""])
 def test_files_that_are_no_reviews_are_refused(tmp_path, content):
     (tmp_path / "x.csv").write_bytes(content)
-    with pytest.raises(InputError, match=r"can't be read as a review|holds no review|is empty"):
+    with pytest.raises(InputError, match=r"can't be read as CSV|holds no review|is empty"):
         read_reviews(tmp_path)
 
 

@@ -13,7 +13,7 @@ SOURCES = [
     for name in ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products", "benchmarks")
     for path in sorted((ROOT / name).rglob("*.py"))
 ]
-HELPERS = {"__init__", "common"}
+HELPERS = {"__init__", "common", "training_contenders"}
 PACKAGES = {path.parent.name for path in (ROOT / "benchmarks").glob("*/__main__.py")}
 BENCHMARKS = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - HELPERS | PACKAGES
 COMMAND = re.compile(r"`(?:python -m benchmarks\.\w+|ses eval )")

@@ -152,7 +152,7 @@ def test_queries_and_papers_have_formats_of_their_own(tmp_path):
         (read_links, [paper("a", score=[1])], "whole numbers"),
         (read_links, [paper("a", cite={"b": 1})], "must be a list of ids"),
         (read_searches, [{"query_id": "q", "query": "x", "score": {"a": "1"}}], "whole numbers"),
-        (read_searches, [{"query_id": "q", "query": "x"}], "no query with grades"),
+        (read_searches, [{"query_id": "q", "query": "x"}], "no query with judged papers"),
     ],
 )
 def test_damage_is_told(tmp_path, read, lines, message):
