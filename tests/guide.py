@@ -43,9 +43,10 @@ _SETTINGS = re.compile(r"(?<=<!-- settings -->\n).*(?=<!-- end of settings -->)"
 _VARYING = re.compile(r"\d[\d.,]* (?:ms|s|seconds|papers/s|[KM]iB)\b|\d{4}-\d\d-\d\d \d\d:\d\d")
 _DECIMAL = re.compile(r"(\d+\.\d+)")
 _NEAR = 0.02
-"""Processors differ in the last digits of a vector at 8 bits."""
+"""Processors differ in the last digits of a vector."""
 
-_WIDTH = "100"
+_SETTING = {"COLUMNS": "100", "SES_PRECISION": "fp32"}
+"""At 8 bits, processors of other kinds would give other ranks and counts."""
 
 
 def pages() -> list[str]:
@@ -136,7 +137,7 @@ class Player:
         if server:
             words = [word.replace(SERVER, server) for word in words]
         folders = {"SES_DATA_DIR": str(home / ".local/share/ses"), "SES_CACHE_DIR": str(self.cache)}
-        done = call(words, {**folders, "COLUMNS": _WIDTH})
+        done = call(words, folders | _SETTING)
         # Without progress, which is printed before an error.
         notes = "".join(f"{line}\n" for line in done.stderr.splitlines() if line.startswith("Note: "))
         printed = notes + done.stdout + "".join(done.stderr.partition("Error: ")[1:])

@@ -105,7 +105,7 @@ def test_a_clusters_index_keeps_its_form_and_is_checked(tmp_path, lane):
         corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(40))
         made = index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int8"), engine)
         assert counts(made) == expect(new=40, papers=40)
-        with pytest.raises(InputError, match=r"has the quantization int8; leave quantization out, or .* quantization=int4"):
+        with pytest.raises(InputError, match=r"the quantization int8; leave quantization out, or .* quantization=int4"):
             index_corpus(make_job(tmp_path, corpus, "pipeline", quantization="int4"), engine)
         write_jsonl(corpus, papers(30))
         pruned = index_corpus(make_job(tmp_path, corpus, "pipeline", prune=True), engine)
