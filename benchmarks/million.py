@@ -131,7 +131,8 @@ def _bare(index: Index, queries: Sequence[tuple[str, np.ndarray]]) -> None:
 
     words, snapshot = index._words, index._snapshot()
     lists = snapshot.approximate("vector_prx").index
-    asked = [(matching(words, Plan(text, (), None, 0), 0.3), vector[None]) for text, vector in queries]
+    plans = [Plan(text, (), None, 0) for text, _ in queries]
+    asked = [(matching(words, plan, 0.3), vector[None]) for plan, (_, vector) in zip(plans, queries, strict=True)]
     parameters = faiss.SearchParametersIVF(nprobe=READ)
     parts: dict[str, list[Callable[[], object]]] = {
         "bare tantivy, top 100": [lambda q=q: snapshot.searcher.search(q, 100, count=False) for q, _ in asked],
