@@ -128,16 +128,26 @@ def record(index: Any, request: SearchRequest, encoder: Any) -> Sequence[tuple[s
 
 
 def bare_client(url: str, product: Any) -> Any:
-    """Return a function that sends a multiple search by the product's own library, at its defaults."""
+    """Return a function that sends a search, or several at once, by the product's own library, at its defaults."""
     if product.kind == "opensearch":
         from opensearchpy import OpenSearch
 
         library: Any = OpenSearch(url)
-        return lambda path, lines: library.msearch(body=lines, index=path.split("/")[1])
-    from search_plugin.engines.cluster.clients import _elasticsearch_module
+        several = "body"
+    else:
+        from search_plugin.engines.cluster.clients import _elasticsearch_module
 
-    library = _elasticsearch_module(product).Elasticsearch(url)
-    return lambda path, lines: library.msearch(searches=lines, index=path.split("/")[1])
+        library = _elasticsearch_module(product).Elasticsearch(url)
+        several = "searches"
+
+    def bare(path: str, asked: Any) -> None:
+        name = path.split("/")[1]
+        if isinstance(asked, list):
+            library.msearch(index=name, **{several: asked})
+        else:
+            library.search(index=name, body=asked)
+
+    return bare
 
 
 if __name__ == "__main__":
