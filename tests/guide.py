@@ -45,7 +45,7 @@ _DECIMAL = re.compile(r"(\d+\.\d+)")
 _NEAR = 0.02
 """Processors differ in the last digits of a vector."""
 
-_SETTING = {"COLUMNS": "100", "SES_PRECISION": "fp32"}
+_ENVIRONMENT = {"COLUMNS": "100", "SES_PRECISION": "fp32"}
 """At 8 bits, processors of other kinds would give other ranks and counts."""
 
 
@@ -137,7 +137,7 @@ class Player:
         if server:
             words = [word.replace(SERVER, server) for word in words]
         folders = {"SES_DATA_DIR": str(home / ".local/share/ses"), "SES_CACHE_DIR": str(self.cache)}
-        done = call(words, folders | _SETTING)
+        done = call(words, folders | _ENVIRONMENT)
         # Without progress, which is printed before an error.
         notes = "".join(f"{line}\n" for line in done.stderr.splitlines() if line.startswith("Note: "))
         printed = notes + done.stdout + "".join(done.stderr.partition("Error: ")[1:])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
+from threading import Lock
 from typing import Any
 
 from search_plugin.engines.cluster.mapping import text_field
@@ -22,17 +24,19 @@ class Remembered:
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._counts: dict[str, int] = {}
         self._most = most
+        self._lock = Lock()
 
     def known(self, words: Sequence[str]) -> dict[str, int]:
         """Return the counts of those words that are remembered."""
-        held = self._counts
-        return {word: held[word] for word in words if word in held}
+        with self._lock:
+            return {word: self._counts[word] for word in words if word in self._counts}
 
     def add(self, counts: Mapping[str, int]) -> None:
         """Remember the words that some paper holds."""
-        # A new dictionary, so that no other thread sees one that is being changed.
-        newest = {**self._counts, **{word: count for word, count in counts.items() if count}}
-        self._counts = dict(list(newest.items())[-self._most :])
+        with self._lock:
+            self._counts.update({word: count for word, count in counts.items() if count})
+            for oldest in list(islice(self._counts, max(0, len(self._counts) - self._most))):
+                del self._counts[oldest]
 
 
 def word_counts_body(words: Sequence[str], schema: IndexSchema) -> dict[str, Any]:
