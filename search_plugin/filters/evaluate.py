@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corpora.dates import first_day
 from search_plugin.fields import PAPER_FIELDS, find_field
 from search_plugin.filters.alike import accepts
-from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.filters.tree import RELATIONS, Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.terms import stand_together, terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from corpora.paper import Paper
     from search_plugin.fields import Field
-    from search_plugin.filters.tree import Operator
-
-_RELATIONS: dict[Operator, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def matches(
@@ -44,7 +34,7 @@ def matches(
     """
     match where:
         case Compare(field, op, value):
-            return any(_RELATIONS[op](held, value) for held in _held(paper, field, fields))
+            return any(RELATIONS[op](held, value) for held in _held(paper, field, fields))
         case OneOf(field, values):
             return any(held in values for held in _held(paper, field, fields))
         case Alike(field):

@@ -9,11 +9,22 @@ stands for its first day.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Operator = Literal["=", "<", "<=", ">", ">="]
 """Only `=` is for all kinds; the others are for numbers and dates. `!=` is the negation of `=`."""
+
+RELATIONS: Mapping[Operator, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""What the operators mean, for values and for arrays of them."""
 
 Value = str | int | float
 """A number for numbers (a whole one for `year`), True for booleans, a day (`YYYY-MM-DD`) for dates, a string for all

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.fields import number_of
-from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Test, unresolved
+from search_plugin.filters.tree import (
+    RELATIONS,
+    Alike,
+    And,
+    Compare,
+    Exists,
+    Filter,
+    Not,
+    OneOf,
+    Or,
+    Says,
+    Test,
+    unresolved,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
     from search_plugin.engines.embedded.columns import Columns, Postings
-
-_RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callable[[Filter], np.ndarray]) -> np.ndarray:  # noqa: C901 - one case for each kind of node
@@ -98,7 +102,7 @@ def _compared(test: Test, numbers: np.ndarray) -> np.ndarray:
             within: np.ndarray = np.isin(numbers, np.array([number_of(value) for value in values]))
             return within
         case Compare(_, op, value):
-            passed: np.ndarray = _RELATIONS[op](numbers, number_of(value))
+            passed: np.ndarray = RELATIONS[op](numbers, number_of(value))
             return passed
 
 

@@ -110,25 +110,27 @@ def test_a_store_that_changed_is_refused_before_tantivy_reads_it(whole, tmp_path
         EmbeddedEngine(f"embedded:{folder}").open("papers")
 
 
-def test_a_row_that_names_no_other_is_told(whole, tmp_path):
-    folder = shutil.copytree(whole, tmp_path / "copy")
-    index = EmbeddedEngine(f"embedded:{folder}").open("papers")
-    rows = np.fromfile(folder / "papers.v1" / "rows", index._files.row_type)
-    rows["replaces"][3] = 1 << 30
+def with_row(whole, folder, field, value):
+    """Return a copied index, opened after a field of one row was changed."""
+    shutil.copytree(whole, folder)
+    engine = EmbeddedEngine(f"embedded:{folder}")
+    rows = np.fromfile(folder / "papers.v1" / "rows", engine.open("papers")._files.row_type)
+    rows[field][3] = value
     rows.tofile(folder / "papers.v1" / "rows")
+    return EmbeddedEngine(f"embedded:{folder}").open("papers")
+
+
+def test_a_row_that_names_no_other_is_told(whole, tmp_path):
+    index = with_row(whole, tmp_path / "copy", "replaces", 1 << 30)
     with pytest.raises(UnavailableError, match=r"are damaged .*IndexError"):
-        EmbeddedEngine(f"embedded:{folder}").open("papers").count()
+        index.count()
 
 
 def test_rows_that_name_too_many_vectors_are_told(whole, tmp_path):
-    folder = shutil.copytree(whole, tmp_path / "copy")
-    index = EmbeddedEngine(f"embedded:{folder}").open("papers")
-    rows = np.fromfile(folder / "papers.v1" / "rows", index._files.row_type)
-    rows["vector_prx.count"][3] = 1 << 31
-    rows.tofile(folder / "papers.v1" / "rows")
+    index = with_row(whole, tmp_path / "copy", "vector_prx.count", 1 << 31)
     plan = Plan("", (VectorClause("prx", np.ones(DIMENSION, np.float32)),), None, 9)
     with pytest.raises(UnavailableError, match="more vectors than there are"):
-        EmbeddedEngine(f"embedded:{folder}").open("papers").search(plan)
+        index.search(plan)
 
 
 def test_a_fault_of_the_program_is_not_told_as_damage(whole):
