@@ -25,7 +25,7 @@ from encoders.formats import Format
 from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.base import Document, Index
 from search_plugin.engines.embedded.approximate import READ
-from search_plugin.engines.embedded.queries import matching
+from search_plugin.engines.embedded.lexical import ranking
 from search_plugin.engines.registry import connect
 from search_plugin.fields import Field
 from search_plugin.filters.parse import parse_filter
@@ -132,7 +132,10 @@ def _bare(index: Index, queries: Sequence[tuple[str, np.ndarray]]) -> None:
     words, snapshot = index._words, index._snapshot()
     lists = snapshot.approximate("vector_prx").index
     plans = [Plan(text, (), None, 0) for text, _ in queries]
-    asked = [(matching(words, plan, 0.3), vector[None]) for plan, (_, vector) in zip(plans, queries, strict=True)]
+    asked = [
+        (ranking(words, snapshot.searcher, plan)[0], vector[None])
+        for plan, (_, vector) in zip(plans, queries, strict=True)
+    ]
     parameters = faiss.SearchParametersIVF(nprobe=READ)
     parts: dict[str, list[Callable[[], object]]] = {
         "bare tantivy, top 100": [lambda q=q: snapshot.searcher.search(q, 100, count=False) for q, _ in asked],

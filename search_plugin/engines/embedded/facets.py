@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.base import MOST_VALUES, too_many
 from search_plugin.engines.embedded.filters import to_tantivy
-from search_plugin.engines.embedded.queries import among, matching
+from search_plugin.engines.embedded.lexical import matching
+from search_plugin.engines.embedded.queries import among, both, either
 from search_plugin.filters.alike import joined
 from search_plugin.page import Facets
 from search_plugin.plan import LISTED
@@ -28,7 +29,7 @@ def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
     Returns:
         The counts, and which papers were counted.
     """
-    from tantivy import Occur, Query
+    from tantivy import Query
 
     plan = counting.plan
     query = among(words, counting.found)
@@ -36,10 +37,10 @@ def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
     if plan.order:
         query, told = (to_tantivy(plan.filter, words) if plan.filter else Query.all_query()), LISTED
     elif plan.words:
-        both = [(Occur.Must, matching(words, plan, 0.0))]
+        matched = matching(words, searcher, plan)
         if plan.filter:
-            both.append((Occur.Must, to_tantivy(plan.filter, words)))
-        query = Query.boolean_query([(Occur.Should, Query.boolean_query(both)), (Occur.Should, query)])
+            matched = both(matched, to_tantivy(plan.filter, words))
+        query = either([matched, query])
         told = "papers that hold a word of the query" + (f", and {told}" if plan.vectors else "")
     matches, counts = counted(searcher, query, column_paths(counting.fields), counting.size)
     return Facets(matches, told, {field: tuple(counts[field]) for field in counting.fields})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.fields import COMPARED, compared_path, number_of
-from search_plugin.engines.embedded.queries import saying
+from search_plugin.engines.embedded.queries import either, saying
 from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for
         case And(parts):
             return Query.boolean_query([(Occur.Must, to_tantivy(part, words)) for part in parts])
         case Or(parts):
-            return Query.boolean_query([(Occur.Should, to_tantivy(part, words)) for part in parts])
+            return either([to_tantivy(part, words) for part in parts])
         case Says(field, said):
             return saying(words, field, said)
         case Alike():
@@ -51,14 +51,12 @@ def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for
 
 
 def _one_of(field: str, values: Sequence[Value], words: Words) -> Any:
-    from tantivy import Occur, Query
+    from tantivy import Query
 
     if words.kinds[field] in COMPARED:
-        return Query.boolean_query([(Occur.Should, _range(field, "=", value, words)) for value in values])
+        return either([_range(field, "=", value, words) for value in values])
     path = field if field == "id" else f"fields.{field}"
-    return Query.boolean_query(
-        [(Occur.Should, Query.term_query(words.schema, path, value, "basic")) for value in values]
-    )
+    return either([Query.term_query(words.schema, path, value, "basic") for value in values])
 
 
 def _range(field: str, op: str, value: Value, words: Words) -> Any:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from search_plugin.engines.embedded.filters import to_tantivy
-from search_plugin.engines.embedded.queries import matching, rows_of
+from search_plugin.engines.embedded.lexical import ranking
+from search_plugin.engines.embedded.queries import rows_of
 from search_plugin.engines.embedded.vectors import nearest
 from search_plugin.legs import Scored, ranked
+from search_plugin.plan import LEXICAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
@@ -19,16 +21,36 @@ if TYPE_CHECKING:
     from search_plugin.schema import IndexSchema
 
 
+_LARGE = 100_000
+"""Papers in an index whose legs run at the same time; in a smaller one, the second thread costs what it saves."""
+
+
+def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) -> dict[str, list[Scored]]:
+    """Return the papers of each leg of a plan, best first; equal scores are ordered by id."""
+    legs: dict[str, Callable[[], list[Scored]]] = {}
+    if plan.words:
+        legs[LEXICAL] = partial(lexical_leg, snapshot, words, plan)
+    for clause in plan.vectors:
+        legs[clause.field] = partial(vector_leg, snapshot, schema, plan, clause)
+    if len(legs) == 1 or len(snapshot.rows) < _LARGE:
+        return {name: leg() for name, leg in legs.items()}
+    from concurrent.futures import ThreadPoolExecutor
+
+    # Both libraries release the interpreter's lock while they search.
+    with ThreadPoolExecutor(len(legs) - 1) as pool:
+        first, *others = legs
+        running = {name: pool.submit(legs[name]) for name in others}
+        return {first: legs[first](), **{name: leg.result() for name, leg in running.items()}}
+
+
 def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
     """Return the papers that match a plan's words, best first, ties by id."""
-    from tantivy import Occur, Query
-
-    query = matching(words, plan, plan.title_boost)
-    if plan.filter:
-        passes = Query.const_score_query(to_tantivy(plan.filter, words), 0.0)
-        query = Query.boolean_query([(Occur.Must, query), (Occur.Must, passes)])
-    rows, scores = rows_of(snapshot.searcher, query, plan.window)
-    return _scored(snapshot, rows, scores, plan.column)
+    best: dict[int, float] = {}
+    for query in ranking(words, snapshot.searcher, plan):
+        for row, score in zip(*rows_of(snapshot.searcher, query, plan.window), strict=True):
+            best[row] = max(score, best.get(row, score))
+    rows = sorted(best, key=lambda row: -best[row])[: plan.window]
+    return _scored(snapshot, rows, [best[row] for row in rows], plan.column)
 
 
 def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: VectorClause) -> list[Scored]:

@@ -13,14 +13,13 @@ from search_plugin.engines.embedded import suggesting
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
 from search_plugin.engines.embedded.files import Files, folder_bytes
-from search_plugin.engines.embedded.legs import lexical_leg, vector_leg
+from search_plugin.engines.embedded.legs import run_legs
 from search_plugin.engines.embedded.listing import listing
 from search_plugin.engines.embedded.queries import named, rows_of
 from search_plugin.engines.embedded.records import Stored
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.words import META, open_words
 from search_plugin.page import Facets
-from search_plugin.plan import LEXICAL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -158,13 +157,7 @@ class EmbeddedReader:
     @told
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return the papers of each leg, best first; equal scores are ordered by id."""
-        snapshot = self._snapshot()
-        legs: dict[str, list[Scored]] = {}
-        if plan.words:
-            legs[LEXICAL] = lexical_leg(snapshot, self._words, plan)
-        for clause in plan.vectors:
-            legs[clause.field] = vector_leg(snapshot, self.schema, plan, clause)
-        return legs
+        return run_legs(self._snapshot(), self._words, self.schema, plan)
 
     @told
     def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:

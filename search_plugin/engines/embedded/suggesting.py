@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from search_plugin.engines.embedded.queries import either
+
 if TYPE_CHECKING:
     from search_plugin.engines.embedded.words import Words
 
@@ -20,7 +22,6 @@ def word_counts(searcher: Any, words: Words, asked: Sequence[str]) -> Mapping[st
 
 def resembling(words: Words, terms: Sequence[str], distance: int) -> Any:
     """Return the query for papers that hold similar terms."""
-    from tantivy import Occur, Query
+    from tantivy import Query
 
-    near = [Query.fuzzy_term_query(words.schema, "text", term, distance) for term in terms]
-    return Query.boolean_query([(Occur.Should, query) for query in near])
+    return either([Query.fuzzy_term_query(words.schema, "text", term, distance) for term in terms])
