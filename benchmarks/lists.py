@@ -1,11 +1,15 @@
 """The embedded engine's lists of vectors among many: recall, time and filters, beside an HNSW graph of faiss.
 
-The vectors are those of `benchmarks.million`, made from 8,000 of PubMed's papers; FOLDER keeps these. Queries are
-SciFact's claims. CPU times of one thread. Needs SES_TEST_DATA. Run: python -m benchmarks.lists FOLDER [VECTORS]
+The vectors are those of `benchmarks.million`, made from 8,000 of PubMed's papers, or with `real` those of all 259,052
+papers for training, each by its first 240 characters, which takes an hour the first time. FOLDER keeps them. Queries
+are SciFact's claims. CPU times of one thread. Needs SES_TEST_DATA.
+Run: python -m benchmarks.lists FOLDER [VECTORS | real]
 """
 
 from __future__ import annotations
 
+import json
+import lzma
 import sys
 import tempfile
 import time
@@ -16,24 +20,28 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from benchmarks.common import percentile
+from benchmarks.common import data_dir, percentile
 from benchmarks.million import MOST_MOVED, encoding
+from encoders.encoder import load_encoder
+from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.embedded.approximate import extend, load
 from search_plugin.engines.embedded.vectors import nearest
 
 QUERIES, WINDOW, BLOCK = 100, 100, 50_000
+CHARACTERS, PART = 240, 4_096
 SHARES = (1.0, 0.9, 0.5, 0.05, 0.005)
 GRAPHS = 300_000
 """Vectors up to which a graph is built for comparison; it takes minutes."""
 
 
 def main() -> None:
-    folder, count = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
+    folder, wanted = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "1000000"
     if not (folder / "papers.npy").exists():
         encoding(folder, 0)
     faiss.omp_set_num_threads(1)
     draw = np.random.default_rng(0)
-    matrix, queries = mixed(np.load(folder / "papers.npy"), count, draw), np.load(folder / "queries.npy")[:QUERIES]
+    matrix = real(folder) if wanted == "real" else mixed(np.load(folder / "papers.npy"), int(wanted), draw)
+    count, queries = len(matrix), np.load(folder / "queries.npy")[:QUERIES]
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
     scores = queries @ matrix.T
     print(f"{count:,} vectors, the nearest {WINDOW} of {len(queries)} queries")
@@ -57,6 +65,23 @@ def main() -> None:
             parameters = faiss.SearchParametersHNSW(efSearch=effort)
             found = [timed(partial(graph.search, query[None], 2 * WINDOW, params=parameters)) for query in queries]
             report(f"graph, {effort} visited, candidates", found, scores, None)
+
+
+def real(folder: Path) -> np.ndarray:
+    """Return the vectors of all papers for training, encoded in parts, float32 (papers, dimension)."""
+    encoder = load_encoder(DEFAULT_MODEL, cache_dir=folder / "cache")
+    texts: list[str] = []
+    for path in sorted((data_dir() / "train").glob("*.jsonl.xz")):
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            rows = map(json.loads, file)
+            texts += [encoder.card.text(row["title"], row.get("abstract") or "") for row in rows if row.get("title")]
+    parts = []
+    for start in range(0, len(texts), PART):
+        part = folder / f"real-{start:06}.npy"
+        if not part.exists():
+            np.save(part, encoder.encode([text[:CHARACTERS] for text in texts[start : start + PART]]))
+        parts.append(np.load(part))
+    return np.concatenate(parts)
 
 
 def mixed(papers: np.ndarray, count: int, draw: np.random.Generator) -> np.ndarray:

@@ -18,7 +18,7 @@ from search_plugin.plan import Plan, VectorClause
 from search_plugin.schema import IndexSchema, paper_vector
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 4, "cosine"),))
-COMMON = "cell gene lung heart brain".split()
+COMMON = ["cell", "gene", "lung", "heart", "brain"]
 NOTIONS = {
     "a rare word": Notion("gene", (Spelling("locus"),)),
     "a rare phrase": Notion("heart", (Spelling("cardiac organ", 0.5),)),
