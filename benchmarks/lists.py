@@ -27,7 +27,7 @@ from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.embedded.approximate import extend, load
 from search_plugin.engines.embedded.vectors import nearest
 
-QUERIES, WINDOW, BLOCK = 100, 100, 50_000
+QUERIES, WINDOW, BLOCK = 200, 100, 50_000
 CHARACTERS, PART = 240, 4_096
 SHARES = (1.0, 0.9, 0.5, 0.05, 0.005)
 GRAPHS = 300_000

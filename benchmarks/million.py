@@ -24,7 +24,7 @@ from encoders.encoder import load_encoder
 from encoders.formats import Format
 from encoders.registry import DEFAULT_MODEL
 from search_plugin.engines.base import Document, Index
-from search_plugin.engines.embedded.approximate import READ
+from search_plugin.engines.embedded.approximate import read_lists
 from search_plugin.engines.embedded.lexical import ranking
 from search_plugin.engines.registry import connect
 from search_plugin.fields import Field
@@ -136,7 +136,7 @@ def _bare(index: Index, queries: Sequence[tuple[str, np.ndarray]]) -> None:
         (ranking(words, snapshot.searcher, plan)[0], vector[None])
         for plan, (_, vector) in zip(plans, queries, strict=True)
     ]
-    parameters = faiss.SearchParametersIVF(nprobe=READ)
+    parameters = faiss.SearchParametersIVF(nprobe=read_lists(lists.nlist))
     parts: dict[str, list[Callable[[], object]]] = {
         "bare tantivy, top 100": [lambda q=q: snapshot.searcher.search(q, 100, count=False) for q, _ in asked],
         "bare faiss, top 200": [lambda v=v: lists.search(v, 200, params=parameters) for _, v in asked],

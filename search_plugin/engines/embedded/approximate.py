@@ -27,8 +27,8 @@ INDEXED_FROM = 5_000
 LISTS = 4
 """Lists per square root of the number of vectors."""
 
-READ = 192
-"""Lists that a search without a filter reads."""
+READ = 7
+"""Lists that a search without a filter reads, per square root of their number."""
 
 _SAMPLE = 40
 """Vectors per list from which the centres of the lists are computed."""
@@ -66,15 +66,20 @@ class Approximate:
         import faiss
         import numpy as np
 
-        selector, lists = None, READ
+        selector, share = None, 1.0
         if allowed is not None:
             among = allowed[: self.covered]
             selector = faiss.IDSelectorBitmap(np.packbits(among, bitorder="little"))
-            lists = round(READ / max(float(among.mean()), 1 / self.covered) ** 0.5)
-        parameters = faiss.SearchParametersIVF(nprobe=min(lists, self.index.nlist), sel=selector)
+            share = max(float(among.mean()), 1 / self.covered)
+        parameters = faiss.SearchParametersIVF(nprobe=read_lists(self.index.nlist, share), sel=selector)
         _, found = self.index.search(asked, min(most, self.covered), params=parameters)
         rows: np.ndarray = found[0][found[0] >= 0]
         return rows
+
+
+def read_lists(lists: int, share: float = 1.0) -> int:
+    """Return how many lists a search reads of which a filter lets a share of the vectors pass."""
+    return min(lists, round(READ * math.sqrt(lists / share)))
 
 
 def extend(folder: Path, name: str, matrix: np.ndarray, similarity: Similarity) -> None:
