@@ -85,10 +85,13 @@ def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
 
 
 def all_vectors(index: Index, source: TrainedVectors, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return the ids that exist, and their vectors, float32 (papers, dimension)."""
+    """Return the ids that exist, sorted, and their vectors, float32 (papers, dimension).
+
+    An engine lists papers in another order after an update. Sorted, the same ones are held out in training.
+    """
     import numpy as np
 
-    blocks = list(read_vectors(index, ids, source.format.value))
+    blocks = list(read_vectors(index, sorted(ids), source.format.value))
     if not blocks:
         return [], np.zeros((0, index.schema.vector(source.format.value).dimension), np.float32)
     return [id_ for found, _ in blocks for id_ in found], np.concatenate([matrix for _, matrix in blocks])
@@ -162,5 +165,6 @@ def place_of(folders: Sequence[Path], name: str, what: str) -> Path:
 
 
 def names_in(folders: Sequence[Path]) -> list[str]:
-    """Return the names of all products in some folders, in order."""
-    return sorted({path.name for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_dir()})
+    """Return the names of all products in some folders, in order; folders that a killed run left have none."""
+    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_dir()]
+    return sorted({path.name for path in found if not path.name.startswith(".")})

@@ -195,9 +195,8 @@ def labelled_vectors(
 ) -> tuple[LabelledPapers, np.ndarray]:
     """Return `labelled_papers` of an index, and their vectors, float32 (papers, dimension)."""
     ids, vectors = all_vectors(index, source, list(judgments))
-    papers = labelled_papers(judgments, ids, hierarchy, fewest)
-    place = {id_: row for row, id_ in enumerate(ids)}
-    return papers, vectors[[place[id_] for id_ in papers.ids]]
+    papers = labelled_papers(dict(sorted(judgments.items())), ids, hierarchy, fewest)
+    return papers, vectors
 
 
 def _closed(id_: str, judged: Mapping[str, bool], hierarchy: Hierarchy) -> dict[str, bool]:
