@@ -24,18 +24,10 @@ def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write a table as CSV; an existing file is replaced when all is written. `UnavailableError` if it can't be."""
+    """Write a table as CSV, whole or not at all; `UnavailableError` if it can't be written."""
     import csv
-    import os
 
-    from corpora.errors import UnavailableError
+    from corpora.writing import explaining, replacing
 
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([head, *rows])
-        part.replace(path)
-    except OSError as error:
-        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
-    finally:
-        part.unlink(missing_ok=True)
+    with explaining(path), replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *rows])

@@ -128,6 +128,7 @@ def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **
 
     It is measured on the papers that were held out in training, or on others (--from, --labels).
     """
+    from corpora.writing import explaining, replacing
     from products.tags.report import report_page
 
     library = open_library(options)
@@ -136,7 +137,8 @@ def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **
     else:
         tagger = library.tags[name]
     if html:
-        html.write_text(report_page(tagger), encoding="utf-8")
+        with explaining(html), replacing(html) as part:
+            part.write_text(report_page(tagger), encoding="utf-8")
     _show(tagger, as_json=as_json)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.links import identifier_of
+from corpora.writing import replacing
 from products.screening.files import csv
 from products.screening.files.labels import FileLabel, LabelFile
 
@@ -117,7 +118,7 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
                 "INSERT INTO results (record_id, label, time) VALUES (?, ?, ?)",
                 ((row, int(labels[p.id]), order[p.id]) for row, p in enumerate(listed) if p.id in labels),
             )
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_CONFIG, json.dumps(config))
             file.write(table, f"data/{data}")
             file.write(database, _DATABASE)
