@@ -196,23 +196,7 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
         people=options["people"],
         **_given(options),
     )
-    told = {
-        "paper": found.submission.id,
-        "reviewer": found.reviewer,
-        "conflict": found.conflict or None,
-        "factors": {
-            name: {
-                "score": one.score,
-                "rank": one.rank,
-                "nearest": [
-                    {"id": near.paper.id, "title": near.paper.title, "similarity": near.similarity}
-                    for near in one.nearest
-                ],
-            }
-            for name, one in found.factors.items()
-        },
-    }
-    say(told, _explained(found), as_json=as_json)
+    say(found.to_dict(), _explained(found), as_json=as_json)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
