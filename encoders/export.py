@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
 from encoders.formats import Format
@@ -18,7 +19,6 @@ from encoders.runtimes.registry import get_runtime
 from encoders.runtimes.samples import sample_texts
 from encoders.sessions import make_source, run_texts
 from encoders.tokenizer import load_tokenizer
-from encoders.weights import sha256_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

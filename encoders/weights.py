@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,12 +56,6 @@ def weights_file(folder: Path) -> Path:
     if parts := next((name for name in _IN_PARTS if (folder / name).is_file()), None):
         raise InputError(f"{folder} holds its weights in several files ({parts}); save the model as one {SAFETENSORS}.")
     raise InputError(f"{folder} holds no weights: put {SAFETENSORS} (or {TORCH}) there.")
-
-
-def sha256_of(path: Path) -> str:
-    """Return the file's SHA-256 in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_weights(path: Path) -> dict[str, np.ndarray]:

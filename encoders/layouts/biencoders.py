@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling
 from encoders.card import ModelCard
@@ -21,7 +22,7 @@ from encoders.layouts import composed, huggingface, scimult, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params
 from encoders.layouts.own_card import read_own, with_own_card
 from encoders.model import Find, Model, Weights
-from encoders.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint, sha256_of
+from encoders.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
 from encoders.card import ModelCard
@@ -21,7 +22,7 @@ from encoders.layouts.numbered import numbered_heads
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.layouts.scimult import without_idle
 from encoders.model import Find, Model, Weights
-from encoders.weights import SAFETENSORS, read_names, read_weights, sha256_of
+from encoders.weights import SAFETENSORS, read_names, read_weights
 
 ExpertKind = Literal["attention", "feed-forward"]
 

@@ -13,12 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.layouts.base import base_of
 from encoders.layouts.own_card import read_own
 from encoders.model import Find, Model, Weights
-from encoders.weights import read_weights, sha256_of
+from encoders.weights import read_weights
 
 if TYPE_CHECKING:
     import numpy as np

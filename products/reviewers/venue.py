@@ -6,15 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, some
 from corpora.paper import Paper
 from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Index
-
-_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +64,4 @@ def notes_on(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> list[str]:
 
 def _named(reviewers: Sequence[str]) -> str:
     noun = "reviewer" if len(reviewers) == 1 else "reviewers"
-    rest = f" and {len(reviewers) - _LISTED:,} more" if len(reviewers) > _LISTED else ""
-    return f"{len(reviewers):,} {noun} ({', '.join(reviewers[:_LISTED])}{rest})"
+    return f"{len(reviewers):,} {noun} ({some(reviewers)})"

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.registry import find_model
-from encoders.weights import sha256_of
 from eval.reports.provenance import data_hash
 from eval.suites.frozen import FROZEN
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord

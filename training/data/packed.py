@@ -16,12 +16,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.formats import Format
 from encoders.long_text import pieces
 from encoders.tokenizer import load_tokenizer, well_formed
-from encoders.weights import sha256_of
 from training.data.examples import Example, read_examples
 from training.task import FILES, TrainingTask
 
