@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from corpora.aliases import check_columns
 from corpora.assembling import assemble
 from corpora.custom import placed
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
+from corpora.installed import needing
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.delimited import choose_columns
@@ -65,12 +66,8 @@ def read(
 
 def _rows(path: Path) -> tuple[int, Sequence[Sequence[object]]]:
     """Return the rows of the first sheet that isn't empty, and the number of the first of them."""
-    try:
+    with needing("Reading spreadsheets needs python-calamine, and CSV does not", "'ses[spreadsheets]'"):
         from python_calamine import CalamineError, CalamineWorkbook
-    except ImportError:
-        raise UnavailableError(
-            "Reading spreadsheets needs python-calamine: run pip install 'ses[spreadsheets]', or save it as CSV."
-        ) from None
 
     try:
         _check_size(path)
