@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.checksums import sha256_of
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, UnavailableError, require
 from corpora.installed import installed_version
 from encoders.formats import Format
 from encoders.layouts.exported import EXPORT_FILE, card_to_json
@@ -70,8 +70,7 @@ def _write(model: Model, folder: Path, runtime: Runtime, precision: Precision, f
     if model.members:
         _write_members(model, folder, runtime, precision, formats)
         return
-    if model.exported:
-        raise InputError(f"{model.card.name} is an export itself; export the model that it was made from.")
+    require(not model.exported, f"{model.card.name} is an export itself; export the model that it was made from.")
     tokenizer = load_tokenizer(model.folder, model.card)
     tokenizer.save(str(folder / "tokenizer.json"))
     graphs = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, UnavailableError, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,8 +142,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             f"{path} is damaged, or holds more than weights and plain values, which could run code; "
             "fetch it again, as safetensors if there are, or save it again with those alone."
         ) from error
-    if not small:
-        raise InputError(f"{path} unpacks to far more than its size; fetch the model from a source you trust.")
+    require(small, f"{path} unpacks to far more than its size; fetch the model from a source you trust.")
     return Checkpoint(arrays, settings)
 
 

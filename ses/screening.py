@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
             if both := sorted({*included} & {*excluded}):
                 raise InputError(f"The paper {both[0]!r} is both included and excluded", "give it once")
             labels = dict.fromkeys(included, True) | dict.fromkeys(excluded, False)
-            if not labels:
-                raise InputError("No label is given", "give <include>, <exclude> or <path>")
+            require(labels, "No label is given", "give <include>, <exclude> or <path>")
             outside = sorted(labels.keys() - set(candidates_of(opened.index, changing.state)))
             if outside:
                 raise InputError(f"The paper {outside[0]!r} is no candidate: it does not match the review's filter.")

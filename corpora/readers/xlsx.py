@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from corpora.aliases import check_columns
 from corpora.assembling import assemble
 from corpora.custom import placed
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.installed import needing
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
@@ -46,12 +46,10 @@ def read(
     """
     check_columns(columns)
     refuse_folder(path, "a spreadsheet")
-    if opening.encoding:
-        raise InputError("A spreadsheet has an encoding of its own", "leave <encoding> out")
+    require(not opening.encoding, "A spreadsheet has an encoding of its own", "leave <encoding> out")
     first, rows = _rows(path)
     header = tuple(_text(cell).strip() for cell in rows[0]) if rows else ()
-    if not any(header):
-        raise InputError(f"{path} has no header: its first row must name the columns.")
+    require(any(header), f"{path} has no header: its first row must name the columns.")
     chosen = choose_columns(path, header, columns)
     fields = placed(custom, header, path)
     for line, row in enumerate(rows[1:], start=first + 1):

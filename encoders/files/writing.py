@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, get_args
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.writing import explaining, replacing
 
 if TYPE_CHECKING:
@@ -194,8 +194,7 @@ def _check(ids: Sequence[str], vectors: np.ndarray) -> None:
 
     if vectors.shape[:1] != (len(ids),) or vectors.ndim != 2:
         raise InputError(f"There are {len(ids):,} ids for vectors of the shape {vectors.shape}; give a vector an id.")
-    if not np.isfinite(vectors).all():
-        raise InputError("Some vectors hold values that aren't numbers; they are not written.")
+    require(np.isfinite(vectors).all(), "Some vectors hold values that aren't numbers; they are not written.")
     if broken := [name for name in ids if not name or _SURROGATE.search(name)]:
         raise InputError(f"The id {broken[0]!r} is empty or not valid text: give the record another one.")
 

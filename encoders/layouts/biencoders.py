@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, UnavailableError, require
 from encoders.architectures.bert import Pooling
 from encoders.card import ModelCard
 from encoders.formats import Format, Similarity
@@ -166,8 +166,7 @@ def _base(path: Path, name: str) -> Path:
         return folder
     hub_id = _RENAMED.get(name, name)
     remedy = f"put the config.json and the tokenizer.json or vocab.txt of {name} beside {path}"
-    if not is_hub_id(hub_id):
-        raise InputError(f"{path} began with {name!r}, which is not on the hub; {remedy}.")
+    require(is_hub_id(hub_id), f"{path} began with {name!r}, which is not on the hub; {remedy}.")
     try:
         return fetch(hub_id, _DESCRIBED)
     except UnavailableError as error:

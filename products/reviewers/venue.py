@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, some
+from corpora.errors import InputError, require, some
 from corpora.paper import Paper
 from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool
@@ -41,8 +41,7 @@ class Venue:
 
 def check_submissions(submissions: Sequence[Paper]) -> None:
     """Raise `InputError` if there are no submissions, or two with one id."""
-    if not submissions:
-        raise InputError("There are no submissions to match.")
+    require(submissions, "There are no submissions to match.")
     seen: set[str] = set()
     for paper in submissions:
         if paper.id in seen:

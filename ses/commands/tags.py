@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from ses.options import engine_options, open_library, together
 from ses.results import say
 
@@ -189,8 +189,7 @@ def record(*, name: str, index: str | None, labels: Path, as_json: bool, **optio
 
 def _labels(options: Mapping[str, Any]) -> str | Path:
     given = [one for one in (options["field"], options["labels"]) if one]
-    if len(given) != 1:
-        raise InputError("Say where the labels come from, with one of --from FIELD and --labels FILE.")
+    require(len(given) == 1, "Say where the labels come from, with one of --from FIELD and --labels FILE.")
     chosen: str | Path = given[0]
     return chosen
 

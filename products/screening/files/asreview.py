@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.links import identifier_of
 from corpora.writing import replacing
 from products.screening.files import csv
@@ -137,8 +137,7 @@ def _unpacked(path: Path) -> Iterator[Path]:
     try:
         with zipfile.ZipFile(path) as file, TemporaryDirectory() as folder:
             names = file.namelist()
-            if _CONFIG not in names:
-                raise InputError(f"{path} is no ASReview project: it has no {_CONFIG}.")
+            require(_CONFIG in names, f"{path} is no ASReview project: it has no {_CONFIG}.")
             version = json.loads(file.read(_CONFIG)).get("project_file_version", 1)
             if version != VERSION or _DATABASE not in names:
                 raise InputError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,8 +81,7 @@ def _compared(paths: Sequence[Path], options: dict[str, Any]) -> tuple[Compariso
     from eval.trec.judgments import read_qrels
 
     data, qrels_path = options["data"], options["qrels"]
-    if (data is None) == (qrels_path is None):
-        raise InputError("Give the judgments either as --qrels FILE or as --data FOLDER.")
+    require((data is None) != (qrels_path is None), "Give the judgments either as --qrels FILE or as --data FOLDER.")
     for measure in options["measures"]:
         parse_measure(measure)
     texts, ids = None, None

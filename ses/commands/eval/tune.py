@@ -9,7 +9,7 @@ from typing import Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from search_plugin.plan import LEXICAL
 from search_plugin.planning import SEARCHED
 from ses.commands.eval.collection import collection_options, indexed, open_collection
@@ -62,8 +62,7 @@ def tune(
 
     settings = load_settings(**settings_of(options))
     check_measure(measure)
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"There is no folder for {output}; make it, or give another --output.")
+    require(output.resolve().parent.is_dir(), f"There is no folder for {output}; make it, or give another --output.")
     collection = open_collection(options, settings)
     test = _test_collection(options, settings, test_split)
     parted = Folds(folds, folds, seed)
