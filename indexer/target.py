@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError, require
+from corpora.errors import InputError, UnavailableError
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.planning import check_model
 from search_plugin.schema import Bm25, IndexSchema, paper_vector
@@ -72,7 +72,8 @@ def check_papers(job: IndexJob, counts: Mapping[str, int], dead: DeadLetter) -> 
     """Raise `InputError` if a corpus has no papers to build an index of; an index may be rebuilt empty."""
     if job.origin is None or counts["new"] + counts["updated"] + counts["unchanged"]:
         return
-    require(not dead.count, f"None of the {dead.count:,} records of the corpus can be indexed; {dead.path} says why.")
+    if dead.count:
+        raise InputError(f"None of the {dead.count:,} records of the corpus can be indexed; {dead.path} says why.")
     raise InputError("The corpus holds no papers", "look whether <path> and <corpus> are right")
 
 
