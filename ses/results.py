@@ -17,10 +17,17 @@ def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
         text: As people read it: a text, or its lines.
         as_json: Whether to print the document.
     """
+    if as_json:
+        say_json(document)
+    else:
+        click.echo(text if isinstance(text, str) else "\n".join(text))
+
+
+def say_json(document: Any) -> None:
+    """Print a result on standard output as JSON."""
     import orjson
 
-    shown = text if isinstance(text, str) else "\n".join(text)
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else shown)
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
