@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.custom import check_field_name
 from corpora.errors import InputError, NotFoundError
+from corpora.writing import explaining, replacing
 from encoders.formats import Format
+from encoders.heads import Head, write_heads
 from products.indexed import read_vectors
 
 if TYPE_CHECKING:
@@ -140,6 +143,17 @@ def _comparable(row: Mapping[str, FieldValue | None]) -> dict[str, object]:
     """Return values without those that are missing; engines do not keep the order of several."""
     held = {name: value for name, value in row.items() if value is not None and value != ()}
     return {name: frozenset(value) if isinstance(value, tuple) else value for name, value in held.items()}
+
+
+@contextmanager
+def storing(folder: Path, head: Head) -> Iterator[Path]:
+    """Store a product whole or not at all: its head, and what the block writes into the folder that is yielded."""
+    with explaining(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(folder) as part:
+            part.mkdir()
+            write_heads(part, [head])
+            yield part
 
 
 def place_of(folders: Sequence[Path], name: str, what: str) -> Path:

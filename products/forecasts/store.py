@@ -9,12 +9,11 @@ from typing import Any
 import orjson
 
 from corpora.errors import InputError
-from corpora.writing import explaining, replacing
-from encoders.heads import read_heads, write_heads
+from encoders.heads import read_heads
 from encoders.layouts.json_files import read_json
 from encoders.layouts.write_files import write_json
 from products.forecasts.forecaster import Forecaster, ForecastMeasures
-from products.trained import TrainedVectors
+from products.trained import TrainedVectors, storing
 
 DESCRIPTION = "forecaster.json"
 
@@ -29,12 +28,8 @@ def write_forecaster(folder: Path, forecaster: Forecaster) -> None:
         "made_from": forecaster.made_from,
         "measures": asdict(forecaster.measures) if forecaster.measures else None,
     }
-    with explaining(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(folder) as part:
-            part.mkdir()
-            write_heads(part, [forecaster.head])
-            write_json(part / DESCRIPTION, described)
+    with storing(folder, forecaster.head) as part:
+        write_json(part / DESCRIPTION, described)
 
 
 def read_forecaster(folder: Path) -> Forecaster:

@@ -10,13 +10,12 @@ from typing import Any
 import orjson
 
 from corpora.errors import InputError
-from corpora.writing import explaining, replacing
-from encoders.heads import read_heads, write_heads
+from encoders.heads import read_heads
 from encoders.layouts.json_files import read_json
 from products.tags.hierarchy import Concept, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.tags.tagger import Tagger
-from products.trained import TrainedVectors
+from products.trained import TrainedVectors, storing
 
 DESCRIPTION = "tagger.json"
 
@@ -40,12 +39,8 @@ def write_tagger(folder: Path, tagger: Tagger) -> None:
         "made_from": tagger.made_from,
         "measures": asdict(tagger.measures) if tagger.measures else None,
     }
-    with explaining(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(folder) as part:
-            part.mkdir()
-            write_heads(part, [tagger.head])
-            (part / DESCRIPTION).write_text(_written(described), encoding="utf-8")
+    with storing(folder, tagger.head) as part:
+        (part / DESCRIPTION).write_text(_written(described), encoding="utf-8")
 
 
 def _written(value: Any, margin: str = "") -> str:
