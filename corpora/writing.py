@@ -65,6 +65,8 @@ def explaining(path: Path, hint: str = "free some disk, or write to another plac
 
 def sync(path: Path) -> None:
     """Wait until the content of a file, or the names in a folder, are on the disk."""
+    if os.name != "posix":  # Windows opens no folders, and syncs no file that is open for reading
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
