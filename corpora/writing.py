@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corpora.errors import UnavailableError
 
-WRITABLE_DATA = "set SES_DATA_DIR to a folder that can be written"
+WRITABLE_DATA = "free some disk, or set SES_DATA_DIR to a folder that can be written"
 """A hint for files that the user has not named."""
 
 
@@ -55,12 +55,12 @@ def replacing(place: Path, *, locked: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def explaining(path: Path, hint: str = "free some disk, or write to another place") -> Iterator[None]:
+def explaining(what: object, hint: str = "free some disk, or write to another place") -> Iterator[None]:
     """Turn an `OSError` of the block into an `UnavailableError`: what can't be written, why, and what to do."""
     try:
         yield
     except OSError as error:
-        raise UnavailableError(f"{path} can't be written ({error.strerror or error})", hint) from error
+        raise UnavailableError(f"{what} can't be written ({error.strerror or error})", hint) from error
 
 
 def sync(path: Path) -> None:

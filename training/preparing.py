@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import ConflictError, InputError, UnavailableError
-from corpora.writing import replacing
+from corpora.writing import explaining, replacing
 from encoders.encoder import load_encoder
 from encoders.heads import write_heads
 from encoders.layouts.own_card import read_own
@@ -179,7 +179,7 @@ def _started(recipe: Recipe, base: Model, folder: Path) -> Model:
 def write_model(recipe: Recipe, base: Model, weights: Weights, place: Path, heads: Sequence[Head]) -> None:
     """Write a model folder whole or not at all."""
     trainable = TRAINABLES[recipe.trains]
-    with replacing(place, locked=True) as part:
+    with explaining(place, "name another folder by <output>"), replacing(place, locked=True) as part:
         trainable.write(base, recipe.formats, weights, part)
         own = read_own(part)
         more = dict(trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
