@@ -145,7 +145,8 @@ def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Training
 
 
 def _states(folder: Path) -> dict[int, Path]:
-    return {int(path.name.removeprefix("state-")): path for path in folder.glob("state-*") if path.is_dir()}
+    found = {path.name.removeprefix("state-"): path for path in folder.glob("state-*")}
+    return {int(step): path for step, path in found.items() if step.isdigit()}
 
 
 def _state(learner: Learner) -> dict[str, Any]:

@@ -18,12 +18,12 @@ def newest(folder: Path, name: str, most: int) -> tuple[int, Path] | None:
 
 @contextmanager
 def deriving(folder: Path, name: str, covered: int) -> Iterator[Path]:
-    """Make a derived file or folder at the path that is yielded; when it is in place, those that cover less go."""
+    """Make a derived file or folder at the path that is yielded, and remove those that cover less or are incomplete."""
     with replacing(folder / f"{name}-{covered}", locked=True) as part:
         yield part
-    for less, path in _all(folder, name):
-        if less < covered:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    incomplete = folder.glob(f"{name}-*.part")
+    for path in (*incomplete, *(path for less, path in _all(folder, name) if less < covered)):
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _all(folder: Path, name: str) -> list[tuple[int, Path]]:
