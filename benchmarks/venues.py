@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tags import PAPERS, drawn, rows_of, vectors
+from benchmarks.tags.papers import PAPERS, drawn, rows_of, vectors
 from corpora.paper import Paper
 from eval.suites.frozen import read_frozen, title_key
 from products.suggestions.neighbours import NEAREST, TEMPERATURE, Neighbour, fit_temperature, weights_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import re
 import shutil
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
+from corpora.checksums import sha256_of
 from corpora.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def download(url: str, target: Path, *, sha256: str | None = None, pause_seconds
         with FileLock(f"{target}.lock", timeout=0):
             _fetch_all(url, partial, target, pause_seconds)
             expected = sha256 or (record.read_text().split(maxsplit=1)[0] if record.exists() else None)
-            digest = _sha256_of(partial.bytes_path)
+            digest = sha256_of(partial.bytes_path)
             if expected and digest != expected.lower():
                 partial.drop()
                 raise UnavailableError(
@@ -169,11 +169,6 @@ class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
 
 def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(_HttpsRedirects)
-
-
-def _sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ A hint names settings in angle brackets, with a value where there is one: `leave
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 ErrorKind = Literal["invalid", "not found", "conflict", "unavailable", "stopped"]
@@ -21,6 +21,12 @@ _SETTING = re.compile(r"<([a-z][a-z0-9_]*)(?:=([^<>]*))?>")
 def written(hint: str, write: Callable[[str, str | None], str]) -> str:
     """Return a hint with each setting formatted by `write`, which takes a name and a value (None for no value)."""
     return _SETTING.sub(lambda found: write(found[1], found[2]), hint)
+
+
+def some(names: Sequence[object], most: int = 5) -> str:
+    """Return the first of some names, for a sentence, and how many more there are."""
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + rest
 
 
 def as_argument(name: str, value: str | None) -> str:

@@ -2,6 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from corpora.errors import UnavailableError
+
+
+@contextmanager
+def needing(need: str, install: str) -> Iterator[None]:
+    """Turn an `ImportError` of the block into an `UnavailableError`.
+
+    Args:
+        need: What needs which package, as a sentence without a full stop.
+        install: What `pip install` takes.
+
+    Yields:
+        Nothing, until the block ends.
+
+    Raises:
+        UnavailableError: If a package is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise UnavailableError(need, f"run `pip install {install}`") from error
+
 
 def installed_version(package: str) -> str | None:
     """Return a package's version, None if it is not installed."""

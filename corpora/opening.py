@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.encodings import Recoded, Source, check_encoding, refuse_other_text
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,8 +187,7 @@ def _starts(raw: io.BufferedReader, magic: bytes) -> bool:
 
 
 def _refuse_unreadable(path: Path, head: bytes, encoding: str) -> None:
-    if not head:
-        raise InputError(f"{path} is empty: fetch it again or name another file.")
+    require(head, f"{path} is empty: fetch it again or name another file.")
     if head.startswith(_OLD_OFFICE) or (head.startswith(b"PK") and any(mark in head for mark in _OFFICE)):
         raise InputError(f"{path} is a spreadsheet", "use <corpus=xlsx>, or save it as CSV")
     kind = next((kind for magic, kind in _ARCHIVES.items() if head.startswith(magic)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -79,6 +79,17 @@ class Paper:
         """Return the value of an attribute or of a field in `extra`, or None where there is none."""
         value: FieldValue | None = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         return None if is_empty(value) else value
+
+
+def paper_from(values: Mapping[str, Any]) -> Paper:
+    """Return a paper from its attributes as JSON holds them: lists become tuples."""
+    attributes = _with_tuples(values)
+    attributes["extra"] = _with_tuples(attributes.get("extra", {}))
+    return Paper(**attributes)
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)

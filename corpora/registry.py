@@ -45,7 +45,6 @@ class Corpus:
 
     Attributes:
         name: What users call it.
-        summary: One line for the help text.
         read: Its reader; errors in the path or the columns are raised when the first record is asked for.
         locate: How to find it without a path, or None if a path is required.
         takes_columns: Whether the reader uses a mapping of columns.
@@ -54,7 +53,6 @@ class Corpus:
     """
 
     name: str
-    summary: str
     read: Reader
     locate: Locator | None = None
     takes_columns: bool = False
@@ -68,37 +66,19 @@ def _of(reader: str, function: str) -> Any:
 
 
 _ALL = (
-    Corpus(
-        "cord19",
-        "CORD-19's metadata.csv, the final release unless a path is given",
-        _of("cord19", "read"),
-        _of("cord19", "locate"),
-    ),
-    Corpus("pubmed", "PubMed/MEDLINE XML, a file or a folder of them", _of("pubmed", "read")),
-    Corpus("pubmed-sample", "20,787 recent PubMed papers", _of("pubmed", "read"), _of("pubmed_sample", "locate")),
-    Corpus("beir", "A folder in BEIR's form, with its corpus.jsonl", _of("beir", "read"), is_form=True),
-    Corpus(
-        "jsonl",
-        "JSON papers in the shapes of SciRepEval, SPECTER or your own",
-        _of("jsonl", "read"),
-        takes_columns=True,
-        is_form=True,
-    ),
-    Corpus("csv", "Any CSV or TSV table with a header", _of("delimited", "read"), takes_columns=True, is_form=True),
-    Corpus("xlsx", "A spreadsheet with a header", _of("xlsx", "read"), takes_columns=True, is_form=True),
-    Corpus("openalex", "OpenAlex's works, a file or the snapshot's folder", _of("openalex", "read"), is_form=True),
-    Corpus("arxiv", "arXiv's metadata snapshot", _of("arxiv", "read")),
-    Corpus("s2", "Semantic Scholar's papers and abstracts, a file or a folder", _of("s2", "read"), is_form=True),
-    Corpus("ris", "RIS, as reference managers export it", _of("ris", "read"), is_form=True),
-    Corpus("bibtex", "BibTeX", _of("bibtex", "read"), is_form=True),
-    Corpus(
-        "index",
-        "The documents of an OpenSearch or Elasticsearch index",
-        _of("index", "read"),
-        takes_columns=True,
-        is_form=True,
-        is_index=True,
-    ),
+    Corpus("cord19", _of("cord19", "read"), _of("cord19", "locate")),
+    Corpus("pubmed", _of("pubmed", "read")),
+    Corpus("pubmed-sample", _of("pubmed", "read"), _of("pubmed_sample", "locate")),
+    Corpus("beir", _of("beir", "read"), is_form=True),
+    Corpus("jsonl", _of("jsonl", "read"), takes_columns=True, is_form=True),
+    Corpus("csv", _of("delimited", "read"), takes_columns=True, is_form=True),
+    Corpus("xlsx", _of("xlsx", "read"), takes_columns=True, is_form=True),
+    Corpus("openalex", _of("openalex", "read"), is_form=True),
+    Corpus("arxiv", _of("arxiv", "read")),
+    Corpus("s2", _of("s2", "read"), is_form=True),
+    Corpus("ris", _of("ris", "read"), is_form=True),
+    Corpus("bibtex", _of("bibtex", "read"), is_form=True),
+    Corpus("index", _of("index", "read"), takes_columns=True, is_form=True, is_index=True),
 )
 
 CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in _ALL}

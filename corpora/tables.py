@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.encodings import NOT_UTF8
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import PLAIN, Opening, as_text, open_binary
 from corpora.paper import Rejected
 from corpora.sniffing import refuse_other
@@ -148,8 +148,7 @@ def open_table(
         except _TooLongError:
             raise InputError(f"{path}'s first line is endless: it isn't a table, name another file.") from None
         header = tuple(name.strip() for name in next(csv.reader([first], delimiter=_delimiter(path, first)), []))
-        if not any(header):
-            raise InputError(f"{path} has no header: its first line must name the columns.")
+        require(any(header), f"{path} has no header: its first line must name the columns.")
         yield DelimitedTable(header, _rows(lines, header, _delimiter(path, first)))
 
 

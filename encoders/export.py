@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.checksums import sha256_of
+from corpora.errors import InputError, require
 from corpora.installed import installed_version
+from corpora.writing import explaining
 from encoders.formats import Format
 from encoders.layouts.exported import EXPORT_FILE, card_to_json
 from encoders.layouts.own_card import CARD_FILE
@@ -18,7 +20,6 @@ from encoders.runtimes.registry import get_runtime
 from encoders.runtimes.samples import sample_texts
 from encoders.sessions import make_source, run_texts
 from encoders.tokenizer import load_tokenizer
-from encoders.weights import sha256_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -54,7 +55,7 @@ def export_model(
         raise InputError(f"The runtime {runtime} depends on the machine; export for one of those that it chooses from.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists already; name an empty or a new folder.")
-    try:
+    with explaining(folder, "free some disk, or name another"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Written to a temporary folder and then moved, so that no half-written model is ever loaded.
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
@@ -62,16 +63,13 @@ def export_model(
             part.mkdir()
             _write(model, part, chosen, precision or chosen.precisions[0], formats)
             shutil.copytree(part, folder, dirs_exist_ok=True)
-    except OSError as error:
-        raise UnavailableError(f"{folder} can't be written ({error}); free some disk, or name another.") from error
 
 
 def _write(model: Model, folder: Path, runtime: Runtime, precision: Precision, formats: Sequence[Format]) -> None:
     if model.members:
         _write_members(model, folder, runtime, precision, formats)
         return
-    if model.exported:
-        raise InputError(f"{model.card.name} is an export itself; export the model that it was made from.")
+    require(not model.exported, f"{model.card.name} is an export itself; export the model that it was made from.")
     tokenizer = load_tokenizer(model.folder, model.card)
     tokenizer.save(str(folder / "tokenizer.json"))
     graphs = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.layouts.json_files import read_json
-from encoders.layouts.write_files import write_json, write_safetensors, writing
+from encoders.layouts.write_files import write_json, write_safetensors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,14 +64,13 @@ class Head:
 
 
 def write_heads(folder: Path, heads: Sequence[Head]) -> None:
-    """Write the heads of a model into its folder, or raise `UnavailableError` if that can't be written."""
+    """Write the heads of a model into its folder; raises `OSError` as the file system does."""
     described = {
         head.name: {"format": head.format.value, "labels": list(head.labels), "several": head.several} for head in heads
     }
     arrays = {f"{head.name}.{part}": getattr(head, part) for head in heads for part in ("weight", "bias")}
-    with writing(folder):
-        write_safetensors(folder / WEIGHTS, arrays)
-        write_json(folder / DESCRIPTION, described)
+    write_safetensors(folder / WEIGHTS, arrays)
+    write_json(folder / DESCRIPTION, described)
 
 
 def read_heads(folder: Path) -> dict[str, Head]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, some
 from encoders.architectures.registry import ARCHITECTURES
 from encoders.ops.names import NamesOps
 from encoders.runtimes.base import Precision
@@ -24,8 +24,6 @@ _OF_TASK_HEADS = (
     *("head.", "decoder."),  # ModernBERT's
 )
 """Weights in checkpoints that no vector depends on."""
-
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +90,14 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     missing = sorted(every - set(weights))
     surplus = sorted(set(weights) - every - _ignored(weights))
     if missing or surplus:
-        told = [f"lack {_listed(missing)}"] if missing else []
-        told += [f"hold {_listed(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
+        told = [f"lack {some(missing)}"] if missing else []
+        told += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
         raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(told)}.")
     used = {name: array for name, array in weights.items() if name in wanted}
     broken = [name for name, array in used.items() if not np.isfinite(array).all()]
     if broken:
         raise InputError(
-            f"The weights of {card.name} are damaged: {_listed(broken)} hold values that are not numbers; "
+            f"The weights of {card.name} are damaged: {some(broken)} hold values that are not numbers; "
             "fetch the model again."
         )
     return used
@@ -118,8 +116,3 @@ def is_of_task_head(name: str) -> bool:
 
 def _ignored(names: Collection[str]) -> set[str]:
     return {name for name in names if is_of_task_head(name)}
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

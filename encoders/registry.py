@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.formats import Format
 from encoders.hub import fetch, is_hub_id
 from encoders.layouts.adapter_kinds import FILES
@@ -104,8 +104,7 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
             f"There is no model {name!r}: give one of {', '.join(KNOWN_MODELS)}, the folder of a BERT-family model, "
             "or a hub id such as allenai/specter2_base."
         )
-    if folder in within:
-        raise InputError(f"{folder} is made of itself; correct its ses_card.json.")
+    require(folder not in within, f"{folder} is made of itself; correct its ses_card.json.")
     # What adapters are put on is found again by another name than they together.
     own = known.hub_id if known and known.adapters else name
     model = read_model(folder, own, lambda part: _find(part, (*within, folder), fetched))

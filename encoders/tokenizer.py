@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.added_tokens import add_to, read_added
 from encoders.layouts.sentence_transformers import transformer_settings
 
@@ -64,10 +64,7 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
     except BaseException as error:
         # The Rust library raises Exception itself, and where it panics something that is not even one.
         raise InputError(f"The tokenizer in {folder} can't be read ({error}); fetch the model again.") from error
-    if not special:
-        raise InputError(
-            f"The tokenizer in {folder} adds no special tokens, which encoders need; fetch the model again."
-        )
+    require(special, f"The tokenizer in {folder} adds no special tokens, which encoders need; fetch the model again.")
     if transformer_settings(folder).get("do_lower_case") is True:
         _fold_case(tokenizer)
     tokenizer.no_padding()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, UnavailableError, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,12 +56,6 @@ def weights_file(folder: Path) -> Path:
     if parts := next((name for name in _IN_PARTS if (folder / name).is_file()), None):
         raise InputError(f"{folder} holds its weights in several files ({parts}); save the model as one {SAFETENSORS}.")
     raise InputError(f"{folder} holds no weights: put {SAFETENSORS} (or {TORCH}) there.")
-
-
-def sha256_of(path: Path) -> str:
-    """Return the file's SHA-256 in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_weights(path: Path) -> dict[str, np.ndarray]:
@@ -149,8 +142,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             f"{path} is damaged, or holds more than weights and plain values, which could run code; "
             "fetch it again, as safetensors if there are, or save it again with those alone."
         ) from error
-    if not small:
-        raise InputError(f"{path} unpacks to far more than its size; fetch the model from a source you trust.")
+    require(small, f"{path} unpacks to far more than its size; fetch the model from a source you trust.")
     return Checkpoint(arrays, settings)
 
 

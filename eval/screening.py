@@ -20,6 +20,7 @@ from eval.embedder import Embedder, Text, Vectors
 from eval.files.archives import unpacked
 from eval.outcome import Outcome
 from eval.statistics.interval import UNIT, mean_interval
+from products.screening.simulation import papers_until
 
 LABELS = ("label_included", "labels", "included", "label")
 """Columns that may hold the decision; the first one found is used, and 1 means included."""
@@ -86,11 +87,7 @@ def work_saved(relevant: np.ndarray, recall: float = 0.95) -> float:
     Returns:
         The share of work saved; about 0 in random order, and below 0 in a worse one.
     """
-    found = np.cumsum(relevant)
-    # In whole papers: 0.95 x 20 is a little more than 19 in floating point.
-    needed = int(np.ceil(np.round(recall * found[-1], 9)))
-    read = int(np.searchsorted(found, needed)) + 1
-    return (relevant.size - read) / relevant.size - (1 - recall)
+    return (relevant.size - papers_until(recall, relevant)) / relevant.size - (1 - recall)
 
 
 def recall_after(relevant: np.ndarray, percent: int) -> float:

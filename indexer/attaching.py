@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from corpora.errors import StoppedError
-from corpora.paper import Accepted, Paper, Record
+from corpora.paper import Accepted, Paper, Record, paper_from
 from indexer.pipeline import index_corpus
 from search_plugin.engines.cluster.attached.papers import record_of
 from search_plugin.engines.cluster.scan import scan
@@ -98,15 +98,10 @@ def _read_once(read: Callable[[], Iterator[Record]], folder: Path) -> Iterator[C
             file.seek(0)
             for line in file:
                 held = orjson.loads(line)
-                extra = _tuples(held["paper"].pop("extra"))
-                yield Accepted(held["line"], Paper(**_tuples(held["paper"]), extra=extra))
+                yield Accepted(held["line"], paper_from(held["paper"]))
 
         readings = iter((first, again))
         yield lambda: next(readings)()
-
-
-def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _records(engine: AttachingEngine, attachment: Attachment) -> Iterator[Record]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 import orjson
 
-from corpora.errors import UnavailableError
 from corpora.paper import Rejected
+from corpora.writing import WRITABLE_DATA, explaining
 
 
 class DeadLetter:
@@ -25,29 +26,20 @@ class DeadLetter:
         self.path = path
         self.count = 0
         self._file: BinaryIO | None = None
-        try:
+        self._explaining = partial(explaining, f"The list of rejected records {path}", WRITABLE_DATA)
+        with self._explaining():
             path.unlink(missing_ok=True)
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def add(self, rejected: Rejected) -> None:
         """Write one record."""
-        try:
+        with self._explaining():
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self.path.open("wb")
             self._file.write(orjson.dumps(rejected, option=orjson.OPT_APPEND_NEWLINE))
-        except OSError as error:
-            raise self._unwritable(error) from error
         self.count += 1
 
     def close(self) -> None:
         """Finish the file."""
         if self._file is not None:
             self._file.close()
-
-    def _unwritable(self, error: OSError) -> UnavailableError:
-        return UnavailableError(
-            f"The list of rejected records {self.path} can't be written ({error.strerror}); "
-            "free some disk or set SES_DATA_DIR to a folder that can be written."
-        )

@@ -19,6 +19,7 @@ from typing import cast
 from corpora.custom import FieldValue
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted, Record, Rejected
+from corpora.writing import WRITABLE_DATA, explaining
 from indexer.report import Progress
 
 _CHUNK = 1_000
@@ -183,13 +184,9 @@ def open_survey(folder: Path, origin: str | None, fields: Sequence[str] = ()) ->
     Raises:
         UnavailableError: If the notes can't be kept there.
     """
-    try:
+    with explaining(f"The folder {folder}", WRITABLE_DATA):
         folder.mkdir(parents=True, exist_ok=True)
         scratch = tempfile.TemporaryDirectory(dir=folder, prefix="survey-")
-    except OSError as error:
-        raise UnavailableError(
-            f"The folder {folder} can't be written ({error.strerror}); make it writable or set SES_DATA_DIR to another."
-        ) from error
     with scratch as inside, closing(_connect(Path(inside) / "papers.sqlite")) as connection:
         try:
             yield Survey(connection, origin, fields)

@@ -1,4 +1,4 @@
-"""Small states that users keep by name, such as feeds and reviews: one JSON file each, replaced by rename."""
+"""Small states that users keep by name, such as feeds and reviews: one JSON file each."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from corpora.writing import WRITABLE_DATA, explaining, replacing
 
 T = TypeVar("T")
 
@@ -83,15 +84,8 @@ class Kept(Generic[T]):
 
         values: Any = asdict(state)  # type: ignore[call-overload]
         path = self._path(name)
-        part = path.with_suffix(".part")
-        try:
+        with explaining(path, WRITABLE_DATA), replacing(path, locked=True) as part:
             part.write_bytes(orjson.dumps(values, option=orjson.OPT_INDENT_2))
-            part.replace(path)
-        except OSError as error:
-            raise UnavailableError(
-                f"The {self.noun} {name} can't be kept in {path} ({error.strerror}); "
-                "set SES_DATA_DIR to a folder that can be written."
-            ) from error
 
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:

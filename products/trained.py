@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.custom import check_field_name
 from corpora.errors import InputError, NotFoundError
+from corpora.writing import explaining, replacing
 from encoders.formats import Format
+from encoders.heads import Head, write_heads
 from products.indexed import read_vectors
 
 if TYPE_CHECKING:
@@ -85,10 +88,13 @@ def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
 
 
 def all_vectors(index: Index, source: TrainedVectors, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return the ids that exist, and their vectors, float32 (papers, dimension)."""
+    """Return the ids that exist, sorted, and their vectors, float32 (papers, dimension).
+
+    An engine lists papers in another order after an update. Sorted, the same ones are held out in training.
+    """
     import numpy as np
 
-    blocks = list(read_vectors(index, ids, source.format.value))
+    blocks = list(read_vectors(index, sorted(ids), source.format.value))
     if not blocks:
         return [], np.zeros((0, index.schema.vector(source.format.value).dimension), np.float32)
     return [id_ for found, _ in blocks for id_ in found], np.concatenate([matrix for _, matrix in blocks])
@@ -139,6 +145,17 @@ def _comparable(row: Mapping[str, FieldValue | None]) -> dict[str, object]:
     return {name: frozenset(value) if isinstance(value, tuple) else value for name, value in held.items()}
 
 
+@contextmanager
+def storing(folder: Path, head: Head) -> Iterator[Path]:
+    """Store a product whole or not at all: its head, and what the block writes into the folder that is yielded."""
+    with explaining(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(folder) as part:
+            part.mkdir()
+            write_heads(part, [head])
+            yield part
+
+
 def place_of(folders: Sequence[Path], name: str, what: str) -> Path:
     """Return the folder of a product that was trained and stored.
 
@@ -162,5 +179,6 @@ def place_of(folders: Sequence[Path], name: str, what: str) -> Path:
 
 
 def names_in(folders: Sequence[Path]) -> list[str]:
-    """Return the names of all products in some folders, in order."""
-    return sorted({path.name for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_dir()})
+    """Return the names of all products in some folders, in order; folders that a killed run left have none."""
+    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_dir()]
+    return sorted({path.name for path in found if not path.name.startswith(".")})

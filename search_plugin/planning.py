@@ -8,7 +8,6 @@ from corpora.errors import InputError
 from encoders.formats import Format
 from search_plugin.expansion.acronyms import long_forms
 from search_plugin.expansion.expand import Expanded, expand
-from search_plugin.filters.resolve import resolve
 from search_plugin.ordering import NEWEST_FIRST
 from search_plugin.plan import Plan, VectorClause
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from search_plugin.engines.base import Index
     from search_plugin.expansion.synonyms import Synonyms
-    from search_plugin.filters.tree import Filter
     from search_plugin.request import SearchRequest
 
 SEARCHED = Format.PRX.value
@@ -26,22 +24,30 @@ SEARCHED = Format.PRX.value
 
 
 def make_plan(index: Index, request: SearchRequest, encoder: TextEncoder | None) -> Plan:
-    """Return the legs of a search; parameters and errors as of `search.search`."""
-    where = resolve(request.filter, index).filter
+    """Return the plan of a request that `plan_of` takes, with the vector of its words; errors as of `search.search`."""
     vectors: tuple[VectorClause, ...] = ()
     if request.mode != "lexical" and request.searched:
         vectors = (VectorClause(SEARCHED, _query_vector(index, encoder, request.searched)),)
-    return plan_of(index, request, vectors, where)
+    return plan_of(index, request, vectors)
 
 
-def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...], where: Filter | None) -> Plan:
-    """Return the plan of a request whose vectors and filter of exact comparisons are known."""
+def plan_of(index: Index, request: SearchRequest, vectors: tuple[VectorClause, ...] = ()) -> Plan:
+    """Return the plan of a request whose filter compares exactly, as `filters.resolve` makes it."""
     words = request.searched if request.mode != "vector" else ""
     column = index.schema.single(request.collapse).name if request.collapse else ""
     order = None if request.searched else request.sort or NEWEST_FIRST
     plain, notions = (None, ()) if request.verbatim else _expanded(index, words, request.synonyms)
     return Plan(
-        words, vectors, where, request.window, request.exact, request.title_boost, column, order, plain, notions
+        words,
+        vectors,
+        request.filter,
+        request.window,
+        request.exact,
+        request.title_boost,
+        column,
+        order,
+        plain,
+        notions,
     )
 
 

@@ -45,8 +45,7 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
     _check(index, request)
     clock = Clock()
     with clock.step("read"):
-        resolved = resolve(request.filter, index)
-        request = replace(request, filter=resolved.filter)
+        request = _resolved(index, request)
         known = look_up(index, request.searched, request.filter)
         if known.topic:
             known = recognise_author(index, known, request.filter)
@@ -55,9 +54,14 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         if known.topic or not request.searched:
             plan = make_plan(index, replace(request, words=known.topic), encoder)
         else:
-            plan = replace(plan_of(index, replace(request, verbatim=True), (), request.filter), words="")
-    notes = (*request.notes, *resolved.notes, *known.notes)
-    return _page(SearchState(index, request, plan, notes=notes, known=known), clock)
+            plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
+    return _page(SearchState(index, request, plan, notes=(*request.notes, *known.notes), known=known), clock)
+
+
+def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
+    """Return a request with the values of the index in its filter, and with notes on those that no paper has."""
+    resolved = resolve(request.filter, index)
+    return replace(request, filter=resolved.filter, notes=(*request.notes, *resolved.notes))
 
 
 def _understood(index: Index, request: SearchRequest, known: Known) -> tuple[SearchRequest, Known]:
@@ -101,12 +105,11 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     request = replace(request or SearchRequest(title, mode="vector"), query=title[:MAX_QUERY], words=None, notes=())
     _check(index, request)
     with clock.step("read"):
-        resolved = resolve(request.filter, index)
-    vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
+        request = _resolved(index, request)
     others: Filter = Not(Compare("id", "=", paper_id))
-    everything = And((resolved.filter, others)) if resolved.filter else others
-    plan = plan_of(index, request, vectors, everything)
-    return _page(SearchState(index, request, plan, notes=resolved.notes), clock)
+    request = replace(request, filter=And((request.filter, others)) if request.filter else others)
+    vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
+    return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
 
 
 def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: TextEncoder) -> Page:
@@ -129,13 +132,12 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     _check(index, request)
     clock = Clock()
     with clock.step("read"):
-        resolved = resolve(request.filter, index)
+        request = _resolved(index, request)
     with clock.step("encode"):
         vectors: tuple[VectorClause, ...] = ()
         if request.mode != "lexical":
             vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, encoder)),)
-    plan = plan_of(index, request, vectors, resolved.filter)
-    return _page(SearchState(index, request, plan, notes=resolved.notes), clock)
+    return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
 
 
 def _check(index: Index, request: SearchRequest) -> None:
@@ -152,10 +154,9 @@ def _check(index: Index, request: SearchRequest) -> None:
 
 def _page(state: SearchState, clock: Clock) -> Page:
     index, request, plan = state.index, state.request, state.plan
-    with index.turns:
-        for name, stage in STAGES.items():
-            with clock.step(name):
-                state = stage(state)
+    for name, stage in STAGES.items():
+        with clock.step(name):
+            state = stage(state)
     found = {leg: len(hits) for leg, hits in state.legs.items()}
     return Page(
         index=index.name,

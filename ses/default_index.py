@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
+from corpora.writing import WRITABLE_DATA, explaining, replacing
 
 if TYPE_CHECKING:
     from ses.settings import Settings
@@ -67,16 +68,10 @@ def choose_index(settings: Settings, name: str) -> None:
     path = default_file(settings)
     chosen = {**_read(path), shown_url(settings): name}
     content = orjson.dumps({url: kept for url, kept in chosen.items() if kept}, option=orjson.OPT_INDENT_2)
-    part = path.with_name(f"{path.name}.part")
-    try:
+    with explaining(path, WRITABLE_DATA):
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        raise UnavailableError(
-            f"The default index can't be kept in {path} ({error.strerror}); "
-            "set SES_DATA_DIR to a folder that can be written."
-        ) from error
+        with replacing(path) as part:
+            part.write_bytes(content)
 
 
 def default_file(settings: Settings) -> Path:

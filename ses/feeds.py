@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, NotFoundError
+from corpora.errors import NotFoundError, require
 from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class Feeds(KeptOverIndexes["Feed"]):
 
         feed = self.kept.load(name)
         opened = self._index_of(feed)
-        if not 1 <= size <= 500:
-            raise InputError(f"A feed can't show {size} papers", "choose a <size> from 1 to 500")
+        require(1 <= size <= 500, f"A feed can't show {size} papers", "choose a <size> from 1 to 500")
         new = arrived(opened.index, date_field, since) if since else None
         if not feed.query:
             return recommend(opened.index, feed, _where(opened, feed, new), size)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
+from corpora.errors import require
 from ses.attaching import Attaching
 from ses.indexing import check_own
 
@@ -104,8 +104,7 @@ class Library(Attaching):
 
         progress = progress or Silent()
         with self._engine.lock(name):
-            if to in self:
-                raise InputError(f"There is an index {to} already", "drop it, or choose another name")
+            require(to not in self, f"There is an index {to} already", "drop it, or choose another name")
             progress.stage("copying", self._engine.open(name).count())
             with self._engine.lock(check_own(to)):
                 self._engine.copy(name, to, progress.advance)

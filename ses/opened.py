@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from corpora.errors import InputError
+from corpora.errors import require
 from ses.requests import PageOptions
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def _by_vector(options: PageOptions) -> PageOptions:
 def title_and_abstract(text: str) -> tuple[str, str]:
     """Return the first line of a manuscript, and the rest as one line; `InputError` if it is empty."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise InputError("The text is empty: give a title, and an abstract in the lines after it.")
+    require(lines, "The text is empty: give a title, and an abstract in the lines after it.")
     return lines[0], " ".join(lines[1:])
 
 
@@ -145,8 +144,7 @@ class OpenIndex:
         from products.suggestions import neighbours as near
         from search_plugin.planning import SEARCHED, text_vector
 
-        if bool(text) == bool(paper_id):
-            raise InputError("Give the manuscript as a text, or name a paper in the index.")
+        require(bool(text) != bool(paper_id), "Give the manuscript as a text, or name a paper in the index.")
         authors: tuple[str, ...] = ()
         if text:
             vector = text_vector(self.index, *title_and_abstract(text), self.load(self.index))

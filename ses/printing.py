@@ -12,6 +12,7 @@ from rich.style import Style
 from rich.text import Text
 
 from corpora.paper import is_empty
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,9 +140,7 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
         as_json: As one JSON list.
     """
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps([asdict(paper) for paper in papers], option=orjson.OPT_INDENT_2))
+        say_json([asdict(paper) for paper in papers])
         return
     console = Console(highlight=False, soft_wrap=True)
     for place, paper in enumerate(papers):

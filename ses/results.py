@@ -17,25 +17,24 @@ def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
         text: As people read it: a text, or its lines.
         as_json: Whether to print the document.
     """
+    if as_json:
+        say_json(document)
+    else:
+        click.echo(text if isinstance(text, str) else "\n".join(text))
+
+
+def say_json(document: Any) -> None:
+    """Print a result on standard output as JSON."""
     import orjson
 
-    shown = text if isinstance(text, str) else "\n".join(text)
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2) if as_json else shown)
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write a table as CSV; an existing file is replaced when all is written. `UnavailableError` if it can't be."""
+    """Write a table as CSV, whole or not at all; `UnavailableError` if it can't be written."""
     import csv
-    import os
 
-    from corpora.errors import UnavailableError
+    from corpora.writing import explaining, replacing
 
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([head, *rows])
-        part.replace(path)
-    except OSError as error:
-        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
-    finally:
-        part.unlink(missing_ok=True)
+    with explaining(path), replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *rows])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, require
 from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
             if both := sorted({*included} & {*excluded}):
                 raise InputError(f"The paper {both[0]!r} is both included and excluded", "give it once")
             labels = dict.fromkeys(included, True) | dict.fromkeys(excluded, False)
-            if not labels:
-                raise InputError("No label is given", "give <include>, <exclude> or <path>")
+            require(labels, "No label is given", "give <include>, <exclude> or <path>")
             outside = sorted(labels.keys() - set(candidates_of(opened.index, changing.state)))
             if outside:
                 raise InputError(f"The paper {outside[0]!r} is no candidate: it does not match the review's filter.")
@@ -169,6 +168,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
             InputError: If the file has another suffix.
             UnavailableError: If it can't be written.
         """
+        from corpora.writing import explaining
         from products.indexed import read_papers
         from products.screening.files.registry import label_format
         from products.screening.screening import candidates_of
@@ -176,10 +176,8 @@ class Screening(KeptOverIndexes["ReviewState"]):
         form, review = label_format(Path(path)), self.kept.load(name)
         opened = self._index_of(review)
         papers = read_papers(opened.index, candidates_of(opened.index, review)).papers
-        try:
+        with explaining(Path(path)):
             form.write(Path(path), papers, review.labels)
-        except OSError as error:
-            raise UnavailableError(f"{path} can't be written ({error.strerror}).") from error
         return len(papers)
 
     def simulate(

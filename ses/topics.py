@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +26,7 @@ def topics_of(
 
     index.schema.vector(task_format)
     ids = sorted(index.ids())
-    if not ids:
-        raise InputError(f"The index {index.name} is empty, so it has no topics.")
+    require(ids, f"The index {index.name} is empty, so it has no topics.")
     progress.stage("reading vectors", len(ids))
     held: list[str] = []
     rows: list[np.ndarray] = []

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import rich_click as click
+
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from training.recipe import Recipe
@@ -75,7 +76,7 @@ def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder:
             name: {task: {"train": train, "validation": held} for task, (train, held) in tasks.items()}
             for name, tasks in examples.items()
         }
-        click.echo(orjson.dumps(told.get("", {"variants": told}), option=orjson.OPT_INDENT_2))
+        say_json(told.get("", {"variants": told}))
         return
     for name, tasks in examples.items():
         for task, (train, held) in tasks.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.writing import replacing
 from training.learner import Learner
 
 _TENSORS, _FACTS = "state.safetensors", "state.json"
@@ -49,18 +49,14 @@ def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    part, place = folder / "state.part", folder / f"state-{progress.step:08d}"
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        save_file({name: tensor.contiguous() for name, tensor in _state(learner).items()}, part / _TENSORS)
-        told = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
-        (part / _FACTS).write_text(json.dumps(told), encoding="utf-8")
-        _to_disk(part)
-        shutil.rmtree(place, ignore_errors=True)
-        part.rename(place)
+        with replacing(folder / f"state-{progress.step:08d}", locked=True) as part:
+            part.mkdir()
+            save_file({name: tensor.contiguous() for name, tensor in _state(learner).items()}, part / _TENSORS)
+            told = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
+            (part / _FACTS).write_text(json.dumps(told), encoding="utf-8")
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(part, ignore_errors=True)
         raise UnavailableError(
             f"The state of step {progress.step} can't be written to {folder} ({error})",
             "free some space, and train again with <resume>: the previous state is valid",
@@ -149,7 +145,8 @@ def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> Training
 
 
 def _states(folder: Path) -> dict[int, Path]:
-    return {int(path.name.removeprefix("state-")): path for path in folder.glob("state-*") if path.is_dir()}
+    found = {path.name.removeprefix("state-"): path for path in folder.glob("state-*")}
+    return {int(step): path for step, path in found.items() if step.isdigit()}
 
 
 def _state(learner: Learner) -> dict[str, Any]:
@@ -177,9 +174,3 @@ def _prepare_optimizer(learner: Learner, kept: Mapping[str, Any]) -> None:
             "exp_avg": torch.zeros_like(tensor),
             "exp_avg_sq": torch.zeros_like(tensor),
         }
-
-
-def _to_disk(folder: Path) -> None:
-    for path in folder.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())

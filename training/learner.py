@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
+from corpora.errors import require
 from encoders.architectures.bert import States
 from encoders.model import read_checked
 from encoders.ops.module import as_module
@@ -129,8 +129,7 @@ def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs:
 
     trainable = TRAINABLES[recipe.trains]
     rows = trainable.trained(start.card, {**trainable.options, **recipe.options}, weights)
-    if not rows:
-        raise InputError(f"The recipe trains no weight of {start.card.name}; change its options.")
+    require(rows, f"The recipe trains no weight of {start.card.name}; change its options.")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     module.to(device)
     for name, parameter in module.named_parameters():

@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from corpora.writing import replacing
+
 LOG = "log.jsonl"
 TENSORBOARD = "tensorboard"
 
@@ -59,9 +61,8 @@ def open_log(folder: Path, done: int) -> Iterator[Log]:
         The log, until the block ends.
     """
     kept = [entry for entry in read_log(folder) if entry["step"] <= done]
-    part = folder / f"{LOG}.part"
-    part.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
-    part.replace(folder / LOG)
+    with replacing(folder / LOG, locked=True) as part:
+        part.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
     events = None
     if find_spec("tensorboard") is not None:
         from torch.utils.tensorboard import SummaryWriter

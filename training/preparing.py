@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import ConflictError, InputError, UnavailableError
+from corpora.writing import explaining, replacing
 from encoders.encoder import load_encoder
 from encoders.heads import write_heads
 from encoders.layouts.own_card import read_own
@@ -177,22 +177,20 @@ def _started(recipe: Recipe, base: Model, folder: Path) -> Model:
 
 
 def write_model(recipe: Recipe, base: Model, weights: Weights, place: Path, heads: Sequence[Head]) -> None:
-    """Replace a model folder. A kill leaves either the old folder or the complete new one."""
-    trainable, part = TRAINABLES[recipe.trains], place.with_name(f"{place.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    trainable.write(base, recipe.formats, weights, part)
-    own = read_own(part)
-    more = dict(trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
-    if recipe.plain:
-        more["adapters"] = own["adapters"] | {task_format.value: "" for task_format in recipe.plain}
-    if recipe.similarity:
-        more["similarity"] = recipe.similarity
-    if more:
-        write_card(part, own | more)
-    if heads:
-        write_heads(part, heads)
-    shutil.rmtree(place, ignore_errors=True)
-    part.rename(place)
+    """Write a model folder whole or not at all."""
+    trainable = TRAINABLES[recipe.trains]
+    with explaining(place, "name another folder by <output>"), replacing(place, locked=True) as part:
+        trainable.write(base, recipe.formats, weights, part)
+        own = read_own(part)
+        more = dict(trainable.described(recipe.formats, {**trainable.options, **recipe.options}))
+        if recipe.plain:
+            more["adapters"] = own["adapters"] | {task_format.value: "" for task_format in recipe.plain}
+        if recipe.similarity:
+            more["similarity"] = recipe.similarity
+        if more:
+            write_card(part, own | more)
+        if heads:
+            write_heads(part, heads)
 
 
 def _data(recipe: Recipe, labels: Mapping[str, Sequence[str]], model: Model, cache: Path) -> TrainingData:

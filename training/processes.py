@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from corpora.errors import UnavailableError
+from corpora.installed import needing
 
 T = TypeVar("T")
 
@@ -99,10 +100,8 @@ def joined() -> Iterator[Processes]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return
-    try:
+    with needing("Training needs torch", "'ses[train]'"):
         import torch
-    except ImportError as error:
-        raise UnavailableError("Training needs torch; install it: pip install 'ses[train]'.") from error
 
     cuda = torch.cuda.is_available()
     if cuda:

@@ -13,13 +13,13 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.writing import explaining
 from training.batches import padded
 from training.data.packed import KeptStates, Packed
 from training.learner import Learner
@@ -85,7 +85,7 @@ def keep_states(
     # Longest first: texts of a batch have about the same length, and a lack of memory shows at once.
     texts = dict(sorted(_texts(present, names).items(), key=lambda one: (-len(one[1]), one[0])))
     place, width = folder / _key(learner, layers), learner.card.network.width
-    with _told(folder):
+    with explaining(f"The folder of states {folder}", "free some space, or name another folder as keep_states"):
         from filelock import FileLock
 
         place.mkdir(parents=True, exist_ok=True)
@@ -204,14 +204,3 @@ def _computed(learner: Learner, layers: int, texts: Sequence[np.ndarray]) -> np.
         hidden = learner.module.trunk(ids, mask, layers).hidden
     kept: np.ndarray = hidden[mask.bool()].to(torch.float16).cpu().numpy()
     return kept
-
-
-@contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UnavailableError(
-            f"The states can't be written to {folder} ({error}): free some space, or name another folder as "
-            "keep_states."
-        ) from error

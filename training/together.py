@@ -50,8 +50,8 @@ def put_together(models: Sequence[Path], output: Path) -> None:
         for key, place in found.items():
             shutil.copytree(place, output / adapters[key])
         write_json(output / CARD_FILE, {"architecture": "adapters", "base": bases[0], "adapters": adapters})
-    if heads := [head for folder in models for head in read_heads(folder).values()]:
-        write_heads(output, heads)
+        if heads := [head for folder in models for head in read_heads(folder).values()]:
+            write_heads(output, heads)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from corpora.errors import InputError, StoppedError, UnavailableError
+from corpora.errors import InputError, StoppedError, UnavailableError, some
 from training import checkpoints
 from training.batches import by_task
 from training.data.examples import Example, read_examples
@@ -108,7 +108,4 @@ def _lines(learner: Learner, data: Sequence[Packed], number: int, examples: Sequ
     read = read_examples(task, task.train, "", data[number].manifest.labels)
     usable = (example for example in read if isinstance(example, Example))
     lines = sorted({example.line for position, example in enumerate(usable) if position in wanted})
-    told = ", ".join(map(str, lines[:_MOST_LINES])) + (
-        f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
-    )
-    return f"{task.train}, line{'s' if len(lines) > 1 else ''} {told}"
+    return f"{task.train}, line{'s' if len(lines) > 1 else ''} {some(lines, _MOST_LINES)}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.encodings import NOT_UTF8
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
+from corpora.installed import needing
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening, as_text, open_binary
 from corpora.paper import Record, Rejected
@@ -61,13 +62,11 @@ def read(
         InputError: If it is no BibTeX, or too long.
         UnavailableError: If bibtexparser isn't installed.
     """
-    try:
+    with needing("Reading BibTeX needs bibtexparser and pylatexenc", "'ses[references]'"):
         import bibtexparser
         from bibtexparser import model
         from bibtexparser.middlewares import names
         from pylatexenc.latex2text import LatexNodes2Text
-    except ImportError:
-        raise UnavailableError("Reading BibTeX needs bibtexparser: run pip install 'ses[references]'.") from None
 
     refuse_folder(path, "a BibTeX file")
     with open_binary(path, opening.encoding) as stream:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from corpora.aliases import SINGLE, check_columns, normal_name
 from corpora.assembling import assemble
 from corpora.custom import placed
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder
@@ -64,8 +64,7 @@ def choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, st
     by_lower = {name.lower(): name for name in reversed(header)}
     chosen = {attribute: by_lower.get(column.strip().lower(), "") for attribute, column in columns.items()}
     absent = ", ".join(sorted(columns[attribute] for attribute, column in chosen.items() if not column))
-    if absent:
-        raise InputError(f"{path} has no column {absent}; it has: {there}.")
+    require(not absent, f"{path} has no column {absent}; it has: {there}.")
     normal = {normal_name(name) for name in header}
     for attribute in ("id", "title"):
         if attribute not in chosen and not normal.intersection(SINGLE[attribute]):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.aliases import check_columns
 from corpora.assembling import assemble
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record
 
@@ -41,8 +41,7 @@ def read(
     check_columns(columns)
     if opening.documents is None:
         raise InputError(f"{path} can't be read here: index it first, and search it then.")
-    if opening.encoding:
-        raise InputError("An index has no encoding", "leave <encoding> out")
+    require(not opening.encoding, "An index has no encoding", "leave <encoding> out")
     chosen = {"id": ID, **columns}
     sources = [*chosen.values(), *(field.source for field in custom)]
     for number, document in enumerate(opening.documents(), start=1):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.files import read_each
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening, open_binary
@@ -55,8 +55,7 @@ def read(
     files = [path]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.name.endswith(_SUFFIXES) and file.is_file())
-        if not files:
-            raise InputError(f"{path} holds no .gz or .jsonl file, as OpenAlex's snapshot does: name another folder.")
+        require(files, f"{path} holds no .gz or .jsonl file, as OpenAlex's snapshot does: name another folder.")
     yield from read_each(path, files, lambda file: _read_file(file, custom, opening.encoding))
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.custom import placed
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
 from corpora.files import read_each
+from corpora.installed import needing
 from corpora.markup import plain_members
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
@@ -83,10 +84,8 @@ def read(
 
 
 def _article_parser() -> ParseArticle:
-    try:
+    with needing("Reading PubMed needs lxml and pubmed_parser", "'ses[pubmed]'"):
         from pubmed_parser.medline_parser import parse_article_info
-    except ImportError:
-        raise UnavailableError("Reading PubMed needs lxml and pubmed_parser: run pip install 'ses[pubmed]'.") from None
 
     def parse(article: Element) -> Mapping[str, Any]:
         info: Mapping[str, Any] = parse_article_info(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.encodings import NOT_UTF8
-from corpora.errors import UnavailableError
+from corpora.installed import needing
 from corpora.lines import LONGEST_RECORD, Line, bounded_lines
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening, open_binary
@@ -52,10 +52,8 @@ def read(
         InputError: If it is no RIS.
         UnavailableError: If rispy isn't installed.
     """
-    try:
+    with needing("Reading RIS needs rispy", "'ses[references]'"):
         import rispy
-    except ImportError:
-        raise UnavailableError("Reading RIS needs rispy: run pip install 'ses[references]'.") from None
 
     refuse_folder(path, "an RIS file")
     with open_binary(path, opening.encoding) as stream:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from corpora.aliases import normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.files import read_each
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening, open_binary
@@ -60,10 +60,7 @@ def read(
         every = sorted(file for file in path.rglob("*") if file.name.endswith(_SUFFIXES) and file.is_file())
         abstracts = [file for file in every if _names(file, path, _ABSTRACTS)]
         files = [file for file in every if _names(file, path, "papers")]
-        if not files:
-            raise InputError(
-                f"{path} holds no file or folder papers*, as Semantic Scholar's datasets do: name another."
-            )
+        require(files, f"{path} holds no file or folder papers*, as Semantic Scholar's datasets do: name another.")
     with _Abstracts() as kept:
         yield from read_each(path, abstracts, lambda file: kept.add(file, opening.encoding))
         yield from read_each(path, files, lambda file: _read_papers(file, kept.of, custom, opening.encoding))

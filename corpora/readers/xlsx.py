@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from corpora.aliases import check_columns
 from corpora.assembling import assemble
 from corpora.custom import placed
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, require
+from corpora.installed import needing
 from corpora.opening import PLAIN, Opening
 from corpora.paper import Record, Rejected
 from corpora.readers.delimited import choose_columns
@@ -45,12 +46,10 @@ def read(
     """
     check_columns(columns)
     refuse_folder(path, "a spreadsheet")
-    if opening.encoding:
-        raise InputError("A spreadsheet has an encoding of its own", "leave <encoding> out")
+    require(not opening.encoding, "A spreadsheet has an encoding of its own", "leave <encoding> out")
     first, rows = _rows(path)
     header = tuple(_text(cell).strip() for cell in rows[0]) if rows else ()
-    if not any(header):
-        raise InputError(f"{path} has no header: its first row must name the columns.")
+    require(any(header), f"{path} has no header: its first row must name the columns.")
     chosen = choose_columns(path, header, columns)
     fields = placed(custom, header, path)
     for line, row in enumerate(rows[1:], start=first + 1):
@@ -65,12 +64,8 @@ def read(
 
 def _rows(path: Path) -> tuple[int, Sequence[Sequence[object]]]:
     """Return the rows of the first sheet that isn't empty, and the number of the first of them."""
-    try:
+    with needing("Reading spreadsheets needs python-calamine, and CSV does not", "'ses[spreadsheets]'"):
         from python_calamine import CalamineError, CalamineWorkbook
-    except ImportError:
-        raise UnavailableError(
-            "Reading spreadsheets needs python-calamine: run pip install 'ses[spreadsheets]', or save it as CSV."
-        ) from None
 
     try:
         _check_size(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.aliases import names_of, normal_name
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.lines import bounded_lines
 from corpora.opening import open_binary
 from corpora.paper import Rejected
@@ -67,8 +67,7 @@ def _read_json(path: Path) -> Embeddings:
             if len(vector) != dimension:
                 raise _bad(path, number, f"the vector has {len(vector)} values where those before have {dimension}")
             held += vector.tobytes()
-    if not held:
-        raise InputError(f"{path} holds no embeddings: name another file.")
+    require(held, f"{path} holds no embeddings: name another file.")
     gone = set(without)
     vectors = np.frombuffer(held, dtype=np.float32).reshape(-1, dimension)
     return Embeddings([name for name in lines if name not in gone], vectors, tuple(without))
@@ -153,8 +152,7 @@ def _read_ids(path: Path, wanted: int) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} can't be read as UTF-8 text ({error}).") from error
     ids = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    if len(ids) != wanted:
-        raise InputError(f"{path} has {len(ids):,} ids for {wanted:,} vectors; it belongs to another file.")
+    require(len(ids) == wanted, f"{path} has {len(ids):,} ids for {wanted:,} vectors; it belongs to another file.")
     lines: dict[str, int] = {}
     for number, name in enumerate(ids, start=1):
         if not name:

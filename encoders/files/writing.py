@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, get_args
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, require
+from corpora.writing import explaining, replacing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +22,7 @@ FileLayout = Literal["scirepeval", "specter", "npy"]
 
 LAYOUTS: tuple[FileLayout, ...] = get_args(FileLayout)
 
+_HINT = "free some disk, or give another file with <output>"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNLISTED = re.compile("[\r\n]|^\ufeff")
 _ID_KEY = {"scirepeval": "doc_id", "specter": "paper_id"}
@@ -71,7 +72,7 @@ def write_embeddings(embeddings: Embeddings, path: Path, layout: FileLayout | No
 
 @contextmanager
 def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
-    """Write an embedding file beside its place, and move it there when the context is left without an error.
+    """Write an embedding file whole or not at all.
 
     Args:
         path: The file.
@@ -95,7 +96,7 @@ def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
     with _replacing(path) as matrix, _replacing(ids_beside(path)) as ids:
         writer = _Matrix(matrix, ids)
         yield _Telling(writer, path)
-        with _told(path):
+        with explaining(path, _HINT):
             writer.finish()
             path.unlink(missing_ok=True)
 
@@ -166,36 +167,26 @@ class _Telling:
     path: Path
 
     def write(self, ids: Sequence[str], vectors: np.ndarray) -> None:
-        with _told(self.path):
+        with explaining(self.path, _HINT):
             self.writer.write(ids, vectors)
 
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with _told(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = part.open("wb")
-    try:
+    with ExitStack() as stack:
+        with explaining(path, _HINT):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(replacing(path)).open("wb")
+        stack.callback(_close, file)
         yield file
-        with _told(path):
-            file.flush()
-            os.fsync(file.fileno())
-            part.replace(path)
-    finally:
-        with suppress(OSError):  # of a full disk, which is already reported
+        with explaining(path, _HINT):
             file.close()
-        part.unlink(missing_ok=True)
+            stack.close()
 
 
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UnavailableError(
-            f"{path} can't be written ({error.strerror})", "free some disk, or give another file with <output>"
-        ) from error
+def _close(file: BinaryIO) -> None:
+    with suppress(OSError):  # of a full disk, which is already reported
+        file.close()
 
 
 def _check(ids: Sequence[str], vectors: np.ndarray) -> None:
@@ -203,8 +194,7 @@ def _check(ids: Sequence[str], vectors: np.ndarray) -> None:
 
     if vectors.shape[:1] != (len(ids),) or vectors.ndim != 2:
         raise InputError(f"There are {len(ids):,} ids for vectors of the shape {vectors.shape}; give a vector an id.")
-    if not np.isfinite(vectors).all():
-        raise InputError("Some vectors hold values that aren't numbers; they are not written.")
+    require(np.isfinite(vectors).all(), "Some vectors hold values that aren't numbers; they are not written.")
     if broken := [name for name in ids if not name or _SURROGATE.search(name)]:
         raise InputError(f"The id {broken[0]!r} is empty or not valid text: give the record another one.")
 

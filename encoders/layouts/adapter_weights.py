@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, some
 from encoders.architectures.bert import layer_name
 from encoders.model import Weights
 from encoders.weights import read_weights
@@ -23,8 +23,6 @@ ADAPTERS = ("adapters", "layer_text_task_adapters", "layer_text_lang_adapters")
 
 FUSIONS = ("adapter_fusion_layer",)
 """What holds the fusions of a layer."""
-
-_SHOWN = 5
 
 
 def adapter_parts(width: int, narrow: int) -> Parts:
@@ -132,11 +130,6 @@ def renamed(
         ],
     }
     if any(told.values()):
-        faults = " and ".join(f"{verb} {_listed(names)}" for verb, names in told.items() if names)
+        faults = " and ".join(f"{verb} {some(names)}" for verb, names in told.items() if names)
         raise InputError(f"{file} doesn't fit its configuration and {base}: it {faults}.")
     return {name: found[name] for name in today if name not in idle}
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.formats import Format
 from encoders.hub import fetch, is_hub_id
@@ -27,7 +28,6 @@ from encoders.layouts.adapter_weights import FUSIONS, Module, fusion_parts, read
 from encoders.layouts.base import base_of
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.model import Find, Model, Weights
-from encoders.weights import sha256_of
 
 BASE = "base"
 """The head of formats without an adapter."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
+from corpora.checksums import sha256_of
+from corpora.errors import InputError, UnavailableError, require
 from encoders.architectures.bert import Pooling
 from encoders.card import ModelCard
 from encoders.formats import Format, Similarity
@@ -21,7 +22,7 @@ from encoders.layouts import composed, huggingface, scimult, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params
 from encoders.layouts.own_card import read_own, with_own_card
 from encoders.model import Find, Model, Weights
-from encoders.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint, sha256_of
+from encoders.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,8 +166,7 @@ def _base(path: Path, name: str) -> Path:
         return folder
     hub_id = _RENAMED.get(name, name)
     remedy = f"put the config.json and the tokenizer.json or vocab.txt of {name} beside {path}"
-    if not is_hub_id(hub_id):
-        raise InputError(f"{path} began with {name!r}, which is not on the hub; {remedy}.")
+    require(is_hub_id(hub_id), f"{path} began with {name!r}, which is not on the hub; {remedy}.")
     try:
         return fetch(hub_id, _DESCRIBED)
     except UnavailableError as error:

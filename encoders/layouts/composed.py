@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.formats import Format
 from encoders.layouts.base import located
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
@@ -47,8 +47,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
         return routes(name, folder, _members(path, own, dict, find))
     members = _members(path, own, list, find)
     combine = own.get("combine", "mean")
-    if combine not in ("mean", "concat"):
-        raise InputError(f"{path} asks to combine by {combine!r}; choose mean or concat.")
+    require(combine in ("mean", "concat"), f"{path} asks to combine by {combine!r}; choose mean or concat.")
     return _ensemble(name, folder, members, combine)
 
 

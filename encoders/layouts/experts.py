@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from corpora.errors import InputError
+from corpora.checksums import sha256_of
+from corpora.errors import InputError, require
 from encoders.architectures.bert import layer_name
 from encoders.card import ModelCard
 from encoders.layouts import huggingface
@@ -21,7 +22,7 @@ from encoders.layouts.numbered import numbered_heads
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.layouts.scimult import without_idle
 from encoders.model import Find, Model, Weights
-from encoders.weights import SAFETENSORS, read_names, read_weights, sha256_of
+from encoders.weights import SAFETENSORS, read_names, read_weights
 
 ExpertKind = Literal["attention", "feed-forward"]
 
@@ -72,8 +73,7 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
     """
     path = folder / SAFETENSORS
     card = huggingface.read_card(folder, name, sha256_of(path))
-    if card.architecture != "plain":
-        raise InputError(f"{folder} holds a {card.family} model; experts need a BERT or RoBERTa.")
+    require(card.architecture == "plain", f"{folder} holds a {card.family} model; experts need a BERT or RoBERTa.")
     found = [match for weight in read_names(path) if (match := _EXPERT.match(weight))]
     if not found:
         raise InputError(f"{path} has no experts; take the architecture out of {folder / CARD_FILE}.")

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.card import ModelCard
 from encoders.layouts.json_files import inside, read_json
 from encoders.model import Exported, Find, Model, Weights
 from encoders.runtimes.base import Precision
-from encoders.weights import sha256_of
 
 EXPORT_FILE = "ses_export.json"
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.added_tokens import AddedToken, content, read_added
 from encoders.architectures.bert import Network, Pooling
@@ -26,7 +27,7 @@ from encoders.layouts.sentence_transformers import (
     transformer_settings,
 )
 from encoders.model import Find, Model
-from encoders.weights import read_arrays, read_weights, sha256_of, weights_file
+from encoders.weights import read_arrays, read_weights, weights_file
 
 _GRAPH_SETTINGS = (
     "num_hidden_layers",

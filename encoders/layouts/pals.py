@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.added_tokens import content
 from encoders.architectures.bert import Network, layer_name
@@ -17,7 +18,7 @@ from encoders.formats import Format
 from encoders.layouts.json_files import read_json
 from encoders.layouts.numbered import numbered_heads
 from encoders.model import Find, Model, Weights
-from encoders.weights import read_weights, sha256_of, weights_file
+from encoders.weights import read_weights, weights_file
 
 if TYPE_CHECKING:
     import numpy as np

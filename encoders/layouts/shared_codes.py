@@ -13,12 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.checksums import sha256_of
+from corpora.errors import InputError, require
 from encoders.formats import Format
 from encoders.layouts.base import base_of
 from encoders.layouts.own_card import read_own
 from encoders.model import Find, Model, Weights
-from encoders.weights import read_weights, sha256_of
+from encoders.weights import read_weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,8 +49,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
         InputError: If the codes are missing, damaged, or of another width than the network.
     """
     base, path = base_of(folder, find), folder / CODES_FILE
-    if not path.is_file():
-        raise InputError(f"{folder} lacks {CODES_FILE}, the rows of its control codes; fetch the model again.")
+    require(path.is_file(), f"{folder} lacks {CODES_FILE}, the rows of its control codes; fetch the model again.")
     codes = read_weights(path)
     known = {f"codes.{task_format}": task_format for task_format in Format}
     if not codes or set(codes) - set(known):

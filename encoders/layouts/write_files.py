@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, UnavailableError
+from corpora.writing import explaining
 from encoders.card import ModelCard
 from encoders.layouts import adapter_config, adapter_fusion
 from encoders.model import Weights
@@ -44,11 +45,9 @@ _FUSION = _Names(adapter_fusion.CONFIG, {"safetensors": adapter_fusion.SAFETENSO
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Make a folder to write into; what can't be written is an `UnavailableError` that names it."""
-    try:
+    with explaining(folder, "name a folder that can be"):
         folder.mkdir(parents=True, exist_ok=True)
         yield
-    except OSError as error:
-        raise UnavailableError(f"{folder} can't be written ({error}); name a folder that can be.") from error
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

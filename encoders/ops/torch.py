@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import UnavailableError
+from corpora.installed import needing
 from encoders.ops.base import MASKED, Activation, not_in_operators
 
 if TYPE_CHECKING:
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 def import_torch() -> Any:
     """Return the module torch, or raise `UnavailableError`: the one place where ses needs it."""
-    try:
+    with needing("torch is not installed", "'ses[train]'"):
         import torch
-    except ImportError:
-        raise UnavailableError("torch is not installed: run `pip install 'ses[train]'`.") from None
     return torch
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
+from corpora.installed import needing
 from encoders.graph import write_graph
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
 
 
 def _openvino() -> Any:
-    try:
+    with needing("The openvino runtime is not installed", "'ses[openvino]'"):
         import openvino
-    except ImportError:
-        raise UnavailableError("The openvino runtime is not installed: run `pip install 'ses[openvino]'`.") from None
     return openvino

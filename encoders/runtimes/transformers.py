@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from corpora.installed import needing
 from encoders.architectures.bert import Pooling
 from encoders.architectures.foreign import ARCHITECTURE
 from encoders.runtimes.base import Precision
@@ -197,13 +198,9 @@ def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 
 def _library(path: Path, family: str) -> Any:
-    try:
+    with needing(f"{path} is of the model type {family}, which ses runs by transformers", "'ses[train]'"):
         import torch  # noqa: F401 - the library can be imported without it, and run nothing
         import transformers
-    except ImportError:
-        raise UnavailableError(
-            f"{path} is of the model type {family}, which ses runs by transformers: run `pip install 'ses[train]'`."
-        ) from None
     logging.getLogger("transformers").setLevel(logging.ERROR)  # what it reports of weights is checked here
     transformers.utils.logging.disable_progress_bar()
     return transformers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import Any
 import orjson
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError, UnavailableError, require
+from corpora.errors import InputError, require
 from corpora.json_lines import JsonObject, read_lines
 from corpora.opening import find_compressed, open_binary
 from corpora.paper import Rejected
 from corpora.tables import open_table
+from corpora.writing import explaining, replacing
 from eval.embedder import Text
 
 Row = Mapping[str, object]
@@ -163,7 +163,7 @@ def write_json_lines(path: Path, records: Iterable[Row]) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a text file whole or not at all, replacing an older one only at the end.
+    """Write a text file whole or not at all.
 
     Args:
         path: The file to write.
@@ -172,14 +172,5 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     Raises:
         UnavailableError: If the file can't be written there.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in lines)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise UnavailableError(f"{path} can't be written: {error.strerror}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with explaining(path), replacing(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
+from corpora.errors import some
 from eval.outcome import outcome_of
 from eval.reports.per_query import differences_table, query_tables, scatter_of, shortened
 from eval.reports.plots import bars
@@ -17,8 +17,6 @@ from eval.statistics.pairs import Pair
 
 TOP = 10
 """Queries shown of each pair by default."""
-
-_IDS_NAMED = 5
 
 
 def comparison_report(comparison: Comparison, provenance: Provenance, *, top: int = TOP) -> Report:
@@ -110,12 +108,7 @@ def _missing(comparison: Comparison) -> TextTable:
     notes = [f"{name.replace('_', ' ')}: {count:,}" for name, count in comparison.counts.items()]
     for label, one in comparison.coverage.items():
         sides = {"lacks judged queries": one.missing_queries, "has queries without judgments": one.unjudged_queries}
-        notes += [f"{label} {what}: {_first(ids)}" for what, ids in sides.items() if ids]
+        notes += [f"{label} {what}: {some(ids)}" for what, ids in sides.items() if ids]
     if any(one.missing_queries for one in comparison.coverage.values()):
         notes.append("a judged query that a run lacks counts 0 in it")
     return TextTable("What was missing", (*header, *(["not in the corpus"] if known else [])), rows, notes=tuple(notes))
-
-
-def _first(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _IDS_NAMED:,} more" if len(ids) > _IDS_NAMED else ""
-    return ", ".join(ids[:_IDS_NAMED]) + more

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.installed import installed_version
 from encoders.card import ModelCard
-from encoders.weights import sha256_of
 from eval.reports.tables import TextTable, printable
 
 PACKAGES = (

@@ -35,7 +35,7 @@ def check_report(path: Path) -> None:
         f"The report {path} can't be written there: name a file in a folder that exists.",
     )
     if path.suffix.lower() == ".html" and not find_spec("matplotlib"):
-        raise UnavailableError("An HTML report draws plots with matplotlib; install it: pip install 'ses[eval]'.")
+        raise UnavailableError("An HTML report draws plots with matplotlib", "run `pip install 'ses[eval]'`")
 
 
 def write_report(report: Report, path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, UnavailableError, require
+from corpora.writing import replacing
 from eval.files.text import write_json_lines, write_lines
 from eval.optional import optional
 from eval.retrieval.beir import BeirFolder
@@ -39,8 +39,8 @@ def irds_folder(name: str, parent: Path) -> BeirFolder:
         dataset = _loaded(name)
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=parent, prefix=".irds-") as scratch:
-                _write(dataset, Path(scratch) / "whole").rename(target)
+            with replacing(target) as part:
+                _write(dataset, part)
         except (OSError, RuntimeError) as error:
             raise UnavailableError(f"The data set {name} can't be fetched or written ({error}); try again.") from error
     return BeirFolder(target)
@@ -59,7 +59,7 @@ def _loaded(name: str) -> Any:
     return dataset
 
 
-def _write(dataset: Any, folder: Path) -> Path:
+def _write(dataset: Any, folder: Path) -> None:
     (folder / "qrels").mkdir(parents=True)
     write_json_lines(folder / "corpus.jsonl", map(_paper, dataset.docs_iter()))
     queries = ({"_id": query.query_id, "text": query.default_text()} for query in dataset.queries_iter())
@@ -71,7 +71,6 @@ def _write(dataset: Any, folder: Path) -> Path:
             for judgment in dataset.qrels_iter()
         ),
     )
-    return folder
 
 
 def _paper(document: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from corpora.cleaning import text_of
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from search_plugin.names import stored_readings
 
 _Row = Mapping[str, object]
@@ -60,8 +60,7 @@ def read_blocks(rows: Iterable[tuple[int, _Row]]) -> dict[str, list[AuthorName]]
         seen.add(told["id"])
         block = told["block"] or block_of(told["name"])
         blocks[block].append(AuthorName(**{**told, "block": block}))
-    if not blocks:
-        raise InputError("There are no rows to cluster.")
+    require(blocks, "There are no rows to cluster.")
     return dict(blocks)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, NotFoundError
+from corpora.errors import InputError, NotFoundError, require
 from products.indexed import IndexedPapers, read_papers
 from products.relevance.model import relevance
 from products.relevance.views import Views, views_of
@@ -93,8 +93,7 @@ def recommend(index: Index, feed: Feed, where: Filter | None, size: int) -> list
         NotFoundError: If the index does not hold one of the feed's papers.
         InputError: If no paper is liked.
     """
-    if not feed.liked:
-        raise InputError("This feed has no liked paper to learn from", "add some first, or save a query as a feed")
+    require(feed.liked, "This feed has no liked paper to learn from", "add some first, or save a query as a feed")
     seeds = seeds_of(index, feed.seeds)
     others: Filter = Not(OneOf("id", feed.seeds))
     found = _candidates(index, seeds, feed, And((where, others)) if where else others)

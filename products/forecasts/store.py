@@ -9,17 +9,17 @@ from typing import Any
 import orjson
 
 from corpora.errors import InputError
-from encoders.heads import read_heads, write_heads
+from encoders.heads import read_heads
 from encoders.layouts.json_files import read_json
-from encoders.layouts.write_files import write_json, writing
+from encoders.layouts.write_files import write_json
 from products.forecasts.forecaster import Forecaster, ForecastMeasures
-from products.trained import TrainedVectors
+from products.trained import TrainedVectors, storing
 
 DESCRIPTION = "forecaster.json"
 
 
 def write_forecaster(folder: Path, forecaster: Forecaster) -> None:
-    """Write a forecaster into a folder of its own, or raise `UnavailableError` if that can't be written."""
+    """Write a forecaster into a folder of its own, whole or not at all; `UnavailableError` if it can't be written."""
     described: dict[str, Any] = {
         "model": forecaster.source.model,
         "fingerprint": forecaster.source.fingerprint,
@@ -28,9 +28,8 @@ def write_forecaster(folder: Path, forecaster: Forecaster) -> None:
         "made_from": forecaster.made_from,
         "measures": asdict(forecaster.measures) if forecaster.measures else None,
     }
-    with writing(folder):
-        write_heads(folder, [forecaster.head])
-        write_json(folder / DESCRIPTION, described)
+    with storing(folder, forecaster.head) as part:
+        write_json(part / DESCRIPTION, described)
 
 
 def read_forecaster(folder: Path) -> Forecaster:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.heads import Head
 from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
 from products.optional import optional
@@ -46,10 +46,8 @@ class ForecastOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise InputError(f"An interval can't hold with a probability of {self.level:g}; choose between 0 and 1.")
-        if not 0.05 <= self.held_out <= 0.4:
-            raise InputError(f"A share of {self.held_out:g} can't be held out; choose 0.05 to 0.4.")
+        require(0 < self.level < 1, f"No interval holds with a probability of {self.level:g}; choose between 0 and 1.")
+        require(0.05 <= self.held_out <= 0.4, f"A share of {self.held_out:g} can't be held out; choose 0.05 to 0.4.")
 
 
 def train_forecaster(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,11 @@ class Reason:
     rank: int
     nearest: tuple[Near, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reason as JSON shows it."""
+        nearest = [{"id": one.paper.id, "title": one.paper.title, "similarity": one.similarity} for one in self.nearest]
+        return {"score": self.score, "rank": self.rank, "nearest": nearest}
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -58,6 +64,15 @@ class Explanation:
     reviewers: int
     factors: Mapping[str, Reason]
     conflict: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON shows it."""
+        return {
+            "paper": self.submission.id,
+            "reviewer": self.reviewer,
+            "conflict": self.conflict or None,
+            "factors": {name: reason.to_dict() for name, reason in self.factors.items()},
+        }
 
 
 def explain(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.cleaning import texts_of
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.paper import Rejected
 from corpora.tables import open_table
 
@@ -59,8 +59,7 @@ def read_people(path: Path) -> dict[str, Reviewer]:
             texts_of(cells.get("institution") or cells.get("institutions") or ""),
             _capacity(cells.get("capacity", ""), path, line),
         )
-    if not people:
-        raise InputError(f"{path} has no reviewers.")
+    require(people, f"{path} has no reviewers.")
     return people
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, NotFoundError
+from corpora.errors import InputError, NotFoundError, require
 from products.indexed import in_blocks, read_values
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def make_pool(profiles: Mapping[str, Sequence[str]]) -> ReviewerPool:
         InputError: If nobody has a paper.
     """
     held = sorted((len(papers), name, tuple(papers)) for name, papers in profiles.items() if papers)
-    if not held:
-        raise InputError("No reviewer has a paper to be matched by", "index the papers of the reviewers first")
+    require(held, "No reviewer has a paper to be matched by", "index the papers of the reviewers first")
     return ReviewerPool(tuple(name for _, name, _ in held), tuple(papers for _, _, papers in held))
 
 

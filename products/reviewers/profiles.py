@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from corpora.assembling import assemble
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.json_lines import read_lines
 from corpora.opening import open_binary
 from corpora.paper import Accepted, Paper, Record, Rejected
@@ -135,8 +135,7 @@ def _reviewers(paper: Paper) -> tuple[str, ...]:
 def _folder(path: Path) -> Iterator[tuple[str, list[Any]]]:
     folder = path / "archives" if (path / "archives").is_dir() else path
     files = sorted(folder.glob("*.jsonl"))
-    if not files:
-        raise InputError(f"{path} has no files NAME.jsonl of reviewers' papers, nor a folder archives with such files.")
+    require(files, f"{path} has no files NAME.jsonl of reviewers' papers, nor a folder archives with such files.")
     for file in files:
         yield file.stem, list(_lines(file)) if file.stat().st_size else []
 

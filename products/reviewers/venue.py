@@ -6,15 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require, some
 from corpora.paper import Paper
 from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool
 
 if TYPE_CHECKING:
     from search_plugin.engines.base import Index
-
-_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,7 @@ class Venue:
 
 def check_submissions(submissions: Sequence[Paper]) -> None:
     """Raise `InputError` if there are no submissions, or two with one id."""
-    if not submissions:
-        raise InputError("There are no submissions to match.")
+    require(submissions, "There are no submissions to match.")
     seen: set[str] = set()
     for paper in submissions:
         if paper.id in seen:
@@ -66,5 +63,4 @@ def notes_on(pool: ReviewerPool, people: Mapping[str, Reviewer]) -> list[str]:
 
 def _named(reviewers: Sequence[str]) -> str:
     noun = "reviewer" if len(reviewers) == 1 else "reviewers"
-    rest = f" and {len(reviewers) - _LISTED:,} more" if len(reviewers) > _LISTED else ""
-    return f"{len(reviewers):,} {noun} ({', '.join(reviewers[:_LISTED])}{rest})"
+    return f"{len(reviewers):,} {noun} ({some(reviewers)})"

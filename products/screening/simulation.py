@@ -35,16 +35,21 @@ class Simulated:
 
     def read_until(self, recall: float) -> int:
         """Return how many papers are read until a share of the relevant ones is found."""
-        import numpy as np
-
-        found = np.cumsum(self.relevant)
-        # In whole papers: 0.95 x 20 is a little more than 19 in floating point.
-        needed = int(np.ceil(np.round(recall * found[-1], 9)))
-        return int(np.searchsorted(found, needed)) + 1
+        return papers_until(recall, self.relevant)
 
     def recall_after(self, read: int) -> float:
         """Return the share of the relevant papers found among the first ones read."""
         return sum(self.relevant[:read]) / sum(self.relevant)
+
+
+def papers_until(recall: float, relevant: Sequence[bool] | np.ndarray) -> int:
+    """Return after how many papers, in the order of reading, a share of the relevant ones is found."""
+    import numpy as np
+
+    found = np.cumsum(relevant)
+    # In whole papers: 0.95 x 20 is a little more than 19 in floating point.
+    needed = int(np.ceil(np.round(recall * found[-1], 9)))
+    return int(np.searchsorted(found, needed)) + 1
 
 
 def learner_of(views: Views) -> RelevanceLearner:

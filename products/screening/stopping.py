@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import require
 from products.optional import optional
 
 if TYPE_CHECKING:
@@ -63,10 +63,8 @@ def estimate_recall(
         InputError: If target or confidence is out of range.
         UnavailableError: If scipy is not installed.
     """
-    if not 0 < target <= 1:
-        raise InputError(f"A recall of {target:g} can't be a target", "give a <target> above 0 and up to 1")
-    if not 0 < confidence < 1:
-        raise InputError(f"The confidence can't be {confidence:g}", "give a <confidence> between 0 and 1")
+    require(0 < target <= 1, f"A recall of {target:g} can't be a target", "give a <target> above 0 and up to 1")
+    require(0 < confidence < 1, f"The confidence can't be {confidence:g}", "give a <confidence> between 0 and 1")
     found = known + sum(read)
     missing = _missing(read, unread, confidence)
     at_least = found / (found + missing) if found else 0.0

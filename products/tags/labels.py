@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.custom import LONGEST_KEYWORD
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.paper import Rejected
 from corpora.tables import DelimitedRow, open_table
 from products.indexed import read_values
@@ -83,8 +83,7 @@ def read_judgments(path: Path) -> dict[str, dict[str, bool]]:
             f"{path} says both yes and no of {len(twice):,} papers and labels, such as "
             f"{', '.join(twice[:_SHOWN])}; keep one of the two."
         )
-    if not found:
-        raise InputError(f"{path} holds no judged label; give each row an id, a label, and yes or no as its value.")
+    require(found, f"{path} holds no judged label; give each row an id, a label, and yes or no as its value.")
     return found
 
 
@@ -121,8 +120,7 @@ def judgments_of_index(index: Index, name: str) -> dict[str, dict[str, bool]]:
         listed = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
         if listed:
             found[id_] = dict.fromkeys(listed, True)
-    if not found:
-        raise InputError(f"No paper of the index {index.name} has a value in {field.name}.")
+    require(found, f"No paper of the index {index.name} has a value in {field.name}.")
     return found
 
 
@@ -195,9 +193,8 @@ def labelled_vectors(
 ) -> tuple[LabelledPapers, np.ndarray]:
     """Return `labelled_papers` of an index, and their vectors, float32 (papers, dimension)."""
     ids, vectors = all_vectors(index, source, list(judgments))
-    papers = labelled_papers(judgments, ids, hierarchy, fewest)
-    place = {id_: row for row, id_ in enumerate(ids)}
-    return papers, vectors[[place[id_] for id_ in papers.ids]]
+    papers = labelled_papers(dict(sorted(judgments.items())), ids, hierarchy, fewest)
+    return papers, vectors
 
 
 def _closed(id_: str, judged: Mapping[str, bool], hierarchy: Hierarchy) -> dict[str, bool]:

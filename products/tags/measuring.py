@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import require
 from products.tags.labels import LabelledPapers
 from products.tags.measures import measured
 from products.tags.tagger import Tagger
@@ -30,8 +30,7 @@ def measure_tagger(tagger: Tagger, papers: LabelledPapers, vectors: np.ndarray, 
         InputError: If it has none of the labels.
     """
     shared = [label for label in tagger.labels if label in papers.labels]
-    if not shared:
-        raise InputError(f"The tagger {tagger.name} has none of the labels from {made_from}.")
+    require(shared, f"The tagger {tagger.name} has none of the labels from {made_from}.")
     own = [tagger.labels.index(label) for label in shared]
     probabilities = tagger.probabilities(vectors)
     before = {one.label: one.trained for one in tagger.measures.labels} if tagger.measures else {}

@@ -10,13 +10,12 @@ from typing import Any
 import orjson
 
 from corpora.errors import InputError
-from encoders.heads import read_heads, write_heads
+from encoders.heads import read_heads
 from encoders.layouts.json_files import read_json
-from encoders.layouts.write_files import writing
 from products.tags.hierarchy import Concept, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.tags.tagger import Tagger
-from products.trained import TrainedVectors
+from products.trained import TrainedVectors, storing
 
 DESCRIPTION = "tagger.json"
 
@@ -25,7 +24,7 @@ SHIPPED = Path(__file__).with_name("shipped")
 
 
 def write_tagger(folder: Path, tagger: Tagger) -> None:
-    """Write a tagger into a folder of its own, or raise `UnavailableError` if that can't be written."""
+    """Write a tagger into a folder of its own, whole or not at all; `UnavailableError` if it can't be written."""
     import numpy as np
 
     thresholds = [float(one) if np.isfinite(one) else None for one in tagger.thresholds]
@@ -40,9 +39,8 @@ def write_tagger(folder: Path, tagger: Tagger) -> None:
         "made_from": tagger.made_from,
         "measures": asdict(tagger.measures) if tagger.measures else None,
     }
-    with writing(folder):
-        write_heads(folder, [tagger.head])
-        (folder / DESCRIPTION).write_text(_written(described), encoding="utf-8")
+    with storing(folder, tagger.head) as part:
+        (part / DESCRIPTION).write_text(_written(described), encoding="utf-8")
 
 
 def _written(value: Any, margin: str = "") -> str:

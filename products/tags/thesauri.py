@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.paper import Rejected
 from corpora.tables import open_table
 from products.optional import optional
@@ -126,8 +126,7 @@ def _read_skos(path: Path, language: str) -> Iterator[Concept]:
         raise InputError(f"{path} can't be read as SKOS ({str(error)[:200]}).") from error
     skos = rdflib.SKOS
     concepts = sorted({*graph.subjects(rdflib.RDF.type, skos.Concept), *graph.subjects(skos.prefLabel, None)})
-    if not concepts:
-        raise InputError(f"{path} holds no concept of SKOS.")
+    require(concepts, f"{path} holds no concept of SKOS.")
     labels = _unique(
         {concept: _text(graph, concept, skos.prefLabel, language) or _end(concept) for concept in concepts}
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from encoders.heads import Head
 from products.optional import optional
 from products.tags.hierarchy import Hierarchy
@@ -58,8 +58,7 @@ class TaggerOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.held_out <= 0.5:
-            raise InputError(f"A share of {self.held_out:g} can't be held out; choose 0 to 0.5.")
+        require(0 <= self.held_out <= 0.5, f"A share of {self.held_out:g} can't be held out; choose 0 to 0.5.")
         if self.precision is not None and not 0 < self.precision <= 1:
             raise InputError(f"A precision of {self.precision:g} can't be reached; choose more than 0 and at most 1.")
 

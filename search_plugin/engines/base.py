@@ -64,10 +64,6 @@ class Index(Protocol):
     generation: int
     schema: IndexSchema
 
-    @property
-    def turns(self) -> AbstractContextManager[object]:
-        """Held while a page is made, so that no more pages are made at once than the engine is good for."""
-
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents, replacing those with the same ids; durable on return. Returns the refused ones."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import rich_click as click
 
 from ses.options import engine_options
+from ses.results import say_json
 
 
 @click.command()
@@ -19,8 +20,6 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
     The list at the end has one line for each problem, which says what to do. Nothing is changed, except that a model
     from the hub may be fetched. The exit code is 3 if the engine or a model is missing, else 0.
     """
-    import orjson
-
     from ses.arguments import settings_of
     from ses.checkup import check_up, to_dict, to_lines
     from ses.settings import load_settings
@@ -28,7 +27,7 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
     flags = settings_of(options)
     checkup = check_up(load_settings(**flags), flags, index)
     if as_json:
-        click.echo(orjson.dumps(to_dict(checkup), option=orjson.OPT_INDENT_2))
+        say_json(to_dict(checkup))
     else:
         # Some lines quote a server, which must not control the terminal.
         shown = ("".join(sign if sign.isprintable() else " " for sign in line) for line in to_lines(checkup))

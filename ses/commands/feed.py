@@ -111,12 +111,15 @@ def show(*, name: str, since: str, date_field: str, size: int, as_json: bool, **
 @engine_options
 def export(*, name: str, output: Path | None, as_json: bool, **options: Any) -> None:
     """Export a feed as Atom, or as HTML for e-mail."""
+    from corpora.writing import explaining, replacing
+
     given = {key: options.pop(key) for key in ("format", "since", "date_field", "size")}
     text = open_library(options).feeds.export(name, **given)
     if output is None:
         say({"name": name, "text": text}, text.rstrip("\n"), as_json=as_json)
         return
-    output.write_text(text, encoding="utf-8")
+    with explaining(output), replacing(output) as part:
+        part.write_text(text, encoding="utf-8")
     say({"name": name, "file": str(output)}, f"The feed {name} is in {output}.", as_json=as_json)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.registry import CORPORA, get_corpus
 from search_plugin.languages import LANGUAGES
 from search_plugin.schema import Quantization
@@ -99,8 +99,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     corpus = options["corpus"]
     name = options["name"] or (get_corpus(corpus).name if corpus and not rollback else corpus)
     if rollback:
-        if not name:
-            raise InputError("Say which index to roll back, with --index NAME.")
+        require(name, "Say which index to roll back, with --index NAME.")
         restored = library.rollback(name).index
         told = {"index": restored.name, "generation": restored.generation}
         shown = f"Searching version {restored.generation} of {restored.name} again; the newer one is not used any more."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from corpora.errors import InputError, SesError
+from corpora.errors import SesError, require
 from ses.options import engine_options, open_library
 from ses.results import say
 
@@ -77,8 +77,7 @@ def drop(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
     """Delete an index with all its versions and unfinished builds."""
     library = open_library(options)
     if not yes:
-        if not sys.stdin.isatty():
-            raise InputError(f"The index {name} can't be brought back; say --yes to delete it.")
+        require(sys.stdin.isatty(), f"The index {name} can't be brought back; say --yes to delete it.")
         if not click.confirm(f"Delete the index {name} with all its versions?", err=True):
             click.echo("Nothing was deleted.")
             return

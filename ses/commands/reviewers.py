@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +84,7 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
     papers. Papers that the file no longer holds are deleted from the index. OpenReview's form is a folder of
     NAME.jsonl, or a JSON file of notes by reviewer.
     """
+    from corpora.errors import some
     from ses.arguments import parse_columns
     from ses.progress import progress_on_stderr
 
@@ -112,9 +113,9 @@ def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, 
         f"({done.report.new:,} new, {done.report.unchanged:,} unchanged, {done.report.deleted:,} deleted)"
     ]
     if empty:
-        lines.append(f"Without any paper, and so not in the index: {_some(empty)}")
+        lines.append(f"Without any paper, and so not in the index: {some(empty)}")
     if single:
-        lines.append(f"With one paper only, on which all their scores rest: {_some(single)}")
+        lines.append(f"With one paper only, on which all their scores rest: {some(single)}")
     lines += [f"Rejected, line {one.line}: {one.reason}" for one in rejected[:_LISTED]]
     if len(rejected) > _LISTED:
         lines.append(f"Rejected in all: {len(rejected):,}")
@@ -196,23 +197,7 @@ def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **op
         people=options["people"],
         **_given(options),
     )
-    told = {
-        "paper": found.submission.id,
-        "reviewer": found.reviewer,
-        "conflict": found.conflict or None,
-        "factors": {
-            name: {
-                "score": one.score,
-                "rank": one.rank,
-                "nearest": [
-                    {"id": near.paper.id, "title": near.paper.title, "similarity": near.similarity}
-                    for near in one.nearest
-                ],
-            }
-            for name, one in found.factors.items()
-        },
-    }
-    say(told, _explained(found), as_json=as_json)
+    say(found.to_dict(), _explained(found), as_json=as_json)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,8 +237,3 @@ def _explained(found: Explanation) -> Iterator[str]:
 
 def _row(one: Match) -> dict[str, Any]:
     return {"paper": one.submission, "reviewer": one.reviewer, "score": one.score, "rank": one.rank, **one.factors}
-
-
-def _some(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return f"{', '.join(names[:_LISTED])}{rest}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from ses.options import engine_options, open_library, together
 from ses.results import say
 
@@ -128,6 +128,7 @@ def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **
 
     It is measured on the papers that were held out in training, or on others (--from, --labels).
     """
+    from corpora.writing import explaining, replacing
     from products.tags.report import report_page
 
     library = open_library(options)
@@ -136,7 +137,8 @@ def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **
     else:
         tagger = library.tags[name]
     if html:
-        html.write_text(report_page(tagger), encoding="utf-8")
+        with explaining(html), replacing(html) as part:
+            part.write_text(report_page(tagger), encoding="utf-8")
     _show(tagger, as_json=as_json)
 
 
@@ -187,8 +189,7 @@ def record(*, name: str, index: str | None, labels: Path, as_json: bool, **optio
 
 def _labels(options: Mapping[str, Any]) -> str | Path:
     given = [one for one in (options["field"], options["labels"]) if one]
-    if len(given) != 1:
-        raise InputError("Say where the labels come from, with one of --from FIELD and --labels FILE.")
+    require(len(given) == 1, "Say where the labels come from, with one of --from FIELD and --labels FILE.")
     chosen: str | Path = given[0]
     return chosen
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from ses.results import say_json
+
 if TYPE_CHECKING:
     from training.train import Trained
 
@@ -51,8 +53,6 @@ def train(
     RECIPE is a TOML file. The model is written to DIR/model, which any --model option accepts. Each variant of a recipe
     has its own folder in DIR. Under torchrun, all processes train together.
     """
-    import orjson
-
     from ses.steps import telling
     from ses.training_results import as_dict, show, show_prepared, show_variants
     from training.preparing import prepare as run_prepare
@@ -83,6 +83,6 @@ def train(
                 show(name, one, results[name], folder / name)
     if as_json and processes.first:
         told = {name: as_dict(results.get(name)) for name in variants}
-        click.echo(orjson.dumps(told.get("", {"variants": told}), option=orjson.OPT_INDENT_2))
+        say_json(told.get("", {"variants": told}))
     elif processes.first and "" not in variants:
         show_variants({name: results.get(name) for name in variants})

@@ -125,6 +125,21 @@ def test_an_index_without_clf_vectors_gives_those_for_search(engine, tmp_path, m
     assert library.tags.apply("subject", "papers").tagged > 0
 
 
+def test_papers_that_are_written_again_leave_the_same_ones_held_out(library):
+    index = library["papers"].index
+
+    def measured():
+        tagger, _ = library.tags.train("subject", "papers", "topics")
+        forecaster, _ = library.forecasts.train("impact", "papers", "cited", within="venue")
+        return tagger.measures, forecaster.measures
+
+    before = measured()
+    first = index.documents([f"p{row:04}" for row in range(100)], [field.format for field in index.schema.vectors])
+    index.upsert([*first.values()])
+    index.finish()
+    assert measured() == before
+
+
 def test_forecasts_are_filtered_sorted_and_boost(library, matrix):
     before = everything(library["papers"].index)
     forecaster, _ = library.forecasts.train("impact", "papers", "cited", within="venue")

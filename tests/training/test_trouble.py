@@ -81,6 +81,12 @@ def test_weights_that_are_no_numbers_are_never_saved(tmp_path, objective):
     assert [entry["step"] for entry in read_log(tmp_path / "run")] == [1]
 
 
+def test_a_state_that_a_killed_run_left_half_written_is_none(tmp_path):
+    (tmp_path / "state-00000002").mkdir()
+    (tmp_path / "state-00000003.part").mkdir()
+    assert checkpoints.last(tmp_path) == 2
+
+
 def limited(code, *arguments):
     """Run Python code that limits itself, in a process of its own."""
     return subprocess.run(

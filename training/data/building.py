@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,9 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
+from corpora.writing import replacing
 from encoders.registry import find_model
-from encoders.weights import sha256_of
 from eval.reports.provenance import data_hash
 from eval.suites.frozen import FROZEN
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord
@@ -112,26 +112,26 @@ def _built(
     # File names are left out: the same files in another place give the same task.
     facts = [_FORM, build.builder, options, build.validation, list(sources.values()), recipe.seed, base, task.fields]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
-    place, part = folder / f"{task.name}-{key}", folder / f"{task.name}-{key}.part"
+    place = folder / f"{task.name}-{key}"
     if (place / _MANIFEST).is_file():
         return place
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     papers, left_out = Counter[str](), Counter[str]()
 
     def begin() -> Iterator[PaperRecord]:
         return read_papers(build.papers, guard(), papers)
 
     source = BuilderSource(begin, model, recipe.seed, task.fields, build.files, left_out)
-    records = _write(part, builder.build(source, options), build.validation)
-    told = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
-    if not records["train"]:
-        reasons = ", ".join(f"{name} {count:,}" for name, count in told.items())
-        raise InputError(f"The task {task.name} gets no training record from its papers ({reasons}).")
-    outputs = {path.name: sha256_of(path) for path in sorted(part.iterdir())}
-    manifest = BuildManifest(build.builder, options, sources, recipe.seed, base, told, records, outputs)
-    (part / _MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
-    part.rename(place)
+    with replacing(place, locked=True) as part:
+        part.mkdir()
+        records = _write(part, builder.build(source, options), build.validation)
+        told = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
+        if not records["train"]:
+            reasons = ", ".join(f"{name} {count:,}" for name, count in told.items())
+            raise InputError(f"The task {task.name} gets no training record from its papers ({reasons}).")
+        outputs = {path.name: sha256_of(path) for path in sorted(part.iterdir())}
+        manifest = BuildManifest(build.builder, options, sources, recipe.seed, base, told, records, outputs)
+        (part / _MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
     return place
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from corpora.errors import UnavailableError
+from corpora.installed import needing
 from training.data.chance import drawn
 
 if TYPE_CHECKING:
@@ -39,11 +39,9 @@ def expected_by_words(ids: Sequence[str], texts: Sequence[str], values: np.ndarr
     """
     import numpy as np
 
-    try:
+    with needing("The option words needs scikit-learn", "'ses[eval]'"):
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import Ridge
-    except ImportError as error:
-        raise UnavailableError("The option words needs scikit-learn; install it: pip install 'ses[eval]'.") from error
     fewest = min(_FEWEST, 1 + len(ids) // 100)
     words = TfidfVectorizer(max_features=_WORDS, min_df=fewest, stop_words="english", sublinear_tf=True)
     rows = words.fit_transform(texts)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,11 +16,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.checksums import sha256_of
 from corpora.errors import InputError
+from corpora.writing import replacing
 from encoders.formats import Format
 from encoders.long_text import pieces
 from encoders.tokenizer import load_tokenizer, well_formed
-from encoders.weights import sha256_of
 from training.data.examples import Example, read_examples
 from training.task import FILES, TrainingTask
 
@@ -144,11 +144,10 @@ def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, ma
     key = hashlib.sha256(json.dumps([*facts, sorted(model.card.prompts.items())]).encode()).hexdigest()[:24]
     folder = cache / key
     if not (folder / "manifest.json").is_file():
-        part = cache / f"{key}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        _write(part, task, path, labels, model, max_tokens, key, source)
-        part.rename(folder)
+        cache.mkdir(parents=True, exist_ok=True)
+        with replacing(folder, locked=True) as part:
+            part.mkdir()
+            _write(part, task, path, labels, model, max_tokens, key, source)
     return _open(folder)
 
 

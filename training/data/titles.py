@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from corpora.errors import InputError
+from corpora.errors import require
 from corpora.paper import Rejected
 from corpora.tables import open_table
 from eval.files.archives import unpacked
@@ -35,8 +35,7 @@ def titles_of(path: Path) -> list[str]:
             folder = stack.enter_context(unpacked(path))
             files = sorted(file for file in folder.rglob("*") if file.is_file() and file.stat().st_size)
         found = [title for file in files for title in _in_file(file)]
-    if not found:
-        raise InputError(f"{path} holds no title to guard: name evaluation data with titles.")
+    require(found, f"{path} holds no title to guard: name evaluation data with titles.")
     return found
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from corpora.links import identifier_of
+from corpora.writing import replacing
 from products.screening.files import csv
 from products.screening.files.labels import FileLabel, LabelFile
 
@@ -117,7 +118,7 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
                 "INSERT INTO results (record_id, label, time) VALUES (?, ?, ?)",
                 ((row, int(labels[p.id]), order[p.id]) for row, p in enumerate(listed) if p.id in labels),
             )
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_CONFIG, json.dumps(config))
             file.write(table, f"data/{data}")
             file.write(database, _DATABASE)
@@ -136,8 +137,7 @@ def _unpacked(path: Path) -> Iterator[Path]:
     try:
         with zipfile.ZipFile(path) as file, TemporaryDirectory() as folder:
             names = file.namelist()
-            if _CONFIG not in names:
-                raise InputError(f"{path} is no ASReview project: it has no {_CONFIG}.")
+            require(_CONFIG in names, f"{path} is no ASReview project: it has no {_CONFIG}.")
             version = json.loads(file.read(_CONFIG)).get("project_file_version", 1)
             if version != VERSION or _DATABASE not in names:
                 raise InputError(

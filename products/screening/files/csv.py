@@ -11,6 +11,7 @@ from corpora.errors import InputError
 from corpora.links import identifier_of
 from corpora.paper import Accepted, Rejected
 from corpora.tables import open_table
+from corpora.writing import replacing
 from products.screening.files.decisions import COLUMNS, label_column, parse_decision
 from products.screening.files.labels import FileLabel, LabelFile
 
@@ -67,7 +68,7 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
     """Write papers with their labels, as ASReview and the corpus csv read them."""
     import csv
 
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("id", "title", "abstract", "authors", "year", "journal", "doi", "url", "included"))
         for paper in papers:

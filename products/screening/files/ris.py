@@ -10,6 +10,7 @@ from corpora.custom import CustomField
 from corpora.links import identifier_of
 from corpora.paper import Accepted
 from corpora.readers import ris
+from corpora.writing import replacing
 from products.screening.files.decisions import NOT_SEEN, NOTES, parse_notes
 from products.screening.files.labels import FileLabel, LabelFile
 
@@ -35,7 +36,7 @@ def read(path: Path) -> LabelFile:
 
 def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
     """Write papers with their labels, as ASReview and the corpus ris read them."""
-    with path.open("w", encoding="utf-8") as file:
+    with replacing(path) as part, part.open("w", encoding="utf-8") as file:
         for paper in papers:
             file.writelines(f"{tag}  - {' '.join(value.split())}\n" for tag, value in _lines(paper, labels) if value)
             file.write("ER  - \n\n")

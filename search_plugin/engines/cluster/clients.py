@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from corpora.errors import UnavailableError
+from corpora.installed import needing
 from search_plugin.engines.cluster.errors import ClusterError, failure, unreachable
 
 if TYPE_CHECKING:
@@ -59,12 +60,8 @@ def open_client(product: Product, hosts: tuple[str, ...], connection: Connection
 
 
 def _opensearch(hosts: tuple[str, ...], common: Mapping[str, Any], limits: Timeout) -> Send:
-    try:
+    with needing("OpenSearch needs its client, which is not installed", "'ses[opensearch]'"):
         from opensearchpy import OpenSearch, exceptions
-    except ImportError:
-        raise UnavailableError(
-            "OpenSearch needs its client, which is not installed; run `pip install 'ses[opensearch]'`."
-        ) from None
 
     client = OpenSearch(list(hosts), timeout=limits, pool_maxsize=_CONNECTIONS, serializer=_OrJson(), **common)
 

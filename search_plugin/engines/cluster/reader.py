@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +89,6 @@ class ClusterReader:
         self.generation = generation
         self.schema = schema
         self.physical = physical_name(name, generation)
-        self.turns = nullcontext()  # a page waits for the server
         self._lease = lease
         self._words = suggesting.Remembered()
         # What an interrupted run wrote may not be searchable yet. Readers need no refresh, and may lack the right.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.closeness import normal
-from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.derived import deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 
 if TYPE_CHECKING:
@@ -103,9 +103,8 @@ def extend(folder: Path, name: str, matrix: np.ndarray, similarity: Similarity) 
         kept = Approximate(0, _empty(matrix, similarity))
     for block in _blocks(kept.covered, count):
         kept.index.add(normal(matrix[block], similarity))
-    part = folder / f"{_name(name)}.part"
-    faiss.write_index(kept.index, str(part))
-    complete(folder, part, _name(name), count)
+    with deriving(folder, _name(name), count) as part:
+        faiss.write_index(kept.index, str(part))
 
 
 def _lists(count: int) -> int:

@@ -11,13 +11,12 @@ they cover, and are moved into place complete. Columns of later rows are kept in
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.derived import deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.fields import COMPARED, held_values
 from search_plugin.engines.embedded.files import mapped
@@ -135,15 +134,13 @@ def joined(first: Columns, second: Columns) -> Columns:
 
 def save(folder: Path, columns: Columns) -> None:
     """Write columns that begin at row 0 into the folder of a generation, and remove those that cover less."""
-    part = folder / f"{NAME}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    for name, values in columns.numbers.items():
-        values.astype("<f8").tofile(part / f"{name}.numbers")
-    for name, postings in columns.postings.items():
-        for what, kind in _POSTINGS.items():
-            getattr(postings, what).astype(kind).tofile(part / f"{name}.{what}")
-    complete(folder, part, NAME, columns.stop)
+    with deriving(folder, NAME, columns.stop) as part:
+        part.mkdir()
+        for name, values in columns.numbers.items():
+            values.astype("<f8").tofile(part / f"{name}.numbers")
+        for name, postings in columns.postings.items():
+            for what, kind in _POSTINGS.items():
+                getattr(postings, what).astype(kind).tofile(part / f"{name}.{what}")
 
 
 @reads_stored

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from search_plugin.engines.embedded.files import sync_folder
+from corpora.writing import replacing
 
 
 def newest(folder: Path, name: str, most: int) -> tuple[int, Path] | None:
@@ -15,21 +16,14 @@ def newest(folder: Path, name: str, most: int) -> tuple[int, Path] | None:
     return max(found, default=None)
 
 
-def complete(folder: Path, part: Path, name: str, covered: int) -> None:
-    """Move a complete file or folder into place, durably, and remove those that cover less."""
-    for path in [*part.iterdir(), part] if part.is_dir() else [part]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    target = folder / f"{name}-{covered}"
-    shutil.rmtree(target, ignore_errors=True)
-    part.replace(target)
-    sync_folder(folder)
-    for less, path in _all(folder, name):
-        if less < covered:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+@contextmanager
+def deriving(folder: Path, name: str, covered: int) -> Iterator[Path]:
+    """Make a derived file or folder at the path that is yielded, and remove those that cover less or are incomplete."""
+    with replacing(folder / f"{name}-{covered}", locked=True) as part:
+        yield part
+    incomplete = folder.glob(f"{name}-*.part")
+    for path in (*incomplete, *(path for less, path in _all(folder, name) if less < covered)):
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _all(folder: Path, name: str) -> list[tuple[int, Path]]:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import orjson
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from corpora.writing import replacing
 from search_plugin.engines.base import Index
-from search_plugin.engines.embedded.copying import copy_folder
 from search_plugin.engines.embedded.errors import explained, failure
-from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts, write_whole
-from search_plugin.engines.embedded.files import sync_folder
+from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts
 from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
 from search_plugin.engines.index_name import check_index_name
 
@@ -84,8 +83,10 @@ class EmbeddedEngine:
                 facts = self._facts(name, newest)
                 if (facts.begun, facts.source) == (schema, source):
                     return self.generation(name, newest)
-        with explained(self.root):
-            self._create(self.folder(name, newest + 1), Facts(schema, schema, source))
+        with explained(self.root), replacing(self.folder(name, newest + 1), locked=True) as part:
+            part.mkdir()
+            create_generation(part, schema)
+            write_facts(part, Facts(schema, schema, source))
         return self.generation(name, newest + 1)
 
     def publish(self, index: Index) -> None:
@@ -107,8 +108,9 @@ class EmbeddedEngine:
         """Copy the files of the published generation, and publish them as another index."""
         index = self.open(name)
         number = max([*self.generations(check_index_name(to)), 0]) + 1
-        with explained(self.root):
-            copy_folder(index.folder, self.folder(to, number))
+        # No file is linked: some are appended to in place, so a write to one index would change the other.
+        with explained(self.root), replacing(self.folder(to, number), locked=True) as part:
+            shutil.copytree(index.folder, part)
         copied = self.generation(to, number)
         self.publish(copied)
         done(copied.count())
@@ -180,16 +182,6 @@ class EmbeddedEngine:
         """Return the folder of a generation."""
         return self.root / f"{name}.v{generation}"
 
-    def _create(self, folder: Path, facts: Facts) -> None:
-        """Make a complete generation in a temporary folder, and move it into place."""
-        part = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
-        create_generation(part, facts.begun)
-        write_facts(part, facts)
-        part.replace(folder)
-        sync_folder(self.root)
-
     def generation(self, name: str, generation: int) -> EmbeddedIndex:
         """Open a generation, published or not; raises `UnavailableError` if it is damaged."""
         return EmbeddedIndex(name, generation, self._facts(name, generation).schema, self.folder(name, generation))
@@ -210,8 +202,8 @@ class EmbeddedEngine:
             ) from error
 
     def _point(self, name: str, alias: Alias) -> None:
-        with explained(self.root):
-            write_whole(self.root / f"{name}.json", orjson.dumps(asdict(alias)))
+        with explained(self.root), replacing(self.root / f"{name}.json", locked=True) as part:
+            part.write_bytes(orjson.dumps(asdict(alias)))
 
     def _drop_all_but(self, name: str, kept: set[int]) -> None:
         for generation in set(self.generations(name)) - kept:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
+from corpora.writing import replacing
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import sync_folder
 from search_plugin.schema import IndexSchema, from_stored, to_stored
 
 _NAME = "facts.json"
@@ -38,17 +37,7 @@ def read_facts(folder: Path) -> Facts:
 
 
 def write_facts(folder: Path, facts: Facts) -> None:
-    """Write the facts of a generation, atomically and durably."""
+    """Write the facts of a generation."""
     told = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
-    write_whole(folder / _NAME, orjson.dumps(told))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically and durably."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    sync_folder(path.parent)
+    with replacing(folder / _NAME, locked=True) as part:
+        part.write_bytes(orjson.dumps(told))

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.writing import sync
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -81,7 +83,7 @@ class Files:
         """Make the files, empty."""
         for name in (*self._names, LOG):
             (self.folder / name).touch()
-        sync_folder(self.folder)
+        sync(self.folder)
 
     def committed(self, opstamp: int) -> Lengths:
         """Return how long the files are at a commit of tantivy's."""
@@ -154,15 +156,6 @@ class Files:
 def vectors_file(name: str) -> str:
     """Return the file of a vector field."""
     return f"{name}.vectors"
-
-
-def sync_folder(folder: Path) -> None:
-    """Make new or changed names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def folder_bytes(folder: Path) -> int:

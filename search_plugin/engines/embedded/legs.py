@@ -32,7 +32,7 @@ def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) 
         legs[LEXICAL] = partial(lexical_leg, snapshot, words, plan)
     for clause in plan.vectors:
         legs[clause.field] = partial(vector_leg, snapshot, schema, plan, clause)
-    if len(legs) == 1 or len(snapshot.rows) < _LARGE:
+    if len(legs) < 2 or len(snapshot.rows) < _LARGE:
         return {name: leg() for name, leg in legs.items()}
     from concurrent.futures import ThreadPoolExecutor
 

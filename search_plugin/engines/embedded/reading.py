@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 WORDS_FOLDER = "words"
 
 
+def _cores() -> int:
+    """Return how many cores this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def files_of(folder: Path, schema: IndexSchema) -> Files:
     """Return the files of a generation."""
     return Files(folder, {vector.name: vector.dimension for vector in schema.vectors})
@@ -58,7 +63,7 @@ class EmbeddedReader:
             self._words = open_words(folder / WORDS_FOLDER, schema)
         self._lock = threading.Lock()
         # More threads than cores would take the interpreter's lock from each other at every call of a library.
-        self.turns = threading.BoundedSemaphore(os.cpu_count() or 1)
+        self._turns = threading.BoundedSemaphore(_cores())
         self._seen: tuple[object, Snapshot] | None = None
 
     @told
@@ -157,7 +162,8 @@ class EmbeddedReader:
     @told
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return the papers of each leg, best first; equal scores are ordered by id."""
-        return run_legs(self._snapshot(), self._words, self.schema, plan)
+        with self._turns:
+            return run_legs(self._snapshot(), self._words, self.schema, plan)
 
     @told
     def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
@@ -167,9 +173,9 @@ class EmbeddedReader:
     @told
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts."""
-        if counting is None:
-            return self.papers(ids), None
-        return self.papers(ids), count_facets(self._words, self._seen_last().searcher, counting)
+        with self._turns:
+            facets = count_facets(self._words, self._seen_last().searcher, counting) if counting else None
+            return self.papers(ids), facets
 
     def _seen_last(self) -> Snapshot:
         """Return the snapshot of the last search, so that a page shows one state."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from corpora.custom import FieldValue
-from corpora.paper import Paper, is_empty
+from corpora.paper import Paper, is_empty, paper_from
 from search_plugin.values import UPDATABLE
 
 _HEAD = struct.Struct("<III")
@@ -68,11 +68,5 @@ def from_record(record: bytes) -> Stored:
     start = _HEAD.size + id_size
     if zlib.crc32(record[_HEAD.size :]) != checksum:
         raise ValueError("a paper's checksum is wrong")
-    values = orjson.loads(zlib.decompress(record[start + hash_size :]))
-    values = _with_tuples(values)
-    values["extra"] = _with_tuples(values.get("extra", {}))
-    return Stored(Paper(**values), record[start : start + hash_size].decode())
-
-
-def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    paper = paper_from(orjson.loads(zlib.decompress(record[start + hash_size :])))
+    return Stored(paper, record[start : start + hash_size].decode())

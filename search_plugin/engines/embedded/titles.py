@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.engines.embedded.derived import complete, newest
+from search_plugin.engines.embedded.derived import deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import mapped
 from search_plugin.ordering import title_key
@@ -60,12 +59,10 @@ def joined(first: Titles, second: Titles) -> Titles:
 
 def save(folder: Path, titles: Titles) -> None:
     """Write keys that begin at row 0 into the folder of a generation, and remove those that cover less."""
-    part = folder / f"{NAME}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    titles.keys.tofile(part / "keys")
-    titles.ends.astype("<i8").tofile(part / "ends")
-    complete(folder, part, NAME, len(titles))
+    with deriving(folder, NAME, len(titles)) as part:
+        part.mkdir()
+        titles.keys.tofile(part / "keys")
+        titles.ends.astype("<i8").tofile(part / "ends")
 
 
 @reads_stored

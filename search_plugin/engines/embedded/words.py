@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from corpora.writing import sync
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
-from search_plugin.engines.embedded.files import sync_folder
 from search_plugin.languages import get_language
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def create_words(folder: Path) -> None:
         builder.add_text_field(name, tokenizer_name="words", index_option="position")
     builder.add_json_field("fields", fast=True, tokenizer_name="raw", index_option="basic")
     Index(builder.build(), str(folder))
-    sync_folder(folder)
-    sync_folder(folder.parent)
+    sync(folder)
+    sync(folder.parent)
 
 
 def open_words(folder: Path, schema: IndexSchema) -> Words:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,8 +53,6 @@ def compare(
     The first run is the baseline of the others. The p-values are those of the paired randomization test and the
     paired bootstrap test, each also corrected by Holm for all pairs and measures compared.
     """
-    import orjson
-
     from eval.reports.comparison import comparison_report
     from eval.reports.provenance import gather_provenance
     from eval.reports.registry import check_report, write_report
@@ -68,7 +67,7 @@ def compare(
         provenance = gather_provenance(data=[*runs, *judgments], settings=settings)
         write_report(comparison_report(comparison, provenance, top=top), report)
     if as_json:
-        click.echo(orjson.dumps(comparison.as_dict(), option=orjson.OPT_INDENT_2))
+        say_json(comparison.as_dict())
     else:
         _print(comparison, top)
 
@@ -81,8 +80,7 @@ def _compared(paths: Sequence[Path], options: dict[str, Any]) -> tuple[Compariso
     from eval.trec.judgments import read_qrels
 
     data, qrels_path = options["data"], options["qrels"]
-    if (data is None) == (qrels_path is None):
-        raise InputError("Give the judgments either as --qrels FILE or as --data FOLDER.")
+    require((data is None) != (qrels_path is None), "Give the judgments either as --qrels FILE or as --data FOLDER.")
     for measure in options["measures"]:
         parse_measure(measure)
     texts, ids = None, None

@@ -15,6 +15,7 @@ from search_plugin.plan import TITLE_BOOST
 from search_plugin.request import MAX_WINDOW, Mode
 from ses.commands.eval.collection import Collection, collection_options, in_memory, indexed, open_collection
 from ses.options import engine_options, model_options
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
@@ -78,7 +79,6 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
 
     Measures are computed by trec_eval's code, with 95 % confidence intervals over queries.
     """
-    import orjson
     from rich.console import Console
 
     from eval.reports.registry import check_report, write_report
@@ -122,7 +122,7 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
         write_report(results_report(title, results, provenance, pairs=pairs, seconds=seconds), file)
     if as_json:
         facts = {**collection.told, "index": index.name if index else None, "model": encoder.card.name}
-        click.echo(orjson.dumps({**facts, "left_out": left_out, **results.as_dict()}, option=orjson.OPT_INDENT_2))
+        say_json({**facts, "left_out": left_out, **results.as_dict()})
     else:
         print_table(results.table(), Console())
         for what, count in left_out.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from ses.commands.eval.factors import Factor, find_factors
 from ses.commands.eval.sources import output_options, show, vector_options, vector_source
 
@@ -75,8 +75,7 @@ def reviewers(
     if not embeddings and not read.papers:
         raise InputError(f"{data} has no texts: put metadata.jsonl there, or name vectors with --embeddings.")
     if len(matching.factors) == 1:
-        if named:
-            raise InputError("--factor is for --protocol cof and unipr: leave it out, or add one of those.")
+        require(not named, "--factor is for --protocol cof and unipr: leave it out, or add one of those.")
         source = vector_source({**options, "embeddings": embeddings})
         factors = {matching.factors[0]: Factor(source, source.told)}
         about: dict[str, Any] = {"data": data, "protocol": protocol}

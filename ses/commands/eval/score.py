@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from corpora.errors import InputError
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from eval.measures.metrics import Scores
@@ -46,7 +47,6 @@ def score(
 
     Every judged query counts, as 0 if a run has no results for it. The output counts what was left out.
     """
-    import orjson
     from rich.console import Console
 
     from eval.measures.metrics import evaluate, parse_measure
@@ -73,7 +73,7 @@ def score(
     results = Results("run", {label: one.outcome() for label, one in scores.items()})
     if as_json:
         facts = {"qrels": str(qrels), "rounds": rounds, "runs": [str(path) for path in runs]}
-        click.echo(orjson.dumps({**facts, **results.as_dict()}, option=orjson.OPT_INDENT_2))
+        say_json({**facts, **results.as_dict()})
         return
     print_table(results.table(), Console())
 

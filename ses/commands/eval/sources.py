@@ -13,6 +13,7 @@ import rich_click as click
 from corpora.errors import InputError
 from encoders.formats import Format
 from ses.options import model_options
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -157,7 +158,6 @@ def show(
         heading: What the labels are.
         options: Of the command, with those of `output_options` among them.
     """
-    import orjson
     from rich.console import Console
 
     from eval.reports.results import Results
@@ -169,7 +169,7 @@ def show(
     if options["as_json"]:
         units = {label: outcome.per_unit for label, outcome in outcomes.items()}
         told = {**told_of(sources, about), **results.as_dict(), "per_unit": units}
-        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        say_json(told)
         return
     console = Console()
     print_table(results.table(), console)

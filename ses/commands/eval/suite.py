@@ -11,6 +11,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from ses.options import runtime_options
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -69,7 +70,6 @@ def suite(
     Earlier results of the same model on the same data are taken from the cache. A row is an entry with its measure, a
     column is a system; BM25 has a result wherever words alone can do the task.
     """
-    import orjson
     from rich.console import Console
 
     from eval.reports.registry import check_report
@@ -90,7 +90,7 @@ def suite(
         read = sorted({part for entry in entries for part in entry.files})
         _write(name, results, found, cards, [data / part for part in read] if data else [], file, settings)
     if as_json:
-        click.echo(orjson.dumps({"suite": name, **results.as_dict()}, option=orjson.OPT_INDENT_2))
+        say_json({"suite": name, **results.as_dict()})
         return
     print_table(results.table(), Console())
     took = sum(one.seconds for of_system in found.values() for one in of_system if not one.cached)

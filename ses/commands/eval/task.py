@@ -11,6 +11,7 @@ import rich_click as click
 from corpora.errors import SesError
 from encoders.formats import Format
 from ses.commands.eval.sources import VectorSource, vector_options, vector_source
+from ses.results import say_json
 
 if TYPE_CHECKING:
     from eval.scirepeval.protocols import TaskResult
@@ -94,7 +95,6 @@ def _tell(
     failed: Mapping[str, SesError],
     options: Mapping[str, Any],
 ) -> None:
-    import orjson
     from rich.console import Console
 
     from eval.reports.tables import print_table
@@ -119,7 +119,7 @@ def _tell(
             "averages": {"groups": averages.groups, "formats": averages.formats, "missing": averages.missing},
             "leaderboard": board.as_dict()["rows"],
         }
-        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        say_json(told)
         return
     console = Console()
     print_table(table.table(), console)

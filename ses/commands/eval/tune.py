@@ -9,11 +9,12 @@ from typing import Any
 
 import rich_click as click
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from search_plugin.plan import LEXICAL
 from search_plugin.planning import SEARCHED
 from ses.commands.eval.collection import collection_options, indexed, open_collection
 from ses.options import engine_options, model_options
+from ses.results import say_json
 
 
 @click.command()
@@ -46,7 +47,6 @@ def tune(
     The estimate is by nested cross-validation: each query is measured with settings chosen by other queries. With
     --bm25, BM25's constants are fitted too; this closes the evaluation's index on the cluster for moments.
     """
-    import orjson
     from rich.console import Console
 
     from eval.files.text import write_lines
@@ -62,8 +62,7 @@ def tune(
 
     settings = load_settings(**settings_of(options))
     check_measure(measure)
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"There is no folder for {output}; make it, or give another --output.")
+    require(output.resolve().parent.is_dir(), f"There is no folder for {output}; make it, or give another --output.")
     collection = open_collection(options, settings)
     test = _test_collection(options, settings, test_split)
     parted = Folds(folds, folds, seed)
@@ -98,7 +97,7 @@ def tune(
     by_fold = list(map(str, fitted.by_fold))
     if as_json:
         told = {**facts, **asdict(fitted.chosen), "output": str(output), "left_out": counts, "by_fold": by_fold}
-        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        say_json(told)
         return
     print_table(results.table(), Console())
     click.echo(f"Chosen of {trials.count} settings: {fitted.chosen}; written to {output}")

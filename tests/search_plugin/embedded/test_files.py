@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from search_plugin.engines.embedded.derived import deriving, newest
 from search_plugin.engines.embedded.files import Appended, Files
 
 
@@ -39,3 +40,14 @@ def test_what_was_appended_without_a_commit_is_written_over(files):
     files.append(5, files.committed(5), batch(files, 1))
     assert lengths(files, 6) == (1, 3, {"v": 1})
     assert files.damaged(6) == []
+
+
+def test_a_derived_folder_replaces_those_that_cover_less_or_are_incomplete(tmp_path):
+    for name in ("columns-1", "columns-2.part", "columns-9", "titles-1"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "columns-2").touch()
+    with deriving(tmp_path, "columns", 3) as part:
+        part.mkdir()
+        assert newest(tmp_path, "columns", 8) == (2, tmp_path / "columns-2")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["columns-3", "columns-9", "titles-1"]
+    assert newest(tmp_path, "columns", 8) == (3, tmp_path / "columns-3")

@@ -15,7 +15,9 @@ from search_plugin.engines.registry import connect
 from search_plugin.expansion.expand import Notion, Spelling
 from search_plugin.filters.parse import parse_filter
 from search_plugin.plan import Plan, VectorClause
+from search_plugin.request import SearchRequest
 from search_plugin.schema import IndexSchema, paper_vector
+from search_plugin.search import search
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 4, "cosine"),))
 COMMON = ["cell", "gene", "lung", "heart", "brain"]
@@ -84,6 +86,11 @@ def test_an_error_in_the_other_leg_is_told(index, monkeypatch):
     as_large(monkeypatch, 0)
     with pytest.raises(InputError, match="has 3 numbers and the index holds vectors of 4"):
         index.search(Plan("lung", (VectorClause("prx", np.ones(3, np.float32)),), None, 10))
+
+
+def test_a_query_of_identifiers_alone_has_no_legs(index, monkeypatch):
+    as_large(monkeypatch, 0)
+    assert [hit.paper.id for hit in search(index, SearchRequest("0007")).hits] == ["0007"]
 
 
 def test_the_legs_run_at_the_same_time(index, monkeypatch):

@@ -103,11 +103,11 @@ def test_noted_rows_are_bounded(tmp_path, monkeypatch):
 
 def test_pages_wait_for_their_turn(tmp_path):
     _, index = make(tmp_path, 6)
-    cores = os.cpu_count()
+    cores = len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(1) as pool:
         with ExitStack() as taken:
             for _ in range(cores):
-                taken.enter_context(index.turns)
+                taken.enter_context(index._turns)
             page = pool.submit(search, index, SearchRequest("virus", mode="lexical"))
             with pytest.raises(TimeoutError):
                 page.result(timeout=0.3)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError
+from corpora.installed import needing
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.builders.graph import Graph, others, read_graph
 
@@ -61,11 +62,9 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
 def embedded(graph: Graph, linked: list[int], dimension: int, seed: int) -> np.ndarray:
     """Return unit vectors of the papers with links: float64 (papers, dimension)."""
-    try:
+    with needing("Neighbours need scipy", "'ses[train]'"):
         from scipy.sparse import coo_array, diags_array
         from scipy.sparse.linalg import svds
-    except ImportError as error:
-        raise UnavailableError("Neighbours need scipy; install it: pip install 'ses[train]'.") from error
     import numpy as np
 
     places = {row: place for place, row in enumerate(linked)}

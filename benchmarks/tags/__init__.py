@@ -1,0 +1,1 @@
+"""Taggers and forecasters: quality, calibration and speed."""

@@ -1,0 +1,81 @@
+"""Writes files and folders whole or not at all, and explains to the user why one can't be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from corpora.errors import UnavailableError
+
+WRITABLE_DATA = "free some disk, or set SES_DATA_DIR to a folder that can be written"
+"""A hint for files that the user has not named."""
+
+
+@contextmanager
+def replacing(place: Path, *, locked: bool = False) -> Iterator[Path]:
+    """Make a file or a folder beside its place, and move it there if the block ends without an error.
+
+    A reader, and a process that is killed, see the old content or the new, never a part of it: the new is on the disk
+    before it is moved. The move of a file is atomic; between an old folder and the new one there is a moment with
+    neither. A link is followed, and a file keeps its permissions. A device or a pipe is written in place.
+
+    Args:
+        place: What to replace, if it exists; the folder around it does.
+        locked: Whether the caller keeps all others from writing the place. Then what a killed process left there is
+            removed. Otherwise each block has a name of its own, so that the last one wins.
+
+    Yields:
+        A path at which the block makes the file or the folder.
+
+    Raises:
+        OSError: If the file system refuses; see `explaining`.
+    """
+    if place.exists() and not place.is_file() and not place.is_dir():
+        yield place
+        return
+    place = Path(os.path.realpath(place))
+    part = place.with_name(f"{place.name}.part" if locked else f".{place.name}.{os.urandom(4).hex()}.part")
+    try:
+        _remove(part)
+        yield part
+        if place.is_file():
+            shutil.copymode(place, part)
+        for path in (*part.rglob("*"), part):
+            sync(path)
+        if part.is_dir():
+            _remove(place)
+        part.replace(place)
+        sync(place.parent)
+    finally:
+        with suppress(OSError):
+            _remove(part)
+
+
+@contextmanager
+def explaining(what: object, hint: str = "free some disk, or write to another place") -> Iterator[None]:
+    """Turn an `OSError` of the block into an `UnavailableError`: what can't be written, why, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise UnavailableError(f"{what} can't be written ({error.strerror or error})", hint) from error
+
+
+def sync(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    if os.name != "posix":  # Windows opens no folders, and syncs no file that is open for reading
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

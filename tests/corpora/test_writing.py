@@ -1,0 +1,106 @@
+"""Files and folders that are written whole or not at all."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from corpora.errors import UnavailableError
+from corpora.writing import explaining, replacing
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_a_file_is_replaced_when_it_is_whole(tmp_path, locked):
+    place = tmp_path / "x"
+    place.write_text("old")
+    with replacing(place, locked=locked) as part:
+        part.write_text("new")
+        assert (part.parent, place.read_text()) == (tmp_path, "old")
+    assert (place.read_text(), [*tmp_path.iterdir()]) == ("new", [place])
+
+
+@pytest.mark.parametrize("locked", [True, False])
+@pytest.mark.parametrize("folder", [True, False])
+def test_an_error_leaves_the_old_one_and_nothing_else(tmp_path, folder, locked):
+    place = tmp_path / "x"
+    place.write_text("old")
+
+    def write():
+        with replacing(place, locked=locked) as part:
+            part.mkdir() if folder else part.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert (place.read_text(), [*tmp_path.iterdir()]) == ("old", [place])
+
+
+def test_a_folder_replaces_another_with_all_that_was_in_it(tmp_path):
+    place = tmp_path / "x"
+    (place / "old").mkdir(parents=True)
+    with replacing(place) as part:
+        (part / "new").mkdir(parents=True)
+        (part / "new" / "file").write_text("text")
+    assert [path.relative_to(place).as_posix() for path in sorted(place.rglob("*"))] == ["new", "new/file"]
+    assert [*tmp_path.iterdir()] == [place]
+
+
+def test_all_of_it_is_on_the_disk_before_it_is_moved_and_the_name_afterwards(tmp_path, monkeypatch):
+    place, synced, sync = tmp_path / "x", [], os.fsync
+
+    def noted(handle):
+        synced.append((Path(f"/proc/self/fd/{handle}").readlink().name, place.exists()))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with replacing(place, locked=True) as part:
+        part.mkdir()
+        (part / "file").write_text("text")
+    assert synced == [("file", False), ("x.part", False), (tmp_path.name, True)]
+
+
+def test_what_a_killed_process_left_is_removed_under_a_lock(tmp_path):
+    (tmp_path / "x.part").mkdir()
+    (tmp_path / "x.part" / "half").touch()
+    with replacing(tmp_path / "x", locked=True) as part:
+        part.write_text("whole")
+    assert ((tmp_path / "x").read_text(), [*tmp_path.iterdir()]) == ("whole", [tmp_path / "x"])
+
+
+def test_without_a_lock_the_last_one_wins(tmp_path):
+    place = tmp_path / "x"
+    with replacing(place) as first, first.open("w") as file:
+        file.write("fir")
+        file.flush()
+        with replacing(place) as second:
+            second.write_text("second")
+        assert place.read_text() == "second"
+        file.write("st")
+    assert (place.read_text(), [*tmp_path.iterdir()]) == ("first", [place])
+
+
+def test_links_and_permissions_stay(tmp_path):
+    place, link = tmp_path / "folder" / "x", tmp_path / "link"
+    place.parent.mkdir()
+    place.write_text("old")
+    place.chmod(0o640)
+    link.symlink_to(place)
+    with replacing(link) as part:
+        part.write_text("new")
+    assert (link.is_symlink(), place.read_text(), stat.S_IMODE(place.stat().st_mode)) == (True, "new", 0o640)
+
+
+def test_a_pipe_is_written_in_place():
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w"):
+        with replacing(Path(f"/proc/self/fd/{writing}")) as part:
+            part.write_text("text")
+        assert os.read(reading, 10) == b"text"
+
+
+def test_why_a_file_can_not_be_written_is_said_in_a_sentence(tmp_path):
+    place = tmp_path / "none" / "x"
+    told = rf"{place} can't be written \(No such file or directory\); free some disk, or write to another place\."
+    with pytest.raises(UnavailableError, match=told), explaining(place), replacing(place) as part:
+        part.write_text("text")
