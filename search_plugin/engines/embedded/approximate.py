@@ -30,7 +30,7 @@ LISTS = 4
 READ = 192
 """Lists that a search without a filter reads."""
 
-_SAMPLE = 40
+_SAMPLE = 30
 """Vectors per list from which the centres of the lists are computed."""
 
 _ROUNDS = 4

@@ -106,7 +106,7 @@ class EmbeddedIndex(EmbeddedReader):
     def finish(self) -> None:
         """Update columns, titles and vector indexes if there are many new rows."""
         snapshot = self._snapshot()
-        cover_rows(self.folder, snapshot, self._words.kinds)
+        cover_rows(self._files, snapshot, self._words.kinds)
         for field in self.schema.vectors:
             cover_vectors(self._files, snapshot, field)
         self._seen = None
