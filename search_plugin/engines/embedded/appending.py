@@ -53,24 +53,25 @@ def batch_of(
 
     records = [to_record(one.encoded) for one in written]
     rows = np.zeros(len(written), files.row_type)
-    fresh: dict[str, list[np.ndarray]] = {name: [] for name in files.dimensions}
-    lengths = dict(snapshot.lengths.vectors)
-    offset = snapshot.lengths.papers
-    for row, record, (paper, _, held) in zip(rows, records, written, strict=True):
-        row["offset"], row["size"], row["replaces"] = offset, len(record), older.get(paper.id, NOTHING)
-        offset += len(record)
-        for field in schema.vectors:
-            name = field.name
+    sizes = np.array([len(record) for record in records], np.int64)
+    rows["offset"], rows["size"] = snapshot.lengths.papers + np.cumsum(sizes) - sizes, sizes
+    rows["replaces"] = [older.get(one.paper.id, NOTHING) for one in written]
+    fresh: dict[str, np.ndarray] = {}
+    for field in schema.vectors:
+        name, length = field.name, snapshot.lengths.vectors[field.name]
+        places, matrices = [], []
+        for _, _, held in written:
             if isinstance(held, int):
-                given = tuple(snapshot.rows[held][[f"{name}.start", f"{name}.count"]])
+                places.append(snapshot.rows[held][[f"{name}.start", f"{name}.count"]].item())
             else:
                 matrix = np.asarray(held[field.format], np.float32).reshape(-1, field.dimension)
-                given = lengths[name], len(matrix)
-                fresh[name].append(matrix)
-                lengths[name] += len(matrix)
-            row[f"{name}.start"], row[f"{name}.count"] = given
-    vectors = {name: np.concatenate(parts) for name, parts in fresh.items() if parts}
-    return Appended(rows, b"".join(records), vectors)
+                places.append((length, len(matrix)))
+                matrices.append(matrix)
+                length += len(matrix)
+        rows[f"{name}.start"], rows[f"{name}.count"] = zip(*places, strict=True)
+        if matrices:
+            fresh[name] = np.concatenate(matrices)
+    return Appended(rows, b"".join(records), fresh)
 
 
 def check_dimensions(document: Document, schema: IndexSchema) -> None:
