@@ -34,7 +34,7 @@ _SAMPLE = 30
 """Vectors per list from which the centres of the lists are computed."""
 
 _ROUNDS = 4
-_BLOCK = 16_384
+_BLOCK = 4_096
 _GROWTH = 10
 
 

@@ -8,7 +8,8 @@ import weakref
 import numpy as np
 import pytest
 
-from search_plugin.engines.embedded import approximate, files
+from corpora.errors import UnavailableError
+from search_plugin.engines.embedded import approximate, files, words
 from search_plugin.engines.embedded.approximate import extend, load
 from search_plugin.engines.embedded.vectors import nearest
 from search_plugin.ordering import Sort
@@ -78,15 +79,16 @@ def test_vectors_that_are_near_no_list_are_kept(tmp_path):
     assert load(tmp_path, "v", 130).covered == 130
 
 
-def test_a_failed_write_leaves_no_lock_and_no_paper(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("owner", "name"), [(files, "_put"), (words.Words, "_document")])
+def test_a_failed_write_leaves_no_lock_and_no_paper(tmp_path, monkeypatch, owner, name):
     engine, index = make(tmp_path, 3)
 
     def refuse(*_):
         raise OSError("refused")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_put", refuse)
-        with pytest.raises(Exception, match="refused") as failed:
+        patch.setattr(owner, name, refuse)
+        with pytest.raises(UnavailableError, match="refused") as failed:
             index.upsert([document("new", 1)])
     engine.open("papers").upsert([document("other", 2)])  # while the error still holds its frames
     assert sorted(index.ids()) == ["other", "p0", "p1", "p2"]
