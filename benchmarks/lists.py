@@ -47,7 +47,7 @@ def main() -> None:
     print(f"{count:,} vectors, the nearest {WINDOW} of {len(queries)} queries")
     with tempfile.TemporaryDirectory() as built:
         begun = time.process_time()
-        extend(Path(built), "v", matrix, "cosine")
+        extend(Path(built), "v", lambda: matrix, "cosine")
         print(f"lists built in {time.process_time() - begun:.0f} s of CPU time")
         lists = load(Path(built), "v", count)
         for share in SHARES:

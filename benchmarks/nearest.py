@@ -102,7 +102,7 @@ def in_process(vectors: np.ndarray, folder: Path) -> dict[str, Search]:
     for name, index in kinds.items():
         print(f"{name:28} built in {seconds(functools.partial(_fill, index, vectors)):5.1f} s")
         searches[name] = functools.partial(_in_faiss, index, vectors)
-    taken = seconds(lambda: extend(folder, "ours", vectors, "cosine"))
+    taken = seconds(lambda: extend(folder, "ours", lambda: vectors, "cosine"))
     print(f"{'faiss, 8-bit lists (ours)':28} built in {taken:5.1f} s")
     lists = load(folder, "ours", len(vectors))
     searches["faiss, 8-bit lists (ours)"] = lambda query: nearest(vectors, query, "cosine", WINDOW, None, lists)[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -70,7 +70,7 @@ class Paper:
         # value, so that no index must be rebuilt for it.
         content = {
             name: value
-            for name, value in asdict(self).items()
+            for name, value in ((field.name, getattr(self, field.name)) for field in fields(self))
             if name in _ALWAYS_HASHED or (name not in _NOT_CONTENT and not is_empty(value))
         }
         return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()

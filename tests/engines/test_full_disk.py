@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import subprocess
 
+import numpy as np
 import pytest
 
 from corpora.errors import UnavailableError
+from corpora.paper import Paper
+from search_plugin.engines.base import Document
+from search_plugin.engines.embedded import words
 from search_plugin.engines.registry import connect
+from search_plugin.schema import IndexSchema, paper_vector
 from tests.engines.conftest import SCHEMA, documents
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A disk of half a megabyte and a function that makes it larger; mounting one takes root."""
+def small_disk(tmp_path, request):
+    """A disk of some kilobytes and a function that makes it larger; mounting one takes root."""
     disk = tmp_path / "disk"
     disk.mkdir()
 
     def mount(*options):
         return subprocess.run(["/bin/mount", *options, str(disk)], capture_output=True, check=False).returncode
 
-    if mount("-t", "tmpfs", "-o", "size=512k", "tmpfs"):
+    if mount("-t", "tmpfs", "-o", f"size={request.param}k", "tmpfs"):
         pytest.skip("only root may mount a small disk")
     yield disk, lambda: mount("-o", "remount,size=50m")
     subprocess.run(["/bin/umount", str(disk)], check=True)
 
 
+@pytest.mark.parametrize("small_disk", [512, 1100, 1300], indirect=True)
 def test_a_full_disk_is_told_and_loses_nothing(small_disk):
     disk, enlarge = small_disk
     engine = connect(f"embedded:{disk}")
@@ -41,3 +47,19 @@ def test_a_full_disk_is_told_and_loses_nothing(small_disk):
     index.finish()
     engine.publish(index)
     assert engine.open("papers").count() == 3_000
+
+
+@pytest.mark.parametrize("small_disk", [800], indirect=True)
+def test_a_disk_that_a_thread_of_tantivy_has_filled_is_told(small_disk, monkeypatch):
+    disk, enlarge = small_disk
+    monkeypatch.setattr(words, "_MEMORY", 15 << 20)  # the least that tantivy takes: it writes long before the commit
+    texts = [" ".join(f"{number:09}" for number in range(at, at + 100)) for at in range(0, 1_200_000, 100)]
+    vectors = {"prx": np.ones(2, np.float32)}
+    written = [Document(Paper(text[:9], "t", text), "h", vectors) for text in texts]
+    schema = IndexSchema("tiny", "0123", (paper_vector("prx", 2, "dot"),))
+    index = connect(f"embedded:{disk}").build("papers", schema, "source")
+    with pytest.raises(UnavailableError, match="is full; free some space and try again"):
+        index.upsert(written)
+    enlarge()
+    index.upsert(written)
+    assert index.count() == len(written)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
 from search_plugin.engines.embedded.files import NOTHING, Appended
+from search_plugin.engines.embedded.records import to_record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.engines.base import Document
     from search_plugin.engines.embedded.files import Files
+    from search_plugin.engines.embedded.records import Encoded
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.schema import IndexSchema
 
@@ -23,51 +25,53 @@ class Written(NamedTuple):
 
     Attributes:
         paper: The paper.
-        record: As it is stored.
+        encoded: As its record will hold it.
         vectors: New ones by format, or the row that already holds them.
     """
 
     paper: Paper
-    record: bytes
+    encoded: Encoded
     vectors: Mapping[str, np.ndarray] | int
 
 
 def batch_of(
-    written: Sequence[Written], snapshot: Snapshot, schema: IndexSchema, files: Files
-) -> tuple[Appended, list[str]]:
-    """Return what to append for some papers, and the ids of those that replace an earlier version.
+    written: Sequence[Written], older: Mapping[str, int], snapshot: Snapshot, schema: IndexSchema, files: Files
+) -> Appended:
+    """Return what to append for some papers.
 
     Args:
         written: At least one.
+        older: The rows of those that replace an earlier version, by id.
         snapshot: Of the last commit.
         schema: Of the index.
         files: Of the generation.
 
     Returns:
-        The batch, and the ids.
+        The batch.
     """
     import numpy as np
 
-    older = {snapshot.id_of(row): row for row in snapshot.find([one.paper.id for one in written])}
+    records = [to_record(one.encoded) for one in written]
     rows = np.zeros(len(written), files.row_type)
-    fresh: dict[str, list[np.ndarray]] = {name: [] for name in files.dimensions}
-    lengths = dict(snapshot.lengths.vectors)
-    offset = snapshot.lengths.papers
-    for row, (paper, record, held) in zip(rows, written, strict=True):
-        row["offset"], row["size"], row["replaces"] = offset, len(record), older.get(paper.id, NOTHING)
-        offset += len(record)
-        for field in schema.vectors:
-            name = field.name
+    sizes = np.array([len(record) for record in records], np.int64)
+    rows["offset"], rows["size"] = snapshot.lengths.papers + np.cumsum(sizes) - sizes, sizes
+    rows["replaces"] = [older.get(one.paper.id, NOTHING) for one in written]
+    fresh: dict[str, np.ndarray] = {}
+    for field in schema.vectors:
+        name, length = field.name, snapshot.lengths.vectors[field.name]
+        places, matrices = [], []
+        for _, _, held in written:
             if isinstance(held, int):
-                given = tuple(snapshot.rows[held][[f"{name}.start", f"{name}.count"]])
+                places.append(snapshot.rows[held][[f"{name}.start", f"{name}.count"]].item())
             else:
                 matrix = np.asarray(held[field.format], np.float32).reshape(-1, field.dimension)
-                given = lengths[name], len(matrix)
-                fresh[name].append(matrix)
-                lengths[name] += len(matrix)
-            row[f"{name}.start"], row[f"{name}.count"] = given
-    records = b"".join(one.record for one in written)
-    return Appended(rows, records, {name: np.concatenate(parts) for name, parts in fresh.items() if parts}), list(older)
+                places.append((length, len(matrix)))
+                matrices.append(matrix)
+                length += len(matrix)
+        rows[f"{name}.start"], rows[f"{name}.count"] = zip(*places, strict=True)
+        if matrices:
+            fresh[name] = np.concatenate(matrices)
+    return Appended(rows, b"".join(records), fresh)
 
 
 def check_dimensions(document: Document, schema: IndexSchema) -> None:

@@ -7,7 +7,7 @@ time, take no memory for links, and answer filters of any share (docs/benchmarks
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,11 @@ LISTS = 4
 READ = 7
 """Lists that a search without a filter reads, per square root of their number."""
 
-_SAMPLE = 40
+_SAMPLE = 30
 """Vectors per list from which the centres of the lists are computed."""
 
-_ROUNDS = 10
-_BLOCK = 65_536
+_ROUNDS = 4
+_BLOCK = 4_096
 _GROWTH = 10
 
 
@@ -82,27 +82,27 @@ def read_lists(lists: int, share: float = 1.0) -> int:
     return min(lists, round(READ * math.sqrt(lists / share)))
 
 
-def extend(folder: Path, name: str, matrix: np.ndarray, similarity: Similarity) -> None:
+def extend(folder: Path, name: str, mapped: Callable[[], np.ndarray], similarity: Similarity) -> None:
     """Build the index of a field, or add new vectors to it, if there are enough.
 
     Args:
         folder: Of the generation.
         name: Of the field.
-        matrix: All vectors of the field, float32 (vectors, dimension).
+        mapped: Maps all vectors of the field, float32 (vectors, dimension). It is called for each block, because what
+            was read of a mapping stays in memory as long as the mapping.
         similarity: How closeness is measured.
     """
     import faiss
 
-    count = len(matrix)
+    count = len(mapped())
     found = newest(folder, _name(name), count)
     covered = found[0] if found else 0
     if count < INDEXED_FROM or count - covered <= max(INDEXED_FROM // 2, covered // _GROWTH):
         return
     kept = load(folder, name, count, to_extend=True) if covered else None
     if kept is None or _lists(count) >= 2 * kept.index.nlist:
-        kept = Approximate(0, _empty(matrix, similarity))
-    for block in _blocks(kept.covered, count):
-        kept.index.add(normal(matrix[block], similarity))
+        kept = Approximate(0, _empty(mapped, similarity))
+    _add(kept, mapped, similarity)
     with deriving(folder, _name(name), count) as part:
         faiss.write_index(kept.index, str(part))
 
@@ -111,12 +111,33 @@ def _lists(count: int) -> int:
     return round(LISTS * math.sqrt(count))
 
 
-def _empty(matrix: np.ndarray, similarity: Similarity) -> Any:
+def _add(kept: Approximate, mapped: Callable[[], np.ndarray], similarity: Similarity) -> None:
+    """Add the vectors that an index does not cover.
+
+    A list that grows takes up to twice its size, so each is made as long as it will be.
+    """
+    import faiss
+    import numpy as np
+
+    index, count = kept.index, len(mapped())
+    blocks = list(_blocks(kept.covered, count))
+    nearest = [index.quantizer.assign(normal(mapped()[block], similarity), 1).ravel().clip(0) for block in blocks]
+    more = np.bincount(np.concatenate(nearest), minlength=index.nlist).tolist()
+    for at, added in enumerate(more):
+        size = index.invlists.list_size(at)
+        index.invlists.resize(at, size + added)
+        index.invlists.resize(at, size)
+    for block, lists in zip(blocks, nearest, strict=True):
+        vectors = normal(mapped()[block], similarity)
+        index.add_core(len(lists), faiss.swig_ptr(vectors), None, faiss.swig_ptr(lists))
+
+
+def _empty(mapped: Callable[[], np.ndarray], similarity: Similarity) -> Any:
     """Return an index without vectors, whose lists have centres."""
     import faiss
     import numpy as np
 
-    count, dimension = matrix.shape
+    count, dimension = mapped().shape
     if similarity == "l2":
         metric, centres = faiss.METRIC_L2, faiss.IndexFlatL2(dimension)
     else:
@@ -124,8 +145,12 @@ def _empty(matrix: np.ndarray, similarity: Similarity) -> Any:
     index = faiss.IndexIVFScalarQuantizer(centres, dimension, _lists(count), faiss.ScalarQuantizer.QT_8bit, metric)
     index.by_residual = False  # or a vector would be decoded in another way for every list
     index.cp.niter, index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = _ROUNDS, 1, _SAMPLE
-    sample = np.linspace(0, count - 1, min(count, _SAMPLE * index.nlist)).astype(np.int64)
-    index.train(normal(matrix[sample], similarity))
+    rows = np.linspace(0, count - 1, min(count, _SAMPLE * index.nlist)).astype(np.int64)
+    sample = np.empty((len(rows), dimension), np.float32)
+    for block in _blocks(0, count):
+        part = slice(*np.searchsorted(rows, (block.start, block.stop)))
+        sample[part] = normal(mapped()[rows[part]], similarity)
+    index.train(sample)
     return index
 
 

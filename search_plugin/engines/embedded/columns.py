@@ -11,8 +11,11 @@ they cover, and are moved into place complete. Columns of later rows are kept in
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +32,11 @@ if TYPE_CHECKING:
 
 NAME = "columns"
 _POSTINGS = {"keys": "<u8", "starts": "<i8", "rows": "<u4"}
+_KNOWN = 1 << 16
+"""Values whose hashes are remembered while columns are made."""
+
+_RANGES = 16
+"""Ranges of hashes that are joined one after another, so that little is in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +95,10 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
     """
     import numpy as np
 
-    numbers: dict[str, list[float]] = {name: [] for name, kind in kinds.items() if kind in COMPARED}
-    keys: dict[str, list[int]] = {name: [] for name in kinds if name not in numbers}
-    rows: dict[str, list[int]] = {name: [] for name in keys}
-    known: dict[object, int] = {}
+    numbers = {name: array("d") for name, kind in kinds.items() if kind in COMPARED}
+    keys = {name: array("Q") for name in kinds if name not in numbers}
+    rows = {name: array("I") for name in keys}
+    key = lru_cache(_KNOWN)(_key)
     row = start - 1
     for row, paper in enumerate(papers, start):
         held = held_values(paper, kinds) if paper else {}
@@ -98,8 +106,8 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
             column.append(held.pop(name, np.nan))
         for name, value in held.items():
             values = value if isinstance(value, list) else [value]
-            keys[name] += [known.get(one) or known.setdefault(one, _key(one)) for one in values]
-            rows[name] += [row] * len(values)
+            keys[name].extend(map(key, values))
+            rows[name].extend([row] * len(values))
     return Columns(
         start,
         row + 1,
@@ -108,39 +116,45 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
     )
 
 
-def joined(first: Columns, second: Columns) -> Columns:
-    """Return the columns of two adjacent ranges as one."""
+def save(folder: Path, parts: Sequence[Columns]) -> None:
+    """Write the columns of adjacent ranges as one into the folder of a generation, and remove those that cover less.
+
+    Args:
+        folder: Of the generation.
+        parts: In order; the first begins at row 0.
+    """
     import numpy as np
 
-    def numbers(columns: Columns, name: str) -> np.ndarray:
-        column = columns.numbers.get(name)
-        return np.full(columns.stop - columns.start, np.nan) if column is None else column
-
-    def pairs(name: str) -> Postings:
-        there = [columns.postings[name] for columns in (first, second) if name in columns.postings]
-        keys = [np.repeat(one.keys, one.starts[1:] - one.starts[:-1]) for one in there]
-        return _inverted(np.concatenate(keys), np.concatenate([one.rows for one in there]))
-
-    return Columns(
-        first.start,
-        second.stop,
-        {
-            name: np.concatenate([numbers(first, name), numbers(second, name)])
-            for name in {**first.numbers, **second.numbers}
-        },
-        {name: pairs(name) for name in {**first.postings, **second.postings}},
-    )
-
-
-def save(folder: Path, columns: Columns) -> None:
-    """Write columns that begin at row 0 into the folder of a generation, and remove those that cover less."""
-    with deriving(folder, NAME, columns.stop) as part:
+    with deriving(folder, NAME, parts[-1].stop) as part:
         part.mkdir()
-        for name, values in columns.numbers.items():
-            values.astype("<f8").tofile(part / f"{name}.numbers")
-        for name, postings in columns.postings.items():
-            for what, kind in _POSTINGS.items():
-                getattr(postings, what).astype(kind).tofile(part / f"{name}.{what}")
+        for name in {name for one in parts for name in one.numbers}:
+            with (part / f"{name}.numbers").open("wb") as file:
+                for one in parts:
+                    values = one.numbers.get(name, np.full(one.stop - one.start, np.nan))
+                    file.write(values.astype("<f8").tobytes())
+        for name in {name for one in parts for name in one.postings}:
+            with ExitStack() as opened:
+                files = {what: opened.enter_context((part / f"{name}.{what}").open("wb")) for what in _POSTINGS}
+                for postings in _joined([one.postings[name] for one in parts if name in one.postings]):
+                    for what, kind in _POSTINGS.items():
+                        files[what].write(getattr(postings, what).astype(kind).tobytes())
+
+
+def _joined(parts: Sequence[Postings]) -> Iterator[Postings]:
+    """Yield the postings of adjacent ranges of rows as one, in pieces of which each continues the one before."""
+    import numpy as np
+
+    edges = np.arange(1, _RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
+    cuts = [[0, *np.searchsorted(one.keys, edges).tolist(), len(one.keys)] for one in parts]
+    written = 0
+    for at in range(_RANGES):
+        pieces = [(one, slice(*cut[at : at + 2])) for one, cut in zip(parts, cuts, strict=True)]
+        keys = [np.repeat(one.keys[held], np.diff(one.starts[held.start : held.stop + 1])) for one, held in pieces]
+        rows = [one.rows[one.starts[held.start] : one.starts[held.stop]] for one, held in pieces]
+        piece = _inverted(np.concatenate(keys), np.concatenate(rows))
+        last = at == _RANGES - 1
+        yield Postings(piece.keys, piece.starts[: None if last else -1] + written, piece.rows)
+        written += len(piece.rows)
 
 
 @reads_stored
@@ -169,8 +183,9 @@ def _inverted(keys: np.ndarray, rows: np.ndarray) -> Postings:
     import numpy as np
 
     order = np.argsort(keys, kind="stable")
-    unique, starts = np.unique(keys[order], return_index=True)
-    return Postings(unique, np.append(starts, len(keys)).astype(np.int64), rows[order])
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    return Postings(keys[starts], np.append(starts, len(keys)).astype(np.int64), rows[order])
 
 
 def _key(value: object) -> int:

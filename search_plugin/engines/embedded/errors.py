@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ _FAILURES = OSError, RuntimeError, MemoryError, ValueError
 
 _MISREAD = LookupError, TypeError, AttributeError, OverflowError, struct.error
 """What our own code raises when stored bytes are not what they should be. Elsewhere it is a fault of the program."""
+
+_NEARLY_FULL = 16 << 20
+"""Bytes of a disk that are left free by a write that failed for lack of space."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,7 +74,9 @@ def explained(root: Path) -> Iterator[None]:
 def failure(root: Path, error: BaseException) -> UnavailableError:
     """Return what to tell the user about an error in a folder of indexes."""
     text = str(error)
-    if "No space left" in text or "StorageFull" in text:
+    # tantivy doesn't say what went wrong in its threads.
+    filled = "error occurred in a thread" in text and shutil.disk_usage(root).free < _NEARLY_FULL
+    if filled or "No space left" in text or "StorageFull" in text:
         return UnavailableError(f"The disk of {root} is full", "free some space and try again: it resumes")
     if "LockBusy" in text:
         return ConflictError(f"Another process is writing the same index in {root}", "wait until it is done")

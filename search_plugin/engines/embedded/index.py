@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
-from search_plugin.engines.embedded import approximate, columns, titles
 from search_plugin.engines.embedded.appending import Written, batch_of, check_dimensions, check_numbers
 from search_plugin.engines.embedded.errors import told
 from search_plugin.engines.embedded.facts import read_facts, write_facts
 from search_plugin.engines.embedded.files import LOG, Appended
+from search_plugin.engines.embedded.finishing import cover_rows, cover_vectors
 from search_plugin.engines.embedded.reading import WORDS_FOLDER, EmbeddedReader, files_of
-from search_plugin.engines.embedded.records import Stored, to_record, with_values
+from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.words import create_words, open_words
 from search_plugin.schema import Bm25
@@ -24,14 +24,10 @@ from search_plugin.values import checked
 
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
-    from corpora.paper import Paper
     from search_plugin.fields import Field
     from search_plugin.legs import Ranking
     from search_plugin.plan import Plan
     from search_plugin.schema import IndexSchema
-
-_UNCOLUMNED = 2_000
-"""Maximum rows after those that the files of columns and titles cover; searches that need these rows read them."""
 
 
 def check_bm25(bm25: Bm25) -> None:
@@ -60,9 +56,9 @@ class EmbeddedIndex(EmbeddedReader):
         for document in documents:
             check_dimensions(document, self.schema)
             try:
-                record = to_record(Stored(document.paper, document.content_hash))
+                paper = encoded(Stored(document.paper, document.content_hash))
                 check_numbers(document, self.schema)
-                latest[document.paper.id] = Written(document.paper, record, document.vectors)
+                latest[document.paper.id] = Written(document.paper, paper, document.vectors)
             except ValueError as error:
                 refused.append(Refused(document.paper.id, f"The embedded engine would not take it: {error}"))
         self._append(list(latest.values()), self._snapshot())
@@ -78,7 +74,9 @@ class EmbeddedIndex(EmbeddedReader):
 
             rows = np.zeros(len(gone), self._files.row_type)
             rows["offset"], rows["replaces"] = snapshot.lengths.papers, gone
-            self._commit(snapshot, Appended(rows, b"", {}), [], [snapshot.id_of(int(row)) for row in gone])
+            with self._words.committing([], [snapshot.id_of(row) for row in gone]):
+                self._files.append(snapshot.opstamp, snapshot.lengths, Appended(rows, b"", {}))
+            self._seen = None
 
     @told
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
@@ -89,7 +87,7 @@ class EmbeddedIndex(EmbeddedReader):
         for row in sorted(snapshot.find(list(changes))):
             stored = snapshot.stored(row)
             paper = with_values(stored.paper, changes[stored.paper.id])
-            changed.append(Written(paper, to_record(Stored(paper, stored.content_hash)), row))
+            changed.append(Written(paper, encoded(Stored(paper, stored.content_hash)), row))
         self._append(changed, snapshot)
         there = {one.paper.id for one in changed}
         return [id_ for id_ in changes if id_ not in there]
@@ -108,14 +106,9 @@ class EmbeddedIndex(EmbeddedReader):
     def finish(self) -> None:
         """Update columns, titles and vector indexes if there are many new rows."""
         snapshot = self._snapshot()
-        base = columns.load(self.folder, len(snapshot.rows))
-        if len(snapshot.rows) - base.stop > _UNCOLUMNED:
-            columns.save(self.folder, columns.joined(base, snapshot.gathered(base.stop)))
-        keys = titles.load(self.folder, len(snapshot.rows))
-        if len(snapshot.rows) - len(keys) > _UNCOLUMNED:
-            titles.save(self.folder, titles.joined(keys, snapshot.later_titles))
+        cover_rows(self._files, snapshot, self._words.kinds)
         for field in self.schema.vectors:
-            approximate.extend(self.folder, field.name, snapshot.vectors[field.name], field.similarity)
+            cover_vectors(self._files, snapshot, field)
         self._seen = None
 
     @contextmanager
@@ -138,10 +131,9 @@ class EmbeddedIndex(EmbeddedReader):
 
     def _append(self, written: Sequence[Written], snapshot: Snapshot) -> None:
         if written:
-            batch, replaced = batch_of(written, snapshot, self.schema, self._files)
-            self._commit(snapshot, batch, [one.paper for one in written], replaced)
-
-    def _commit(self, snapshot: Snapshot, batch: Appended, papers: Sequence[Paper], replaced: Sequence[str]) -> None:
-        self._files.append(snapshot.opstamp, snapshot.lengths, batch)
-        self._words.commit(enumerate(papers, snapshot.lengths.rows), replaced)
-        self._seen = None
+            older = {snapshot.id_of(row): row for row in snapshot.find([one.paper.id for one in written])}
+            # tantivy indexes the papers in a thread of its own, while their records are compressed and synced.
+            with self._words.committing(enumerate((one.paper for one in written), snapshot.lengths.rows), older):
+                batch = batch_of(written, older, snapshot, self.schema, self._files)
+                self._files.append(snapshot.opstamp, snapshot.lengths, batch)
+            self._seen = None

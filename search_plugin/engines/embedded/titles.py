@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,21 +48,21 @@ def gather(papers: Iterable[Paper | None]) -> Titles:
     return Titles(np.frombuffer(b"".join(keys), np.uint8), np.cumsum([len(key) for key in keys], dtype=np.int64))
 
 
-def joined(first: Titles, second: Titles) -> Titles:
-    """Return the keys of two adjacent ranges of rows as one."""
-    import numpy as np
+def save(folder: Path, parts: Sequence[Titles]) -> None:
+    """Write the keys of adjacent ranges as one into the folder of a generation, and remove those that cover less.
 
-    return Titles(
-        np.concatenate([first.keys, second.keys]), np.concatenate([first.ends, second.ends + len(first.keys)])
-    )
-
-
-def save(folder: Path, titles: Titles) -> None:
-    """Write keys that begin at row 0 into the folder of a generation, and remove those that cover less."""
-    with deriving(folder, NAME, len(titles)) as part:
+    Args:
+        folder: Of the generation.
+        parts: In order; the first begins at row 0.
+    """
+    before = 0
+    with deriving(folder, NAME, sum(map(len, parts))) as part:
         part.mkdir()
-        titles.keys.tofile(part / "keys")
-        titles.ends.astype("<i8").tofile(part / "ends")
+        with (part / "keys").open("wb") as keys, (part / "ends").open("wb") as ends:
+            for one in parts:
+                keys.write(one.keys.tobytes())
+                ends.write((one.ends + before).astype("<i8").tobytes())
+                before += len(one.keys)
 
 
 @reads_stored

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,31 +62,43 @@ class Words:
             searcher = self.index.searcher()
         return searcher, opstamp
 
-    def commit(self, added: Iterable[tuple[int, Paper]], replaced: Iterable[str]) -> None:
-        """Add papers by row, delete the older rows of the replaced ids, and commit.
+    @contextmanager
+    def committing(self, added: Iterable[tuple[int, Paper]], replaced: Iterable[str]) -> Iterator[None]:
+        """Add papers by row, delete the older rows of the replaced ids, and commit at the end of the block.
 
         Args:
             added: Rows and papers.
             replaced: Ids that the index holds an older row of.
+
+        Yields:
+            Once, while another thread indexes the papers. If the block fails, nothing is committed.
         """
+        writer = self.index.writer(_MEMORY, 1)
+        try:
+            # A commit that was killed may have left files with the very names that this one will write.
+            writer.garbage_collect_files()
+            for id_ in replaced:
+                writer.delete_documents_by_term("id", id_)
+            for row, paper in added:
+                writer.add_document(self._document(row, paper))
+            yield
+            writer.commit()
+            writer.wait_merging_threads()
+        finally:
+            del writer  # or an error would keep tantivy's lock
+
+    def _document(self, row: int, paper: Paper) -> Any:
         from tantivy import Document
 
-        writer = self.index.writer(_MEMORY, 1)
-        # A commit that was killed may have left files with the very names that this one will write.
-        writer.garbage_collect_files()
-        for id_ in replaced:
-            writer.delete_documents_by_term("id", id_)
-        for row, paper in added:
-            document = Document()
-            document.add_text("id", paper.id)
-            document.add_unsigned("row", row)
-            document.add_text("title", self.prepare(paper.title))
-            for part in (paper.title, *[""] * _APART, paper.abstract):
-                document.add_text("text", self.prepare(part))
-            document.add_json("fields", to_json(held_values(paper, self.kinds), self.kinds))
-            writer.add_document(document)
-        writer.commit()
-        writer.wait_merging_threads()
+        document = Document()
+        document.add_text("id", paper.id)
+        document.add_unsigned("row", row)
+        title = self.prepare(paper.title)
+        document.add_text("title", title)
+        for part in (title, *[""] * _APART, self.prepare(paper.abstract)):
+            document.add_text("text", part)
+        document.add_json("fields", to_json(held_values(paper, self.kinds), self.kinds))
+        return document
 
 
 def create_words(folder: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from corpora.paper import Paper
 from search_plugin.engines.base import Document
-from search_plugin.engines.embedded import approximate, index, vectors
+from search_plugin.engines.embedded import approximate, finishing, vectors
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from search_plugin.fields import PAPER_FIELDS, Field
 from search_plugin.schema import IndexSchema, VectorField, paper_vector
@@ -31,7 +31,9 @@ WORDS = ("virus", "lung", "cell", "gene")
 
 def lower(monkeypatch):
     """Have columns and vector indexes made of a handful of rows."""
-    monkeypatch.setattr(index, "_UNCOLUMNED", 4)
+    monkeypatch.setattr(finishing, "UNCOLUMNED", 4)
+    monkeypatch.setattr(finishing, "_SAVED", 7)
+    monkeypatch.setattr(finishing, "_READ", 3)
     monkeypatch.setattr(approximate, "INDEXED_FROM", 8)
     monkeypatch.setattr(approximate, "LISTS", 1)
     monkeypatch.setattr(vectors, "SCANNED", 5)

@@ -24,7 +24,7 @@ def held(tmp_path_factory):
     folder, matrix = tmp_path_factory.mktemp("lists"), clustered(MANY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(approximate, "READ", 1)
-        extend(folder, "v", matrix, "cosine")
+        extend(folder, "v", lambda: matrix, "cosine")
         yield matrix, load(folder, "v", MANY)
 
 
@@ -51,7 +51,7 @@ def test_lists_are_extended_and_made_anew_when_there_are_four_times_as_many_vect
     matrix = clustered(26_000)
     made = []
     for count in (4_999, 6_000, 8_000, 9_500, 25_000, 26_000):
-        extend(tmp_path, "v", matrix[:count], similarity)
+        extend(tmp_path, "v", lambda count=count: matrix[:count], similarity)
         index = load(tmp_path, "v", count)
         made.append((index.covered, index.index.nlist) if index else None)
     lists = [round(4 * count**0.5) for count in (6_000, 25_000)]
@@ -63,7 +63,7 @@ def test_lists_are_extended_and_made_anew_when_there_are_four_times_as_many_vect
 
 def test_rows_that_do_not_exist_are_refused(tmp_path):
     matrix = clustered(6_000)
-    extend(tmp_path, "v", matrix, "cosine")
+    extend(tmp_path, "v", lambda: matrix, "cosine")
     (path,) = tmp_path.iterdir()
     index = faiss.read_index(str(path))
     for wrong in (-1, 6_000):

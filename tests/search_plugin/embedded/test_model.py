@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,7 +136,7 @@ class Store(RuleBasedStateMachine):
             self._note(batch)
 
     def _write_and_die(self, batch, moment):
-        appended, commit = 0, words.Words.commit
+        appended, committing = 0, words.Words.committing
         put = files._put
 
         def dying_put(path, at, part):
@@ -148,13 +148,16 @@ class Store(RuleBasedStateMachine):
             appended += 1
             put(path, at, part)
 
+        @contextmanager
         def dying_commit(*args):
-            if moment == 2 * APPENDED + 1:
-                commit(*args)
+            with committing(*args):
+                yield
+                if moment < 2 * APPENDED + 1:
+                    os.kill(os.getpid(), signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
 
         self.patch.setattr(files, "_put", dying_put)
-        self.patch.setattr(words.Words, "commit", dying_commit)
+        self.patch.setattr(words.Words, "committing", dying_commit)
         self.index.upsert([document(id_, seed) for id_, seed in batch])
 
     @precondition(lambda self: len(self.held) > 1)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.paper import Paper
-from search_plugin.engines.embedded.titles import gather, joined, load, save
+from search_plugin.engines.embedded.titles import gather, load, save
 from search_plugin.ordering import title_key
 
 rows = st.lists(st.none() | st.text(min_size=1, max_size=9).map(lambda title: Paper("1", title)), max_size=6)
@@ -16,7 +16,9 @@ rows = st.lists(st.none() | st.text(min_size=1, max_size=9).map(lambda title: Pa
 def test_joined_keys_are_those_of_all_rows(tmp_path_factory, first, second):
     folder = tmp_path_factory.mktemp("titles")
     if first:
-        save(folder, gather(first))
-    keys = joined(load(folder, 100), gather(second))
+        save(folder, [gather(first)])
+    if first or second:
+        save(folder, [load(folder, len(first)), gather(second)])
+    keys = load(folder, 100)
     expected = [title_key(paper.title).encode() if paper else b"" for paper in [*first, *second]]
     assert [keys.key(row) for row in range(len(keys))] == expected
