@@ -34,12 +34,12 @@ class Snippet:
 _INSIDE_WORD = re.compile(f"(?:[^\\W{UNSPACED}]|[{MARKS}]){{2}}")
 """Two characters that no word ends between."""
 
-# The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the characters it begins with,
-# which are much faster to find.
-_SENTENCE_MARK = re.compile(r"[.!?\u061f\u06d4\u3002\uff01\uff1f\n]")
-_SENTENCE_END = re.compile(r"(?<=[.!?\u061f\u06d4])\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])|\n+")
-
-_LINE_END = re.compile(r"\n+")
+# The last character of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the blanks after it.
+# A pattern that begins with a set of characters is found quickly.
+_SENTENCE_END = re.compile(
+    r"[.!?\u061f\u06d4\u3002\uff01\uff1f\n]"
+    r"(?:(?<=[.!?\u061f\u06d4])(?:\s+(?=[^a-z\s])|\n+)|(?<=[\u3002\uff01\uff1f])|(?<=\n)\n*)"
+)
 
 
 class _Passage(NamedTuple):
@@ -78,29 +78,21 @@ def _passages(text: str, matches: Sequence[Occurrence], width: int) -> Iterator[
     """Yield each sentence with a match, or for a long one the windows that begin at each of its matches."""
     if not matches:
         return
-    borders = [0, *_borders(text), len(text)]
-    at = 0
-    for start, end in zip(borders[::2], borders[1::2], strict=True):
+    at = start = 0
+    for end, after in [*_borders(text), (len(text), len(text))]:
         first = at
         while at < len(matches) and matches[at].start < end:
             at += 1
-        inside = matches[first:at]
-        if inside and end - start <= width:
-            yield _Passage(start, end, inside)
-        else:
-            yield from _windows(_Passage(start, end, inside), width)
+        if at > first:
+            sentence = _Passage(start, end, matches[first:at])
+            yield from [sentence] if end - start <= width else _windows(sentence, width)
+        start = after
 
 
-def _borders(text: str) -> Iterator[int]:
+def _borders(text: str) -> Iterator[Span]:
     """Yield where each sentence but the last ends, and where the next one begins."""
-    last = -1
-    for mark in _SENTENCE_MARK.finditer(text):
-        if mark.start() < last:
-            continue
-        end = _LINE_END.match(text, mark.start()) if mark[0] == "\n" else _SENTENCE_END.match(text, mark.end())
-        if end:
-            yield from end.span()
-            last = end.end()
+    for found in _SENTENCE_END.finditer(text):
+        yield found.start() + (found[0][0] != "\n"), found.end()
 
 
 def _windows(sentence: _Passage, width: int) -> Iterator[_Passage]:
@@ -119,10 +111,10 @@ def _best(text: str, passages: Sequence[_Passage], count: int, width: int) -> li
     shown: set[str] = set()
     terms = [{match.term for match in passage.matches} for passage in passages]
     while len(chosen) < count:
-        fresh = [at for at in range(len(passages)) if not terms[at] <= shown]
-        for at in sorted(fresh, key=lambda at: (-len(terms[at] - shown), -len(passages[at].matches))):
+        order = sorted((-len(terms[at] - shown), -len(passage.matches), at) for at, passage in enumerate(passages))
+        for gain, _, at in order:
             best = _cut(text, passages[at], width)
-            if all(best.end <= other.start or best.start >= other.end for other in chosen):
+            if gain and all(best.end <= other.start or best.start >= other.end for other in chosen):
                 chosen.append(best)
                 shown |= terms[at]
                 break

@@ -46,14 +46,16 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
     clock = Clock()
     with clock.step("read"):
         resolved = resolve(request.filter, index)
-        request = replace(request, filter=resolved.filter)
+        if resolved.filter is not request.filter:
+            request = replace(request, filter=resolved.filter)
         known = look_up(index, request.searched, request.filter)
         if known.topic:
             known = recognise_author(index, known, request.filter)
         request, known = _understood(index, request, known)
     with clock.step("encode"):
         if known.topic or not request.searched:
-            plan = make_plan(index, replace(request, words=known.topic), encoder)
+            topic = request if known.topic == request.searched else replace(request, words=known.topic)
+            plan = make_plan(index, topic, encoder)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True), (), request.filter), words="")
     notes = (*request.notes, *resolved.notes, *known.notes)

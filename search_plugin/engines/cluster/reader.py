@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,8 @@ class ClusterReader:
         self.physical = physical_name(name, generation)
         self.turns = nullcontext()  # a page waits for the server
         self._lease = lease
-        self._words = suggesting.Remembered()
+        self._words: suggesting.Remembered[int] = suggesting.Remembered()
+        self._answers: suggesting.Remembered[str] = suggesting.Remembered()
         # What an interrupted run wrote may not be searchable yet. Readers need no refresh, and may lack the right.
         self._stale = lease is not None
 
@@ -134,6 +135,12 @@ class ClusterReader:
         query = suggesting.resembling_query(terms, distance, self.schema)
         body = {"query": query, **papers_of(self.schema), "size": size, "track_total_hits": False}
         return list(read_papers(self.ask_search(body, why="similar words"), self.schema).values())
+
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what `find` returned for the same key before, unless it was empty, or call it."""
+        answers = self._answers.known([key]) or {key: find()}
+        self._answers.add(answers)
+        return answers[key]
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
         """Return the values of some fields of the ids that exist; a field without a value is left out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from search_plugin.schema import IndexSchema
 
 WORDS_FOLDER = "words"
+_MOST_ANSWERS = 10_000
 
 
 def files_of(folder: Path, schema: IndexSchema) -> Files:
@@ -96,6 +97,17 @@ class EmbeddedReader:
         snapshot = self._snapshot()
         rows, _ = rows_of(snapshot.searcher, suggesting.resembling(self._words, terms, distance), size)
         return [snapshot.stored(row).paper for row in rows]
+
+    @told
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what `find` returned for the same key in the same commit, or call it."""
+        answers = self._snapshot().answers
+        answer = answers.get(key)
+        if answer is None:
+            if len(answers) >= _MOST_ANSWERS:
+                answers.clear()
+            answer = answers[key] = find()
+        return answer
 
     @told
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:

@@ -30,6 +30,8 @@ _NOTED = 10_000
 class Snapshot:
     """The content of one commit. Threads may share it: lazily computed values are the same in every thread.
 
+    `answers` is for what `Index.remembered` found in this commit.
+
     Args:
         files: Of the generation.
         words: Of the generation.
@@ -48,6 +50,7 @@ class Snapshot:
         self._approximate: dict[str, approximate.Approximate | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
+        self.answers: dict[str, str] = {}
 
     def find(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of the ids that exist, in any order."""
