@@ -111,10 +111,10 @@ def _best(text: str, passages: Sequence[_Passage], count: int, width: int) -> li
     shown: set[str] = set()
     terms = [{match.term for match in passage.matches} for passage in passages]
     while len(chosen) < count:
-        order = sorted((-len(terms[at] - shown), -len(passage.matches), at) for at, passage in enumerate(passages))
-        for gain, _, at in order:
+        fresh = [at for at in range(len(passages)) if not terms[at] <= shown]
+        for at in sorted(fresh, key=lambda at: (-len(terms[at] - shown), -len(passages[at].matches))):
             best = _cut(text, passages[at], width)
-            if gain and all(best.end <= other.start or best.start >= other.end for other in chosen):
+            if all(best.end <= other.start or best.start >= other.end for other in chosen):
                 chosen.append(best)
                 shown |= terms[at]
                 break
@@ -125,9 +125,9 @@ def _best(text: str, passages: Sequence[_Passage], count: int, width: int) -> li
 
 def _cut(text: str, passage: _Passage, width: int) -> _Passage:
     """Return a passage of a long sentence cut to the width around its matches, between words."""
-    first, last = passage.matches[0].start, passage.matches[-1].end
     if passage.end - passage.start <= width:
         return passage
+    first, last = passage.matches[0].start, passage.matches[-1].end
     start = max(passage.start, first - max(0, width - (last - first)) // 2)
     end = min(passage.end, max(last, start + width))
     while start < first and _cuts_word(text, start):
