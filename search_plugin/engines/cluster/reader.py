@@ -47,6 +47,7 @@ from search_plugin.engines.cluster.reading import (
 )
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
+from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.alike import joined
 from search_plugin.legs import Listing
 from search_plugin.page import Facets
@@ -92,8 +93,9 @@ class ClusterReader:
         self.physical = physical_name(name, generation)
         self.turns = nullcontext()  # a page waits for the server
         self._lease = lease
-        self._words: suggesting.Remembered[int] = suggesting.Remembered()
-        self._answers: suggesting.Remembered[str] = suggesting.Remembered()
+        # A word that no paper holds may come with the next paper. What was found may be a little old.
+        self._counts: Remembered[int] = Remembered(bool)
+        self._answers: Remembered[str] = Remembered(bool)
         # What an interrupted run wrote may not be searchable yet. Readers need no refresh, and may lack the right.
         self._stale = lease is not None
 
@@ -121,14 +123,12 @@ class ClusterReader:
 
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
-        known = self._words.known(words)
-        new = [word for word in words if word not in known]
-        if not new:
-            return known
-        reply = self.ask_search(suggesting.word_counts_body(new, self.schema), why="papers with each word")
-        counted = suggesting.read_word_counts(reply, new)
-        self._words.add(counted)
-        return known | counted
+
+        def count(new: Sequence[str]) -> Mapping[str, int]:
+            reply = self.ask_search(suggesting.word_counts_body(new, self.schema), why="papers with each word")
+            return suggesting.read_word_counts(reply, new)
+
+        return self._counts.look_up(words, count)
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
@@ -138,9 +138,7 @@ class ClusterReader:
 
     def remembered(self, key: str, find: Callable[[], str]) -> str:
         """Return what `find` returned for the same key before, unless it was empty, or call it."""
-        answers = self._answers.known([key]) or {key: find()}
-        self._answers.add(answers)
-        return answers[key]
+        return self._answers.look_up([key], lambda _: {key: find()})[key]
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
         """Return the values of some fields of the ids that exist; a field without a value is left out."""

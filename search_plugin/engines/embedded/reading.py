@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from search_plugin.schema import IndexSchema
 
 WORDS_FOLDER = "words"
-_MOST_ANSWERS = 10_000
 
 
 def files_of(folder: Path, schema: IndexSchema) -> Files:
@@ -89,7 +89,8 @@ class EmbeddedReader:
     @told
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
-        return suggesting.word_counts(self._snapshot().searcher, self._words, words)
+        snapshot = self._snapshot()
+        return snapshot.counts.look_up(words, partial(suggesting.word_counts, snapshot.searcher, self._words))
 
     @told
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
@@ -101,13 +102,7 @@ class EmbeddedReader:
     @told
     def remembered(self, key: str, find: Callable[[], str]) -> str:
         """Return what `find` returned for the same key in the same commit, or call it."""
-        answers = self._snapshot().answers
-        answer = answers.get(key)
-        if answer is None:
-            if len(answers) >= _MOST_ANSWERS:
-                answers.clear()
-            answer = answers[key] = find()
-        return answer
+        return self._snapshot().answers.look_up([key], lambda _: {key: find()})[key]
 
     @told
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:

@@ -13,6 +13,7 @@ from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.passing import passing
 from search_plugin.engines.embedded.queries import among, rows_of
 from search_plugin.engines.embedded.records import Stored, from_record, id_of
+from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.tree import Not
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ _NOTED = 10_000
 class Snapshot:
     """The content of one commit. Threads may share it: lazily computed values are the same in every thread.
 
-    `answers` is for what `Index.remembered` found in this commit.
+    Attributes:
+        answers: What `Index.remembered` found in this commit.
+        counts: How many papers hold a word.
 
     Args:
         files: Of the generation.
@@ -50,7 +53,8 @@ class Snapshot:
         self._approximate: dict[str, approximate.Approximate | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
-        self.answers: dict[str, str] = {}
+        self.answers: Remembered[str] = Remembered()
+        self.counts: Remembered[int] = Remembered()
 
     def find(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of the ids that exist, in any order."""
