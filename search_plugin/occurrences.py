@@ -93,7 +93,7 @@ def occurrences(text: str, terms: frozenset[str], language: str = DEFAULT_LANGUA
         return []
     if not text.isascii() and _BEYOND_WORDS.search(text):
         return list(_of_any_script(text, terms, language))
-    # Each distinct word is compared once. A blank on each side of a word keeps it from being found as a part of another.
+    # Each distinct word is compared once. A blank on each side of it keeps it from being found as a part of another.
     spaced = f" {text.translate(SPACED) if text.isascii() else _BETWEEN_WORDS.sub(' ', text)} "
     found = [
         Occurrence(term, at, at + len(word))

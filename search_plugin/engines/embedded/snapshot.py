@@ -31,10 +31,6 @@ _NOTED = 10_000
 class Snapshot:
     """The content of one commit. Threads may share it: lazily computed values are the same in every thread.
 
-    Attributes:
-        answers: What `Index.remembered` found in this commit.
-        counts: How many papers hold a word.
-
     Args:
         files: Of the generation.
         words: Of the generation.
@@ -53,6 +49,7 @@ class Snapshot:
         self._approximate: dict[str, approximate.Approximate | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
+        # What was found in this commit for words of queries: by `Index.remembered`, and how many papers hold a word.
         self.answers: Remembered[str] = Remembered()
         self.counts: Remembered[int] = Remembered()
 
