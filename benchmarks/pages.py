@@ -25,6 +25,7 @@ import numpy as np
 from benchmarks.common import claims, percentile, random_index
 from benchmarks.searching import settled
 from search_plugin.engines.registry import connect
+from search_plugin.expansion.acronyms import long_forms
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 from search_plugin.spelling import look_up_words
@@ -85,9 +86,10 @@ def client(url: str, kind: str, numbers: range, barrier: Any) -> tuple[Times, Ti
     queries = [texts[number] for number in numbers]
     vectors = np.random.default_rng(numbers[0]).standard_normal((len(queries), 1, DIMENSION)).astype(np.float32)
     index = connect(url).open("papers")
-    # As in a service that has run for a while, the words of the queries are known.
+    # As in a service that has run for a while, the words of the queries and the long forms of acronyms are known.
     for query in queries:
         look_up_words(index, query)
+        long_forms(index, query)
     requests = [SearchRequest(query, **PAGES[kind]) for query in queries]
     encoders = [SimpleNamespace(card=CARD, encode=lambda *_, vector=vector: vector) for vector in vectors]
     recorded = [record(index, request, encoder) for request, encoder in zip(requests, encoders, strict=True)]

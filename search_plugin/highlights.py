@@ -34,12 +34,12 @@ class Snippet:
 _INSIDE_WORD = re.compile(f"(?:[^\\W{UNSPACED}]|[{MARKS}]){{2}}")
 """Two characters that no word ends between."""
 
-# The end of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the characters it begins with,
-# which are much faster to find.
-_SENTENCE_MARK = re.compile(r"[.!?\u061f\u06d4\u3002\uff01\uff1f\n]")
-_SENTENCE_END = re.compile(r"(?<=[.!?\u061f\u06d4])\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])|\n+")
-
-_LINE_END = re.compile(r"\n+")
+# The last character of a sentence, unless a small letter follows ("e.g. mice"), or of a line; and the blanks after it.
+# A pattern that begins with a set of characters is found quickly.
+_SENTENCE_END = re.compile(
+    r"[.!?\u061f\u06d4\u3002\uff01\uff1f\n]"
+    r"(?:(?<=[.!?\u061f\u06d4])(?:\s+(?=[^a-z\s])|\n+)|(?<=[\u3002\uff01\uff1f])|(?<=\n)\n*)"
+)
 
 
 class _Passage(NamedTuple):
@@ -78,29 +78,21 @@ def _passages(text: str, matches: Sequence[Occurrence], width: int) -> Iterator[
     """Yield each sentence with a match, or for a long one the windows that begin at each of its matches."""
     if not matches:
         return
-    borders = [0, *_borders(text), len(text)]
-    at = 0
-    for start, end in zip(borders[::2], borders[1::2], strict=True):
+    at = start = 0
+    for end, after in [*_borders(text), (len(text), len(text))]:
         first = at
         while at < len(matches) and matches[at].start < end:
             at += 1
-        inside = matches[first:at]
-        if inside and end - start <= width:
-            yield _Passage(start, end, inside)
-        else:
-            yield from _windows(_Passage(start, end, inside), width)
+        if at > first:
+            sentence = _Passage(start, end, matches[first:at])
+            yield from [sentence] if end - start <= width else _windows(sentence, width)
+        start = after
 
 
-def _borders(text: str) -> Iterator[int]:
+def _borders(text: str) -> Iterator[Span]:
     """Yield where each sentence but the last ends, and where the next one begins."""
-    last = -1
-    for mark in _SENTENCE_MARK.finditer(text):
-        if mark.start() < last:
-            continue
-        end = _LINE_END.match(text, mark.start()) if mark[0] == "\n" else _SENTENCE_END.match(text, mark.end())
-        if end:
-            yield from end.span()
-            last = end.end()
+    for found in _SENTENCE_END.finditer(text):
+        yield found.start() + (found[0][0] != "\n"), found.end()
 
 
 def _windows(sentence: _Passage, width: int) -> Iterator[_Passage]:
@@ -133,9 +125,9 @@ def _best(text: str, passages: Sequence[_Passage], count: int, width: int) -> li
 
 def _cut(text: str, passage: _Passage, width: int) -> _Passage:
     """Return a passage of a long sentence cut to the width around its matches, between words."""
-    first, last = passage.matches[0].start, passage.matches[-1].end
     if passage.end - passage.start <= width:
         return passage
+    first, last = passage.matches[0].start, passage.matches[-1].end
     start = max(passage.start, first - max(0, width - (last - first)) // 2)
     end = min(passage.end, max(last, start + width))
     while start < first and _cuts_word(text, start):

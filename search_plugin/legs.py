@@ -37,19 +37,24 @@ class Contribution:
 
 
 class Fused(NamedTuple):
-    """A paper's fused score and where it came from, by leg name; legs that did not find it are absent.
+    """A paper's fused score, and where it came from.
 
     Only the hits of a page need the contributions as such: a search ranks hundreds of papers.
+
+    Attributes:
+        id: Of the paper.
+        score: The sum of its contributions.
+        given: By leg and id, the parts of a contribution; all papers of a ranking share this.
     """
 
     id: str
     score: float
-    given: Mapping[str, tuple[int, float, float]]
+    given: Mapping[str, Mapping[str, tuple[int, float, float]]]
 
     @property
     def contributions(self) -> dict[str, Contribution]:
-        """What each leg gave."""
-        return {leg: Contribution(*parts) for leg, parts in self.given.items()}
+        """What each leg gave; legs that did not find the paper are absent."""
+        return {leg: Contribution(*parts[self.id]) for leg, parts in self.given.items() if self.id in parts}
 
 
 @dataclass(frozen=True, slots=True)

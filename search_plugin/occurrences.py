@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.terms import MARKS, SPACED, TOKEN, UNSPACED, term_of, terms_of
+from search_plugin.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
@@ -91,22 +93,14 @@ def occurrences(text: str, terms: frozenset[str], language: str = DEFAULT_LANGUA
         return []
     if not text.isascii() and _BEYOND_WORDS.search(text):
         return list(_of_any_script(text, terms, language))
-    # Each distinct word is compared once; plain ASCII words only if their first letter fits, since no stem changes
-    # the first letter. A blank on each side of a word keeps it from being found as a part of another.
+    # Each distinct word is compared once. A blank on each side of it keeps it from being found as a part of another.
     spaced = f" {text.translate(SPACED) if text.isascii() else _BETWEEN_WORDS.sub(' ', text)} "
-    initials, last_ascii = _initials(terms), "\x7f"
     found = [
         Occurrence(term, at, at + len(word))
-        for word in set(spaced.split())
-        if (word[0] in initials or word[0] > last_ascii) and (term := term_of(word, language)) in terms
+        for word, term in vocabulary(language).spelling(terms, set(spaced.split()))
         for at in _places(f" {word} ", spaced)
     ]
-    return sorted(found, key=lambda one: one.start)
-
-
-@lru_cache(maxsize=256)
-def _initials(terms: frozenset[str]) -> frozenset[str]:
-    return frozenset(letter for term in terms for letter in (term[0], term[0].upper()))
+    return sorted(found, key=attrgetter("start"))
 
 
 def _places(word: str, spaced: str) -> Iterator[int]:

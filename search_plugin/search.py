@@ -52,7 +52,8 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         request, known = _understood(index, request, known)
     with clock.step("encode"):
         if known.topic or not request.searched:
-            plan = make_plan(index, replace(request, words=known.topic), encoder)
+            topic = request if known.topic == request.searched else replace(request, words=known.topic)
+            plan = make_plan(index, topic, encoder)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
     return _page(SearchState(index, request, plan, notes=(*request.notes, *known.notes), known=known), clock)
@@ -60,6 +61,8 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
 
 def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
     """Return a request with the values of the index in its filter, and with notes on those that no paper has."""
+    if request.filter is None:
+        return request
     resolved = resolve(request.filter, index)
     return replace(request, filter=resolved.filter, notes=(*request.notes, *resolved.notes))
 

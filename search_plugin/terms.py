@@ -28,8 +28,8 @@ _LETTERS = str.maketrans(
 )
 """Small letters that ASCII folding spells out although Unicode does not decompose them."""
 
-_LONGEST_WORD = 64
-"""Longer strings are not stemmed, so that no text can fill the cache of stems."""
+LONGEST_WORD = 64
+"""Longer strings are not stemmed or remembered, so that no text can fill the memory."""
 
 
 def terms_of(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
@@ -80,7 +80,7 @@ def folded(word: str) -> str:
 
 def term_of(token: str, language: str) -> str:
     """Return the term that a word is compared by; an empty string for a stop word."""
-    return _cached_term(token, language) if len(token) <= _LONGEST_WORD else folded(token)
+    return _cached_term(token, language) if len(token) <= LONGEST_WORD else folded(token)
 
 
 @lru_cache
@@ -95,7 +95,7 @@ def _cached_term(token: str, language: str) -> str:
     word, algorithm = folded(token), get_language(language).stemmer
     if word in _stop_words(language):
         return ""
-    if not algorithm or len(word) > _LONGEST_WORD:
+    if not algorithm or len(word) > LONGEST_WORD:
         return word
     # Stemmers other than the English one use accents, which are removed afterwards.
     whole = word if algorithm == "english" else token.lower()

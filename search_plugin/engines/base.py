@@ -110,6 +110,12 @@ class Index(Protocol):
             The papers, with at least their titles and abstracts.
         """
 
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what `find` returned for the same key before, or call it.
+
+        An engine that can't tell whether its papers have changed may return an older answer, unless that was empty.
+        """
+
     def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
         """Return the papers that exist, with their vectors in some fields."""
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from search_plugin.legs import Scored
@@ -44,6 +45,9 @@ class DefiningIndex(Protocol):
     def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
         """Return the papers that exist; see `Index.papers`."""
 
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what was found before, or find it; see `Index.remembered`."""
+
 
 def acronyms_of(text: str) -> list[str]:
     """Return the words of a query that are written as acronyms: HIV, mTOR, BRCA1; none if all of it is in capitals."""
@@ -64,11 +68,14 @@ def long_forms(index: DefiningIndex, text: str) -> dict[tuple[str, ...], tuple[s
     """
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for short in acronyms_of(text):
-        hits = index.search(Plan(short, (), None, SAMPLE, title_boost=0.0))[LEXICAL]
-        papers = index.papers([hit.id for hit in hits]).values()
-        if long := _usual(short, papers, index.schema.language):
+        if long := index.remembered(short, partial(_long_form_of, index, short)):
             found[(folded(short),)] = (long,)
     return found
+
+
+def _long_form_of(index: DefiningIndex, short: str) -> str:
+    hits = index.search(Plan(short, (), None, SAMPLE, title_boost=0.0))[LEXICAL]
+    return _usual(short, index.papers([hit.id for hit in hits]).values(), index.schema.language)
 
 
 def _usual(short: str, papers: Iterable[Paper], language: str) -> str:
@@ -99,9 +106,10 @@ def definitions(text: str, asked: str = "") -> Iterator[tuple[str, str]]:
     Yields:
         Acronyms as written, and their long forms.
     """
+    wanted = folded(asked)
     for found in _BRACKETS.finditer(text):
         short = found[1].strip()
-        if asked and folded(short) != folded(asked):
+        if asked and folded(short) != wanted:
             continue
         if not short or len(short.split()) > 2 or not short[0].isalnum() or not any(map(str.isalpha, short)):
             continue

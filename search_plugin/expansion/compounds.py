@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 
 _LETTERS = (
@@ -87,8 +88,9 @@ def spellings(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(joined)
 
 
-def _parts(word: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _parts(word: str) -> tuple[str, ...]:
     """Return the parts of a word between its letters, digits and Greek letters, in small letters; these by name."""
     if named := _NAMED.fullmatch(word):
-        return [part for group in named.groups() if group for part in _parts(group)]
-    return [_NAMES.get(part, part) for part in (found.lower() for found in _PART.findall(word))]
+        return tuple(part for group in named.groups() if group for part in _parts(group))
+    return tuple(_NAMES.get(part, part) for part in (found.lower() for found in _PART.findall(word)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
@@ -71,17 +72,16 @@ def combine(
     Raises:
         UnavailableError: If a score isn't a finite 32-bit number, as those of every working engine are.
     """
-    contributions: dict[str, dict[str, tuple[int, float, float]]] = {}
+    given: dict[str, Mapping[str, tuple[int, float, float]]] = {}
+    added: dict[str, tuple[float, ...]] = {}
     for leg, hits in legs.items():
         best, weight = _distinct(leg, hits), weights[leg]
-        scored = zip(best.items(), values(list(best.values())), strict=True)
-        for rank, ((paper, raw), value) in enumerate(scored, start=1):
-            contributions.setdefault(paper, {})[leg] = rank, raw, weight * value
-    fused = [
-        Fused(paper, math.fsum([value for _, _, value in by_leg.values()]), by_leg)
-        for paper, by_leg in contributions.items()
-    ]
-    return sorted(fused, key=lambda hit: (-hit.score, hit.id))
+        weighted = [weight * value for value in values(list(best.values()))]
+        given[leg] = dict(zip(best, zip(count(1), best.values(), weighted, strict=False), strict=True))
+        for paper, value in zip(best, weighted, strict=True):
+            added[paper] = (*added.get(paper, ()), value)
+    scores = {paper: math.fsum(parts) for paper, parts in added.items()}
+    return [Fused(paper, scores[paper], given) for paper in sorted(scores, key=lambda one: (-scores[one], one))]
 
 
 def _distinct(leg: str, hits: Sequence[Scored]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from search_plugin.filters.tree import And
 from search_plugin.fusion.registry import fusion_of
 from search_plugin.legs import Fused
+from search_plugin.terms import SPACED
 
 if TYPE_CHECKING:
     from search_plugin.stages.state import SearchState
@@ -69,5 +70,7 @@ def _with_title(state: SearchState) -> SearchState:
 
 def normal_title(text: str) -> str:
     """Return a title without what people change when they type it: case, punctuation, blanks, diacritics."""
+    if text.isascii():
+        return text.translate(SPACED).replace(" ", "")
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(filter(str.isalnum, plain))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,10 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search_plugin import highlights
-from search_plugin.highlights import _SENTENCE_END, _borders
+from search_plugin.highlights import _borders
 from search_plugin.languages import LANGUAGES
 from search_plugin.occurrences import find, occurrences, query_terms
-from search_plugin.terms import _cached_term
+from search_plugin.terms import _cached_term, term_of
+from search_plugin.vocabulary import Vocabulary, vocabulary
 
 
 def highlight(query, title, abstract, language="english", **how):
@@ -137,7 +139,8 @@ def test_absurd_input_is_bounded():
 @given(st.text(st.sampled_from("aB. \n!?。\uff01é-1_病"), max_size=60))
 @example("a\uff01\n病. B.\nb?  \n\nC")
 def test_sentences_end_where_the_pattern_ends_them(text):
-    assert list(_borders(text)) == [at for end in _SENTENCE_END.finditer(text) for at in end.span()]
+    pattern = r"(?<=[.!?])\s+(?=[^a-z\s])|(?<=[\u3002\uff01])|\n+"
+    assert list(_borders(text)) == [end.span() for end in re.finditer(pattern, text)]
 
 
 @given(
@@ -155,8 +158,23 @@ def test_threads_agree():
     query, text = "running nationals relational", " ".join(words)
     expected = highlight(query, text, text)
     _cached_term.cache_clear()
+    vocabulary.cache_clear()
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: highlight(query, text, text), range(64))) == {expected}
+
+
+@given(st.lists(st.sets(st.text("aeinrsu", min_size=1, max_size=4) | st.just("x" * 70)), max_size=6), st.data())
+def test_words_are_those_of_the_terms_also_after_all_were_forgotten(texts, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("search_plugin.vocabulary.MOST_WORDS", 8)
+        words = Vocabulary("english")
+        for text in texts:
+            terms = {term_of(word, "english") for word in data.draw(st.sets(st.sampled_from(["run", "ran", *text])))}
+            found = list(words.spelling(terms, text))
+            expected = {(word, term_of(word, "english")) for word in text}
+            assert sorted(found) == sorted(pair for pair in expected if pair[1] in terms)
+            assert all(len(word) < 70 for word in words.known)
+            assert len(words.known) <= 8 + max(map(len, texts))
 
 
 @pytest.mark.parametrize(

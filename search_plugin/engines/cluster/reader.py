@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ from search_plugin.engines.cluster.reading import (
 )
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
+from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.alike import joined
 from search_plugin.legs import Listing
 from search_plugin.page import Facets
@@ -90,7 +91,9 @@ class ClusterReader:
         self.schema = schema
         self.physical = physical_name(name, generation)
         self._lease = lease
-        self._words = suggesting.Remembered()
+        # A word that no paper holds may come with the next paper. What was found may be a little old.
+        self._counts: Remembered[int] = Remembered(bool)
+        self._answers: Remembered[str] = Remembered(bool)
         # What an interrupted run wrote may not be searchable yet. Readers need no refresh, and may lack the right.
         self._stale = lease is not None
 
@@ -118,20 +121,22 @@ class ClusterReader:
 
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
-        known = self._words.known(words)
-        new = [word for word in words if word not in known]
-        if not new:
-            return known
-        reply = self.ask_search(suggesting.word_counts_body(new, self.schema), why="papers with each word")
-        counted = suggesting.read_word_counts(reply, new)
-        self._words.add(counted)
-        return known | counted
+
+        def count(new: Sequence[str]) -> Mapping[str, int]:
+            reply = self.ask_search(suggesting.word_counts_body(new, self.schema), why="papers with each word")
+            return suggesting.read_word_counts(reply, new)
+
+        return self._counts.look_up(words, count)
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
         query = suggesting.resembling_query(terms, distance, self.schema)
         body = {"query": query, **papers_of(self.schema), "size": size, "track_total_hits": False}
         return list(read_papers(self.ask_search(body, why="similar words"), self.schema).values())
+
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what `find` returned for the same key before, unless it was empty, or call it."""
+        return self._answers.look_up([key], lambda _: {key: find()})[key]
 
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
         """Return the values of some fields of the ids that exist; a field without a value is left out."""

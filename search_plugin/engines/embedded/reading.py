@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,8 @@ class EmbeddedReader:
     @told
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
-        return suggesting.word_counts(self._snapshot().searcher, self._words, words)
+        snapshot = self._snapshot()
+        return snapshot.counts.look_up(words, partial(suggesting.word_counts, snapshot.searcher, self._words))
 
     @told
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
@@ -101,6 +103,11 @@ class EmbeddedReader:
         snapshot = self._snapshot()
         rows, _ = rows_of(snapshot.searcher, suggesting.resembling(self._words, terms, distance), size)
         return [snapshot.stored(row).paper for row in rows]
+
+    @told
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what `find` returned for the same key in the same commit, or call it."""
+        return self._snapshot().answers.look_up([key], lambda _: {key: find()})[key]
 
     @told
     def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:

@@ -13,6 +13,7 @@ from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.passing import passing
 from search_plugin.engines.embedded.queries import among, rows_of
 from search_plugin.engines.embedded.records import Stored, from_record, id_of
+from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.tree import Not
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ class Snapshot:
         self._approximate: dict[str, approximate.Approximate | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
+        # What was found in this commit for words of queries: by `Index.remembered`, and how many papers hold a word.
+        self.answers: Remembered[str] = Remembered()
+        self.counts: Remembered[int] = Remembered()
 
     def find(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of the ids that exist, in any order."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from search_plugin.engines.cluster.suggesting import Remembered
 from search_plugin.plan import Plan
 from search_plugin.request import SearchRequest
 from search_plugin.search import _page, similar
@@ -97,11 +96,13 @@ def test_words_that_a_paper_holds_are_asked_for_once(kind, version):
     assert [one["match"]["title_abstract"]["query"] for one in second.values()] == ["viurs", "mask"]
 
 
-def test_a_limited_number_of_words_is_remembered():
-    words = Remembered(2)
-    words.add({"a": 1, "b": 2})
-    words.add({"c": 3, "d": 0})
-    assert words.known(["a", "b", "c", "d"]) == {"b": 2, "c": 3}
+def test_answers_are_remembered_unless_they_are_empty():
+    index = index_in("opensearch", (3, 6))
+    assert [index.remembered("MS", lambda one=one: one) for one in ("", "multiple sclerosis", "")] == [
+        "",
+        "multiple sclerosis",
+        "multiple sclerosis",
+    ]
 
 
 def test_a_page_larger_than_one_look_up_is_read_whole():

@@ -124,3 +124,10 @@ def test_vectors_of_deleted_papers_are_not_found(tmp_path):
         assert {hit.id for hit in hits} == {"p1", "p2", "p3", "last"}
         assert max(hit.score for hit in hits) < 0.99
         assert set(index.papers([hits[0].id])) == {hits[0].id}
+
+
+def test_words_are_counted_in_the_last_commit(tmp_path):
+    _, index = make(tmp_path)
+    for count in range(3):
+        assert index.word_counts(["star", "none"]) == {"star": count, "none": 0}
+        index.upsert([document(f"p{count}", 3 * count)])

@@ -65,3 +65,20 @@ def test_long_forms_are_those_that_most_papers_give(tmp_path):
     assert found[("ms",)][0].lower() == "multiple sclerosis"
     text = "Multiple sclerosis (Ms), not mass spectrometry (MSP)."
     assert list(definitions(text, "MS")) == [("Ms", "Multiple sclerosis")]
+
+
+def test_a_long_form_is_looked_for_once_in_each_commit(tmp_path, monkeypatch):
+    schema = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
+    index = connect(f"embedded:{tmp_path}").build("papers", schema, "s")
+
+    def write(*texts):
+        index.upsert([Document(Paper(text, "A title", text), "h", {"prx": np.ones(2, np.float32)}) for text in texts])
+
+    searched, search = [], index.search
+    monkeypatch.setattr(index, "search", lambda plan: searched.append(plan.words) or search(plan))
+    write("Mass spectrometry (MS) of proteins.")
+    assert [long_forms(index, "MS or XYZ") for _ in range(2)] == [{("ms",): ("Mass spectrometry",)}] * 2
+    assert searched == ["MS", "XYZ"]
+    write("Women with multiple sclerosis (MS).", "Men with multiple sclerosis (MS).")
+    assert long_forms(index, "MS") == {("ms",): ("multiple sclerosis",)}
+    assert searched == ["MS", "XYZ", "MS"]
