@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-Reader = Callable[[Any], Any]
+ValueReader = Callable[[Any], Any]
 """Returns the value of a setting, or raises `ValueError` or `TypeError`; a message of it says what to give."""
 
 _SWITCHED = {
@@ -36,7 +36,7 @@ def file(value: Any) -> Path:
     return path(value)
 
 
-def choice(*allowed: str) -> Reader:
+def choice(*allowed: str) -> ValueReader:
     """Return a reader of one of some words."""
 
     def read(value: Any) -> str:
@@ -55,7 +55,7 @@ def switch(value: Any) -> bool:
     return known
 
 
-def whole(least: int, most: int) -> Reader:
+def whole(least: int, most: int) -> ValueReader:
     """Return a reader of whole numbers within bounds."""
 
     def read(value: Any) -> int:
@@ -67,7 +67,7 @@ def whole(least: int, most: int) -> Reader:
     return read
 
 
-def seconds(*, zero: bool) -> Reader:
+def seconds(*, zero: bool) -> ValueReader:
     """Return a reader of seconds, which may be 0 or not."""
 
     def read(value: Any) -> float:

@@ -17,7 +17,7 @@ from corpora.errors import InputError
 from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from search_plugin.engines.connection import Connection
-from ses.setting_values import Reader, choice, file, path, seconds, switch, text, whole
+from ses.setting_values import ValueReader, choice, file, path, seconds, switch, text, whole
 
 FILE = Path("ses.toml")
 _PREFIX = "SES_"
@@ -148,7 +148,7 @@ def _read(name: str, given: Any) -> Any:
     return value
 
 
-def _reader(name: str) -> Reader:
+def _reader(name: str) -> ValueReader:
     """Return the reader that the annotation of a setting names; others are texts."""
     (read,) = getattr(_kinds()[name], "__metadata__", (text,))
     return read
