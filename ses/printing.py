@@ -114,17 +114,22 @@ def _show_facets(facets: Facets) -> None:
     for field, counts in facets.counts.items():
         listed = ", ".join(f"{value} ({count:,})" for value, count in counts) or "no values"
         show(f"{click.style(f'{field}: ', bold=True)}{listed}")
-    show(click.style(f"counted over {facets.matches:,} papers: {facets.counted}", dim=True))
+    show(click.style(f"counted over {_counted(facets.matches, 'paper')}: {facets.counted}", dim=True))
 
 
 def _footer(page: Page) -> str:
     told = "joined by engine" if page.joined_by == "engine" else "looked up"
     legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or told
-    found = f"candidates ({legs})" if page.mode != "listing" else "papers"
+    listing = page.mode == "listing"
+    found = _counted(page.candidates, "paper" if listing else "candidate") + ("" if listing else f" ({legs})")
     order = f", sorted by {page.sort.removeprefix('-')}, {_direction(page.sort)} first," if page.sort else ""
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
-    return f"{shown}{page.candidates:,} {found}{order} in index {page.index}, {spent:.0f} ms"
+    return f"{shown}{found}{order} in index {page.index}, {spent:.0f} ms"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _direction(sort: str) -> str:
