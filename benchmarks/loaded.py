@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks.common import texts_of_length
 from encoders.encoder import load_encoder
-from encoders.registry import DEFAULT_MODEL
 from tests.tiny import make_model
 
+MODEL = "all-MiniLM-L6-v2"
 TEXTS = 64
 TOKENS = 200
 
@@ -41,7 +41,7 @@ def measure(runtime: str, precision: str, cache: Path) -> None:
     tiny = load_encoder(str(make_model(cache / "tiny")), cache_dir=cache, runtime=runtime, precision=precision)
     tiny.encode(["virus"])
     before = resident()
-    encoder = load_encoder(DEFAULT_MODEL, cache_dir=cache, runtime=runtime, precision=precision)
+    encoder = load_encoder(MODEL, cache_dir=cache, runtime=runtime, precision=precision)
     encoder.sessions(tuple(dict.fromkeys(encoder.card.heads.values())))
     loaded = resident() - before
     encoder.encode(texts_of_length(TEXTS, TOKENS))

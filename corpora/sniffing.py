@@ -22,6 +22,8 @@ KINDS = {
 }
 """What a file's beginning may look like: the name of the corpus that reads it, if any, and a description."""
 
+_HEAD = 1 << 16
+
 _OBJECT_LINE = re.compile(rb"^\s*[\[{]", re.MULTILINE)
 _RIS = re.compile(rb"^TY  - ", re.MULTILINE)
 _BIBTEX = re.compile(
@@ -48,6 +50,15 @@ def guess_kind(head: bytes) -> str:
     if any(delimiter in first_line for delimiter in (b",", b"\t", b";", b"|")):
         return "jsonl" if _OBJECT_LINE.search(text) and b'"' in first_line else "csv"
     return "jsonl" if _OBJECT_LINE.search(text) else ""
+
+
+def likely_corpus(path: Path) -> str:
+    """Return the key of `KINDS` that a file looks like, or an empty string, also if it can't be read."""
+    try:
+        with path.open("rb") as file:
+            return guess_kind(file.read(_HEAD))
+    except OSError:
+        return ""
 
 
 def refuse_other(path: Path, head: bytes, wanted: str, accepted: tuple[str, ...]) -> None:

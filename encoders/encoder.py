@@ -157,8 +157,8 @@ class Encoder:
                     made[number, np.searchsorted(rows, batch.rows)] = vectors
                 # A long text has several rows.
                 done(len(batch.rows) / len(owners) * len(prompts))
-            complete, means = np.unique(owner_of[rows]), self._means(made, owner_of[rows])
-            yield complete.tolist(), dict(zip(heads, means, strict=True))
+            complete, means = sorted(set(owner_of[rows].tolist())), self._means(made, owner_of[rows])
+            yield complete, dict(zip(heads, means, strict=True))
 
     def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` tells whose each is."""

@@ -24,9 +24,6 @@ GRAPH_VERSION = 3
 """Increase this number when graphs change, so that cached files of older versions are not used."""
 
 
-_MOST_IN_A_FILE = 2**31 - 2**24
-"""Bytes of weights; protobuf's limit for a whole message is 2 GiB."""
-
 _SMALL = 1024
 """Bytes of a constant that stays in the graph, where shapes are inferred from it."""
 
@@ -62,7 +59,7 @@ def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx
 def write_graph(
     weights: Weights, card: ModelCard, heads: Sequence[str], path: Path, precision: Precision = "fp32"
 ) -> None:
-    """Write the graph into a file, and its weights into one beside it if they are too large for one.
+    """Write the graph into a file, and its weights into one beside it, which sessions map instead of reading it.
 
     Args:
         weights: As for `build_graph`.
@@ -79,11 +76,8 @@ def write_graph(
     nodes, arrays = _parts(weights, card, heads)
     if precision == "int8":
         nodes, arrays = quantized(nodes, arrays)
-    large = sum(array.nbytes for array in arrays.values()) > _MOST_IN_A_FILE
-    beside = path.with_name(f"{path.name}.data") if large else None
-    model = _model(nodes, _stored(arrays, beside), card, heads)
-    onnx.save(model, str(path))
-    _check(card, str(path) if large else model)
+    onnx.save(_model(nodes, _stored(arrays, path.with_name(f"{path.name}.data")), card, heads), str(path))
+    _check(card, str(path))
 
 
 def _parts(weights: Weights, card: ModelCard, heads: Sequence[str]) -> tuple[list[onnx.NodeProto], Weights]:

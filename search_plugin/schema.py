@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-import orjson
-
 from corpora.errors import InputError, UnavailableError
+from corpora.typed import typed
 from encoders.formats import Similarity
 from search_plugin.fields import ALIASES, PAPER_FIELDS, Field, find_field
 from search_plugin.languages import DEFAULT_LANGUAGE, get_language
@@ -200,8 +199,6 @@ def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
         ValueError: If it is damaged.
         UnavailableError: If a newer version of ses made it.
     """
-    from pydantic import TypeAdapter
-
     content = dict(stored)
     version = content.setdefault("version", 1)
     if isinstance(version, int) and version > VERSION:
@@ -216,6 +213,6 @@ def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
         content["fields"] = [asdict(field) for field in PAPER_FIELDS if field.name != "url"]
         content["vectors"] = [{**vector, "format": vector["name"]} for vector in content["vectors"]]
     try:
-        return TypeAdapter(IndexSchema).validate_json(orjson.dumps(content), strict=True, extra="forbid")
+        return typed(IndexSchema, content)
     except InputError as error:
         raise ValueError(str(error)) from error

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-from pydantic import SecretStr
-from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from encoders.registry import DEFAULT_MODEL
 from ses.default_index import chosen_index, default_file
-from ses.settings import Settings
+from ses.settings import FILE, SETTINGS, Settings, from_environment, from_file, variable_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +36,15 @@ def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
     Returns:
         In the order of `Settings`.
     """
-    environment = EnvSettingsSource(Settings)()
-    file = TomlConfigSettingsSource(Settings)
-    written = file()
+    environment, written = from_environment(), from_file()
 
     def source(name: str) -> str:
         if flags.get(name) is not None:
             return "flag"
         if name in environment:
-            return f"SES_{name.upper()}"
+            return variable_of(name)
         if name in written:
-            return str(Path("ses.toml").resolve())
+            return str(FILE.resolve())
         return str(default_file(settings)) if name == "index" and chosen else "default"
 
     chosen = chosen_index(settings)
@@ -60,14 +54,13 @@ def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
         "index": settings.index or chosen,
     }
     return tuple(
-        Origin(name, _shown(in_force.get(name, getattr(settings, name))), source(name))
-        for name in Settings.model_fields
+        Origin(name, _shown(name, in_force.get(name, getattr(settings, name))), source(name)) for name in SETTINGS
     )
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, SecretStr):
-        return "set" if value.get_secret_value() else "not set"
+def _shown(name: str, value: Any) -> str:
+    if not SETTINGS[name].repr:  # a secret
+        return "set" if value else "not set"
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)

@@ -7,12 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
 
 from corpora.paper import is_empty
 from ses.results import say_json
+from ses.styles import linked, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,54 +44,55 @@ def show_page(page: Page, options: Mapping[str, Any]) -> None:
 
 
 def _show_text(page: Page, notes: Sequence[str], options: Mapping[str, Any]) -> None:
-    console = Console(highlight=False, soft_wrap=True)
     for note in notes:
-        console.print(Text(note, style="yellow"))
+        show(click.style(note, "yellow"))
     for hit in page.hits:
-        _show_hit(console, hit, explain=options["explain"])
+        _show_hit(hit, explain=options["explain"])
     if page.facets:
-        _show_facets(console, page.facets)
+        _show_facets(page.facets)
     if not options["quiet"]:
         if page.size and not page.hits:
             words = "other words, " if page.query else ""
-            console.print(f"Nothing found here: try {words}a wider --filter, or a smaller --offset.")
-        console.print(Text(_footer(page), style="dim"))
+            show(f"Nothing found here: try {words}a wider --filter, or a smaller --offset.")
+        show(click.style(_footer(page), dim=True))
     if options["explain"]:
         for stage, spent in page.milliseconds.items():
-            console.print(Text(f"{stage}: {spent:.1f} ms", style="cyan"))
+            show(click.style(f"{stage}: {spent:.1f} ms", "cyan"))
             for request in page.requests.get(stage, ()):
-                console.print(Text(f"  {request}", style="cyan"))
+                show(click.style(f"  {request}", "cyan"))
 
 
-def _show_hit(console: Console, hit: Hit, *, explain: bool) -> None:
+def _show_hit(hit: Hit, *, explain: bool) -> None:
     paper = hit.paper
-    title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), Text(paper.title))
-    mark = Text("[retracted] ", style="bold red") if paper.retracted else Text()
-    console.print(Text(f"{hit.rank:3}. ", style="bold"), mark, title, sep="")
+    title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), paper.title)
+    mark = click.style("[retracted] ", "red", bold=True) if paper.retracted else ""
+    show(f"{click.style(f'{hit.rank:3}. ', bold=True)}{mark}{title}")
     authors = "; ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
-    facts = [str(paper.year) if paper.year else "", paper.venue, authors, paper.id]
-    facts_line = Text("     " + " · ".join(fact for fact in facts if fact), style="dim")
-    if hit.link:
-        facts_line.append(" · ").append(hit.link, Style(link=hit.link))
-    console.print(facts_line)
+    facts = [
+        str(paper.year) if paper.year else "",
+        paper.venue,
+        authors,
+        paper.id,
+        linked(hit.link) if hit.link else "",
+    ]
+    show(click.style("     " + " · ".join(fact for fact in facts if fact), dim=True))
     if hit.known_by:
-        console.print(Text(f"     found by its {hit.known_by}", style="green"))
+        show(click.style(f"     found by its {hit.known_by}", "green"))
     if paper.extra:
-        console.print(
-            Text("     " + " · ".join(f"{name}: {_value(value)}" for name, value in paper.extra.items()), "dim")
-        )
+        added = " · ".join(f"{name}: {_value(value)}" for name, value in paper.extra.items())
+        show(click.style(f"     {added}", dim=True))
     for snippet in hit.snippets:
         if snippet.field == "abstract":
-            console.print(Text("     "), marked(snippet), sep="")
+            show(f"     {marked(snippet)}")
     if hit.weak:
-        console.print(Text("     weak match", style="yellow"))
+        show(click.style("     weak match", "yellow"))
     if hit.collapsed:
-        console.print(Text(f"     and {hit.collapsed:,} more like it in that field", style="dim"))
+        show(click.style(f"     and {hit.collapsed:,} more like it in that field", dim=True))
     if explain:
-        console.print(Text(f"     score {hit.score:.4f}", style="cyan"))
+        show(click.style(f"     score {hit.score:.4f}", "cyan"))
         for leg, part in hit.legs.items():
             told = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
-            console.print(Text(told, style="cyan"))
+            show(click.style(told, "cyan"))
 
 
 def _value(value: FieldValue) -> str:
@@ -103,29 +102,35 @@ def _value(value: FieldValue) -> str:
     return shown if len(shown) <= _LONGEST_VALUE else f"{shown[: _LONGEST_VALUE - 1]}…"
 
 
-def marked(snippet: Snippet) -> Text:
+def marked(snippet: Snippet) -> str:
     """Return a snippet with its matches in bold."""
-    text = Text(snippet.text)
+    parts, done = [], 0
     for start, end in snippet.spans:
-        text.stylize("bold yellow", start, end)
-    return text
+        parts += [snippet.text[done:start], click.style(snippet.text[start:end], "yellow", bold=True)]
+        done = end
+    return "".join([*parts, snippet.text[done:]])
 
 
-def _show_facets(console: Console, facets: Facets) -> None:
+def _show_facets(facets: Facets) -> None:
     for field, counts in facets.counts.items():
         listed = ", ".join(f"{value} ({count:,})" for value, count in counts) or "no values"
-        console.print(Text(f"{field}: ", style="bold") + Text(listed))
-    console.print(Text(f"counted over {facets.matches:,} papers: {facets.counted}", style="dim"))
+        show(f"{click.style(f'{field}: ', bold=True)}{listed}")
+    show(click.style(f"counted over {_counted(facets.matches, 'paper')}: {facets.counted}", dim=True))
 
 
 def _footer(page: Page) -> str:
     told = "joined by engine" if page.joined_by == "engine" else "looked up"
     legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or told
-    found = f"candidates ({legs})" if page.mode != "listing" else "papers"
+    listing = page.mode == "listing"
+    found = _counted(page.candidates, "paper" if listing else "candidate") + ("" if listing else f" ({legs})")
     order = f", sorted by {page.sort.removeprefix('-')}, {_direction(page.sort)} first," if page.sort else ""
     spent = sum(page.milliseconds.values())
     shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
-    return f"{shown}{page.candidates:,} {found}{order} in index {page.index}, {spent:.0f} ms"
+    return f"{shown}{found}{order} in index {page.index}, {spent:.0f} ms"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _direction(sort: str) -> str:
@@ -142,12 +147,11 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
     if as_json:
         say_json([asdict(paper) for paper in papers])
         return
-    console = Console(highlight=False, soft_wrap=True)
     for place, paper in enumerate(papers):
         if place:
-            console.print()
+            show()
         held = {**{name: value for name, value in asdict(paper).items() if name != "extra"}, **paper.extra}
         for name, value in held.items():
             if not is_empty(value):
                 told = "; ".join(value) if isinstance(value, tuple) else "yes" if value is True else str(value)
-                console.print(Text(f"{name}: ", style="bold") + Text(told))
+                show(f"{click.style(f'{name}: ', bold=True)}{told}")

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import Field, FilePath, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from corpora.errors import InputError
 from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from search_plugin.engines.connection import Connection
+from ses.setting_values import ValueReader, choice, file, path, seconds, switch, text, whole
 
+FILE = Path("ses.toml")
+_PREFIX = "SES_"
 _OF_TESTS = ("SES_TEST_", "SES_REQUIRE_LANES")
 
 
-class Settings(BaseSettings):
+@dataclass(frozen=True, slots=True)
+class Settings:
     """Settings that apply to every command."""
 
-    model_config = SettingsConfigDict(env_prefix="SES_", toml_file="ses.toml", extra="forbid")
-
-    data_dir: Path = Field(default_factory=lambda: user_data_path("ses"))
+    data_dir: Annotated[Path, path] = field(default_factory=lambda: user_data_path("ses"))
     """Folder of corpora, embedded indexes and lists of rejected records."""
-    cache_dir: Path = Field(default_factory=lambda: user_cache_path("ses"))
+    cache_dir: Annotated[Path, path] = field(default_factory=lambda: user_cache_path("ses"))
     """Folder of built graphs and cached vectors; may be deleted at any time."""
     engine: str = ""
     """Where indexes are kept; an embedded engine in the data folder if empty."""
@@ -36,57 +40,45 @@ class Settings(BaseSettings):
     """Name, folder or hub id; if empty, the default model for a new index and the index's own for a search."""
     runtime: str | None = None
     """The model's runtime; `auto` for the fastest. If empty: onnx, or the runtime that an exported model is for."""
-    precision: Precision | None = None
+    precision: Annotated[Precision | None, choice(*get_args(Precision))] = None
     """`int8`, the default where a runtime has it, is the fastest, at a mean cosine of .998 to `fp32`."""
-    tuned: Path | None = None
+    tuned: Annotated[Path | None, path] = None
     """File of fitted settings (`ses eval tune`) that searches and new indexes use."""
-    synonyms: Path | None = None
+    synonyms: Annotated[Path | None, path] = None
     """File of synonyms that searches use beside the words as typed."""
-    long_text: LongText = "start"
+    long_text: Annotated[LongText, choice(*get_args(LongText))] = "start"
     """The part of a too long text that the model reads: its start, both ends, or all of it as passages."""
-    threads: int = Field(default=0, ge=0, le=1024)
+    threads: Annotated[int, whole(0, 1024)] = 0
     """Cores for the model; 0 for all."""
-    embedding_cache: bool = True
+    embedding_cache: Annotated[bool, switch] = True
     """Whether vectors are kept in the cache folder."""
     engine_username: str = ""
     """For a cluster with basic authentication."""
-    engine_password: SecretStr = SecretStr("")
+    engine_password: str = field(default="", repr=False)
     """Password of that user."""
-    engine_api_key: SecretStr = SecretStr("")
+    engine_api_key: str = field(default="", repr=False)
     """API key instead of a user, as the cluster encoded it."""
-    engine_token: SecretStr = SecretStr("")
+    engine_token: str = field(default="", repr=False)
     """A bearer token, instead of a user."""
-    engine_ca: FilePath | None = None
+    engine_ca: Annotated[Path | None, file] = None
     """File of trusted certificates for https, instead of the machine's own."""
-    engine_compress: bool = False
+    engine_compress: Annotated[bool, switch] = False
     """Whether requests to a cluster are gzipped, for slow networks."""
-    engine_timeout: float = Field(default=30.0, gt=0)
+    engine_timeout: Annotated[float, seconds(zero=False)] = 30.0
     """Timeout of a request to a cluster (seconds)."""
-    engine_patience: float = Field(default=60.0, ge=0)
+    engine_patience: Annotated[float, seconds(zero=True)] = 60.0
     """How long a write is retried while a cluster is overloaded or unreachable (seconds)."""
-    engine_shards: int = Field(default=1, ge=1, le=1024)
+    engine_shards: Annotated[int, whole(1, 1024)] = 1
     """Shards of a new index in a cluster; one holds tens of millions of papers."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order the sources: flags, then the environment, then the file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
     @property
     def connection(self) -> Connection:
         """How to reach a cluster, beside its URL."""
         return Connection(
             username=self.engine_username,
-            password=self.engine_password.get_secret_value(),
-            api_key=self.engine_api_key.get_secret_value(),
-            token=self.engine_token.get_secret_value(),
+            password=self.engine_password,
+            api_key=self.engine_api_key,
+            token=self.engine_token,
             ca_file=self.engine_ca,
             compress=self.engine_compress,
             timeout=self.engine_timeout,
@@ -98,6 +90,9 @@ class Settings(BaseSettings):
     def engine_url(self) -> str:
         """The engine's URL, the embedded one if none is set."""
         return self.engine or f"embedded:{self.data_dir / 'indexes'}"
+
+
+SETTINGS = {one.name: one for one in fields(Settings)}
 
 
 def load_settings(**flags: Any) -> Settings:
@@ -113,43 +108,71 @@ def load_settings(**flags: Any) -> Settings:
         InputError: If a setting has an invalid value.
     """
     _check_environment()
+    given = {**from_file(), **from_environment(), **{name: value for name, value in flags.items() if value is not None}}
+    if unknown := next((name for name in given if name not in SETTINGS), ""):
+        raise InputError(f"There is no setting {unknown}{_nearest(unknown)}; correct it in ses.toml.")
+    return Settings(**{name: _read(name, value) for name, value in given.items()})
+
+
+def from_file() -> Mapping[str, Any]:
+    """Return what `ses.toml` sets, if there is one; `InputError` if it can't be read."""
     try:
-        settings = Settings(**{name: value for name, value in flags.items() if value is not None})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"There is no setting {name}{_nearest(name)}; correct it in ses.toml.") from error
-        known = Settings.model_fields.get(name)
-        # A secret is not shown.
-        value = repr(first["input"])[:80] if known and known.annotation is not SecretStr else "so"
-        raise InputError(
-            f"The setting {name} can't be {value} ({first['msg']}); "
-            f"correct it in ses.toml, SES_{name.upper()} or the command's options."
-        ) from error
+        return tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
     except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"ses.toml can't be read ({error}); correct it or move it away.") from error
+
+
+def from_environment() -> Mapping[str, str]:
+    """Return the settings that the environment's variables set; their names may be in any case."""
+    variables = {name.upper(): value for name, value in os.environ.items()}
+    return {name: variables[variable_of(name)] for name in SETTINGS if variable_of(name) in variables}
+
+
+def variable_of(name: str) -> str:
+    """Return the environment's variable of a setting."""
+    return f"{_PREFIX}{name.upper()}"
+
+
+def _read(name: str, given: Any) -> Any:
+    try:
+        value = _reader(name)(given)
+    except (TypeError, ValueError) as error:
+        shown = repr(given)[:80] if SETTINGS[name].repr else "so"  # a secret is not shown
+        raise InputError(
+            f"The setting {name} can't be {shown} ({error}); correct it in ses.toml, {variable_of(name)} or the "
+            "command's options."
+        ) from error
     # TOML can write it, and no path, header or address can hold it.
-    if wrong := next((name for name, value in settings if "\0" in str(value)), ""):
-        raise InputError(f"The setting {wrong} can't hold a null character; correct it in ses.toml.")
-    return settings
+    if "\0" in str(value):
+        raise InputError(f"The setting {name} can't hold a null character; correct it in ses.toml.")
+    return value
+
+
+def _reader(name: str) -> ValueReader:
+    """Return the reader that the annotation of a setting names; others are texts."""
+    (read,) = getattr(_kinds()[name], "__metadata__", (text,))
+    return read
+
+
+@functools.cache
+def _kinds() -> Mapping[str, Any]:
+    return get_type_hints(Settings, include_extras=True)
 
 
 def stray_variables() -> list[str]:
     """Return the environment's variables with the prefix of settings that are none, such as those of other programs."""
-    prefix = str(Settings.model_config["env_prefix"])
-    known = {f"{prefix}{name}".upper() for name in Settings.model_fields}
-    variables = (name.upper() for name in os.environ if name.upper().startswith(prefix))
+    known = set(map(variable_of, SETTINGS))
+    variables = (name.upper() for name in os.environ if name.upper().startswith(_PREFIX))
     return sorted(name for name in variables if name not in known and not name.startswith(_OF_TESTS))
 
 
 def _check_environment() -> None:
     """Raise `InputError` for a variable that looks like a mistyped setting; others are ignored."""
     for variable in stray_variables():
-        if near := _nearest(variable.partition("_")[2], "SES_"):
+        if near := _nearest(variable.partition("_")[2], _PREFIX):
             raise InputError(f"There is no setting {variable}{near}; correct the variable, or unset it.")
 
 
 def _nearest(name: str, prefix: str = "") -> str:
-    near = get_close_matches(name.lower(), Settings.model_fields, 1, 0.7)
+    near = get_close_matches(name.lower(), SETTINGS, 1, 0.7)
     return f", the nearest is {prefix}{near[0].upper() if prefix else near[0]}" if near else ""

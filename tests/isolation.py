@@ -30,7 +30,7 @@ def isolate(home: Path) -> None:
         home: An empty folder; `home / "work"` is made to be the working directory, where `ses.toml` would be read.
     """
     for name in list(os.environ):
-        # As pydantic reads them, in any case.
+        # As settings are read, in any case.
         plain = name.upper()
         if (plain.startswith(PREFIXES) or plain in NAMES) and not plain.startswith(KEPT):
             del os.environ[name]

@@ -14,7 +14,6 @@ import shutil
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError, UnavailableError
@@ -58,19 +57,8 @@ class Winners:
     skipped: Mapping[str, str]
 
 
-def fastest_of(runtimes: Sequence[Runtime]) -> Runtime:
-    """Return the runtime that runs the fastest of others."""
-    return Runtime(
-        "auto",
-        get_args(Precision),
-        (),
-        partial(_prepare, runtimes),
-        partial(_load, runtimes),
-        version=partial(_version, runtimes),
-    )
-
-
-def _prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Precision, folder: Path) -> None:
+def prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Precision, folder: Path) -> None:
+    """Try runtimes, and keep the files of those that win, and the result; `UnavailableError` if none works."""
     work = _work(source)
     loaded, skipped = _loaded(_candidates(runtimes, precision), source, list(work.values()), folder)
     seconds = {shape: race(loaded, run, _ROUNDS[shape]) for shape, run in work.items()}
@@ -124,7 +112,8 @@ def _tell(found: Winners) -> None:
     logging.getLogger("ses").warning("The runtime auto takes %s, from now on on this machine.", " and ".join(told))
 
 
-def _load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
+def load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
+    """Load what `prepare` wrote, each winner when it is first used; raises `InputError` if it is damaged."""
     try:
         found = _json().validate_json((folder / _FILE).read_bytes())
         known = _every(runtimes)
@@ -146,7 +135,7 @@ def _load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
     return run
 
 
-def _version(runtimes: Sequence[Runtime], precision: Precision, threads: int) -> str:
+def version(runtimes: Sequence[Runtime], precision: Precision, threads: int) -> str:
     """Return 8 hex digits over all that may change who wins: candidates, their packages, the CPU and the threads."""
     candidates = _candidates(runtimes, precision)
     packages = sorted({package for runtime, _ in candidates.values() for package in runtime.packages})

@@ -49,7 +49,9 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
     providers = _providers(device)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # what fails is raised too
+    # Threads that wait for work spin. They need no longer than between two operators, and not while a graph is loaded.
+    options.add_session_config_entry("session.intra_op.spin_duration_us", "1000")
     try:
         session = onnxruntime.InferenceSession(folder / _FILE, options, providers=providers)
     except Exception as error:

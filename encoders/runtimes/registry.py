@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import get_args
 
 from corpora.deferred import deferred
 from corpora.errors import InputError
-from encoders.runtimes import auto
 from encoders.runtimes.base import Device, Precision, Runtime
 
 
@@ -18,6 +19,14 @@ def _runtime(
     if device == "cuda":
         prepare, load = partial(prepare, device=device), partial(load, device=device)
     return Runtime(name, precisions, packages, prepare, load, device=device)
+
+
+def fastest_of(runtimes: Sequence[Runtime]) -> Runtime:
+    """Return the runtime that runs the fastest of others."""
+    prepare, load, version = (
+        partial(deferred("encoders.runtimes.auto", function), runtimes) for function in ("prepare", "load", "version")
+    )
+    return Runtime("auto", get_args(Precision), (), prepare, load, version=version)
 
 
 _SINGLE = (
@@ -34,7 +43,7 @@ _EXPORTER = _runtime("optimum", ("fp32",), ("optimum", "optimum.exporters.onnx")
 # Not for auto either: no other runtime can run its models.
 _FOREIGN = _runtime("transformers", ("fp32", "bf16"), ("torch", "transformers"), "transformers")
 
-RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, _FOREIGN, auto.fastest_of(_SINGLE))}
+RUNTIMES = {runtime.name: runtime for runtime in (*_SINGLE, _EXPORTER, _FOREIGN, fastest_of(_SINGLE))}
 
 
 def get_runtime(name: str, precision: Precision | None = None) -> Runtime:

@@ -33,7 +33,8 @@ def read_synonyms(path: Path) -> Synonyms:
             raise InputError(f"The synonyms in {path} are too long; give a file of at most {MOST_BYTES >> 20} MiB.")
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"The synonyms in {path} can't be read ({error}); give a text file in UTF-8.") from None
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise InputError(f"The synonyms in {path} can't be read ({reason}); give a text file in UTF-8.") from None
     found: dict[tuple[str, ...], dict[str, None]] = {}
     for number, line in enumerate(lines, 1):
         content = line.partition("#")[0].strip()

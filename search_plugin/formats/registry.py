@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from corpora.deferred import deferred
 from corpora.errors import InputError
-from search_plugin.formats import bibtex, csv, jsonl, ris
-from search_plugin.formats.exported import FoundPaper
+
+if TYPE_CHECKING:
+    from search_plugin.formats.exported import FoundPaper
 
 FORMATS: Mapping[str, Callable[[Sequence[FoundPaper]], str]] = {
-    "jsonl": jsonl.render,
-    "csv": csv.render,
-    "bibtex": bibtex.render,
-    "ris": ris.render,
+    name: deferred(f"search_plugin.formats.{name}", "render") for name in ("jsonl", "csv", "bibtex", "ris")
 }
 """Functions from hits to text, by name."""
 

@@ -92,6 +92,7 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
     """
     import ses
     from corpora.custom import parse_fields
+    from corpora.sniffing import likely_corpus
     from ses.arguments import parse_bm25, parse_columns, settings_of
     from ses.progress import progress_on_stderr
 
@@ -116,7 +117,9 @@ def index(context: click.RichContext, /, rollback: bool, as_json: bool, **option
         say(report.to_dict(), _summary(report), as_json=as_json)
         return
     if not corpus:
-        raise InputError(f"Say what to index, with --corpus NAME; choose one of: {', '.join(CORPORA)}.")
+        likely = likely_corpus(Path(options["path"])) if options["path"] else ""
+        hint = f"; {options['path']} looks like {likely}" if likely in CORPORA else ""
+        raise InputError(f"Say what to index, with --corpus NAME; choose one of: {', '.join(CORPORA)}{hint}.")
     with progress_on_stderr() as progress:
         report = library.index(
             name,

@@ -260,11 +260,13 @@ def test_an_unknown_runtime_is_told(tmp_path):
     assert str(refused.value) == f"There is no runtime 'tpu'; choose one of {', '.join(RUNTIMES)}."
 
 
-def test_a_damaged_graph_file_is_told(tmp_path):
+@pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data"])
+def test_a_damaged_graph_file_is_told_in_one_sentence(tmp_path, name, capfd):
     model = str(make_model(tmp_path / "m"))
     used(model, tmp_path)
     (folder,) = (tmp_path / "graphs").iterdir()
-    (folder / "model.onnx").write_bytes(b"damaged")
+    (folder / name).write_bytes(b"damaged")
     with pytest.raises(InputError) as refused:
         used(model, tmp_path)
     assert str(refused.value) == f"{folder} holds no whole ONNX file; delete it, and it is created again."
+    assert capfd.readouterr().err == ""

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ses.reference import commands, parameters
-from ses.settings import Settings
+from ses.settings import SETTINGS
 from tests.chance import effort
 from tests.commands import call, of, ses
 from tests.tiny import make_model, papers, write_jsonl
@@ -191,9 +191,7 @@ LEAVES = [
     if not isinstance(context.command, click.Group) and context.command_path not in SKIPPED
 ]
 OFTEN = [context for context in LEAVES if not context.command_path.startswith(("ses eval", "ses models"))]
-VARIABLES = st.sampled_from(
-    [f"SES_{name.upper()}" for name in Settings.model_fields if name not in ("engine", "model")]
-)
+VARIABLES = st.sampled_from([f"SES_{name.upper()}" for name in SETTINGS if name not in ("engine", "model")])
 SAFE = one_of("1", "0", "true", "x", "", "3", "onnx", "int8", "jsonl", "start", "corpus.jsonl", "new", "nan", "\udcff")
 OTHERS = one_of("SES_MODLE", "SES_X", "COLUMNS", "PYTHONIOENCODING")
 ENVIRONMENTS = mostly(st.just({}), st.dictionaries(VARIABLES | OTHERS, SAFE, min_size=1, max_size=2))

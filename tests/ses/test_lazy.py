@@ -1,5 +1,7 @@
 """Groups import the command that runs, and no other."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,9 @@ import pytest
 from ses.cli import COMMANDS, ses
 from ses.commands.eval import COMMANDS as PROTOCOLS
 from ses.commands.eval import eval_
-from tests.commands import PLAIN, call
+from tests.commands import PLAIN, call, of
+from tests.commands import ses as run
+from tests.tiny import make_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +28,7 @@ def test_the_help_of_a_group_begins_a_command_s_own_help(group, name):
     assert group.load(name).name == name
 
 
-def loaded(*arguments):
+def loaded(*arguments, **environment):
     """Return the modules that a command of its own process has imported at its end."""
     code = (
         "import atexit, runpy, sys; sys.argv = ['ses', *sys.argv[1:]]\n"
@@ -32,7 +36,13 @@ def loaded(*arguments):
         "runpy.run_module('ses', run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, cwd=ROOT, timeout=120
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        timeout=120,
+        env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.rpartition("MODULES")[2].split())
@@ -60,6 +70,38 @@ def test_a_command_s_help_imports_no_other_command_and_no_heavy_library():
     }
     assert not heavy & modules
     assert not {"encoders.runtimes.onnx", "corpora.readers.pubmed", "encoders.graph"} & modules
+
+
+OF_INDEXING = {
+    *("faiss", "onnx", "safetensors", "huggingface_hub", "pydantic", "lark", "filelock", "torch", "scipy", "rich"),
+    *("numpy.ma", "search_plugin.formats.bibtex", "encoders.runtimes.auto", "encoders.runtimes.openvino", "indexer"),
+}
+"""What a search of a few papers needs nothing of; each takes from 5 to 200 ms."""
+
+OF_MODELS = {"onnxruntime", "tokenizers", "sqlite3", "encoders.registry", "encoders.encoder", "encoders.layouts"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("home")
+    make_model(folder / "model")
+    rows = [{"id": name, "title": f"Virus {name}", "year": 2020} for name in "abc"]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run(folder, "index", "--corpus", "jsonl", "--path", folder / "corpus.jsonl", "--model", folder / "model")
+    assert done.returncode == 0, done.stderr
+    run(folder, "search", "cells")  # builds the graph
+    return folder
+
+
+def test_a_lexical_search_imports_nothing_of_models(home):
+    modules = loaded("search", "virus", "--mode", "lexical", **of(home))
+    assert not (OF_INDEXING | OF_MODELS) & modules
+
+
+def test_a_hybrid_search_imports_what_runs_the_model_alone(home):
+    modules = loaded("search", "lung", **of(home))
+    assert not OF_INDEXING & modules
+    assert modules >= OF_MODELS
 
 
 def test_an_unknown_command_is_told():

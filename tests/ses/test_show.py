@@ -65,7 +65,7 @@ def test_a_search_says_how_a_paper_was_found(home):
     done = ses(home, "search", "10.1000/A")
     assert "Found by its DOI 10.1000/a." in done.stdout
     assert "found by its DOI 10.1000/a" in done.stdout
-    assert "1 to 1 of 1 candidates (looked up)" in done.stdout
+    assert "1 to 1 of 1 candidate (looked up)" in done.stdout
     assert "Toth, Eric A.; Kim, Mi-Na" in done.stdout
     page = json.loads(ses(home, "search", "Toth EA", "--json").stdout)
     assert page["notes"] == ["Papers by Toth, Eric A., the latest first."]

@@ -40,4 +40,4 @@ def test_a_file_of_synonyms_is_an_option_or_a_setting(home):
     assert titles(ses(home, *asked)) == []
     assert titles(ses(home, *asked, "--synonyms", home / "synonyms.txt")) == ["Virus and lung"]
     assert titles(ses(home, *asked, SES_SYNONYMS=str(home / "synonyms.txt"))) == ["Virus and lung"]
-    fails(ses(home, *asked, "--synonyms", home / "none.txt"), 2, "can't be read")
+    fails(ses(home, *asked, "--synonyms", home / "none.txt"), 2, "can't be read (No such file or directory)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -197,7 +198,7 @@ def _seconds(collection: Collection, index: Index, protocol: Protocol, settings:
     from ses.loaded_model import make_encoder
 
     # The queries' vectors are already in the cache.
-    uncached = settings.model_copy(update={"embedding_cache": False})
+    uncached = replace(settings, embedding_cache=False)
     encoder = make_encoder(uncached, find_model(settings.model or DEFAULT_MODEL))
     return seconds_a_query(collection.judged.texts, index, encoder, protocol)
 

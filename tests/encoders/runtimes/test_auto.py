@@ -14,9 +14,8 @@ from corpora.errors import InputError, UnavailableError
 from encoders.batching import Batch
 from encoders.encoder import load_encoder
 from encoders.runtimes import auto
-from encoders.runtimes.auto import fastest_of
 from encoders.runtimes.base import Runtime, RuntimeSource
-from encoders.runtimes.registry import RUNTIMES
+from encoders.runtimes.registry import RUNTIMES, fastest_of
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER
 
 

@@ -13,8 +13,7 @@ from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.export import export_model
 from encoders.registry import find_model
-from encoders.runtimes.auto import fastest_of
-from encoders.runtimes.registry import RUNTIMES
+from encoders.runtimes.registry import RUNTIMES, fastest_of
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER
 from tests.tiny import make_model
 

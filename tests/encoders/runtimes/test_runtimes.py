@@ -11,10 +11,9 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.runtimes.auto import fastest_of
 from encoders.runtimes.base import is_installed
 from encoders.runtimes.cuda import has_device
-from encoders.runtimes.registry import RUNTIMES, get_runtime
+from encoders.runtimes.registry import RUNTIMES, fastest_of, get_runtime
 from tests.encoders.runtimes.kinds import HEADS, KINDS, PADDED_TOGETHER
 
 ON_CPU = [
