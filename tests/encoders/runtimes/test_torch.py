@@ -21,7 +21,7 @@ pytestmark = pytest.mark.torch
 def encode(models, tmp_path):
     """Vectors of the adapters model; a new encoder each time."""
 
-    def run(runtime="torch", precision="fp32", threads=0):
+    def run(runtime="torch", precision="fp32", threads=1):
         encoder = load_encoder(
             models["adapters"], cache_dir=tmp_path, runtime=runtime, precision=precision, threads=threads
         )
