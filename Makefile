@@ -2,6 +2,8 @@
 # line or in the environment: PYTHON makes the environment, VENV is where it is, EXTRAS is what the tests need, WORKERS is
 # how many processes run them.
 SHELL := /bin/bash
+# Else each of pytest's workers, and each process that tests start, would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 VENV ?= .venv
