@@ -191,14 +191,15 @@ def pytest_collection(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
+    groups = {item: _group(item) for item in items}
+    for item, group in groups.items():
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("realdata")
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+        item.add_marker(pytest.mark.xdist_group(group))
     if hasattr(config, "workerinput"):
         # The longest first, so that no worker is left with one of them when the others are done.
-        slow = {_group(item) for item in items if item.get_closest_marker("slow")} | {"engines_cli"}
-        items.sort(key=lambda item: _group(item) not in slow)
+        slow = {groups[item] for item in items if item.get_closest_marker("slow")} | {"engines_cli", *SERVERS}
+        items.sort(key=lambda item: groups[item] not in slow)
 
 
 def _group(item: pytest.Item) -> str:

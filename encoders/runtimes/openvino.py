@@ -5,6 +5,7 @@ bf16 is computed as such only where the CPU has it (AVX512-BF16, AMX); elsewhere
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,8 @@ def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
 
 
 def _openvino() -> Any:
+    # OpenVINO would report each import and conversion to Google Analytics, by processes that it forks off this one.
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     with needing("The openvino runtime is not installed", "'ses[openvino]'"):
         import openvino
     return openvino

@@ -43,9 +43,9 @@ class _Network:
 
 def prepare(source: RuntimeSource, precision: Precision, folder: Path, device: Device = "cpu") -> None:
     """Write weights and network into a folder, after a trial of them."""
-    from safetensors.torch import save_file
-
     torch = _torch(device)
+    from safetensors.torch import save_file  # only now, since it imports torch too
+
     kind = torch.bfloat16 if precision == "bf16" else torch.float32
     weights = {name: torch.tensor(array, dtype=kind) for name, array in source.weights.items()}
     network = _Network(source.card, source.heads)
@@ -75,10 +75,10 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
         InputError: If the files are damaged, or don't fit one another.
         UnavailableError: If torch is missing, or the device.
     """
+    torch = _torch(device)
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    torch = _torch(device)
     try:
         network = _json().validate_json((folder / _NETWORK).read_bytes())
         weights = load_file(folder / _WEIGHTS)

@@ -34,5 +34,5 @@ def sentences():
 @pytest.fixture(scope="session")
 def minilm(shared_cache):
     """Loads all-MiniLM-L6-v2 for a runtime and precision."""
-    given = {"cache_dir": shared_cache, "threads": 2}
+    given = {"cache_dir": shared_cache, "threads": 1}
     return lambda runtime, precision: load_encoder("all-MiniLM-L6-v2", runtime=runtime, precision=precision, **given)

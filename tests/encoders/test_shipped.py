@@ -36,7 +36,7 @@ def encoders(shared_cache):
 
     def load(name):
         if name not in made:
-            made[name] = load_encoder(name, cache_dir=shared_cache, precision="fp32", threads=2)
+            made[name] = load_encoder(name, cache_dir=shared_cache, precision="fp32", threads=1)
         return made[name]
 
     return load

@@ -1,4 +1,4 @@
-"""Every architecture's formats can be indexed and searched on every engine."""
+"""Every architecture's formats can be indexed and searched, and of those that engines can tell apart one on each."""
 
 from __future__ import annotations
 
@@ -14,15 +14,50 @@ from indexer.pipeline import index_corpus
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
 from tests.encoders.every import MAKERS, TORCH_MAKERS
+from tests.engines.conftest import CLUSTERS
 from tests.tiny import papers, write_jsonl
 
+FORMATS = (Format.PRX, Format.CLF, Format.RGN)
 
-@pytest.mark.parametrize("name", [*MAKERS, *(pytest.param(name, marks=pytest.mark.torch) for name in TORCH_MAKERS)])
+ON_SERVERS = ("plain", "adapters", "experts in a folder", "experts", "gated experts")
+"""All that an engine sees of an architecture is what `seen` gives, and these have every one of it."""
+
+
+def seen(card):
+    """Similarity and dimension, and how many formats have how many different vectors."""
+    formats = [one for one in FORMATS if one in card.formats]
+    vectors = {(card.head(one), card.prompts.get(one)) for one in formats}
+    return card.similarity, card.dimension, len(formats), len(vectors)
+
+
+def marked(names):
+    return [pytest.param(one, marks=pytest.mark.torch) if one in TORCH_MAKERS else one for one in names]
+
+
+@pytest.mark.torch
+def test_servers_get_one_of_each_that_they_can_tell_apart(tmp_path):
+    makers = enumerate((MAKERS | TORCH_MAKERS).items())
+    kinds = {name: seen(find_model(str(make(tmp_path / f"{number}"))).card) for number, (name, make) in makers}
+    assert {kinds[name] for name in ON_SERVERS} == set(kinds.values())
+
+
+@pytest.mark.parametrize("engine", ["embedded"], indirect=True)
+@pytest.mark.parametrize("name", marked(MAKERS | TORCH_MAKERS))
 def test_its_formats_are_indexed_and_searched(name, engine, tmp_path):
+    check(name, engine, tmp_path)
+
+
+@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
+@pytest.mark.parametrize("name", marked(ON_SERVERS))
+def test_its_formats_are_indexed_and_searched_on_servers(name, engine, tmp_path):
+    check(name, engine, tmp_path)
+
+
+def check(name, engine, tmp_path):
     corpus = write_jsonl(tmp_path / "corpus.jsonl", papers(40))
     model = find_model(str((MAKERS | TORCH_MAKERS)[name](tmp_path / "model")))
     encoder = load_encoder(model, cache_dir=tmp_path / "cache", precision="fp32", threads=1)
-    formats = tuple(one for one in (Format.PRX, Format.CLF, Format.RGN) if one in model.card.formats)
+    formats = tuple(one for one in FORMATS if one in model.card.formats)
     job = IndexJob(
         records=lambda: get_corpus("jsonl").read(corpus, {}),
         source="corpus",

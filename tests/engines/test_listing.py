@@ -65,18 +65,18 @@ def in_order(name, where=None):
     return [paper.id for paper in sorted(passing, key=key)]
 
 
-@pytest.mark.parametrize("sort", ["year", "-year", "seen", "-seen", "impact", "-impact"])
 @pytest.mark.parametrize("condition", ["", "year>=2000 and not journal=Nature", "not seen exists"])
-def test_numbers_and_dates_are_sorted_page_by_page(listed, sort, condition):
+def test_numbers_and_dates_are_sorted_page_by_page(listed, condition):
     where = parse_filter(condition, FIELDS.fields) if condition else None
-    expected = in_order(sort, where)
-    assert len(expected) > 20
-    pages = [listing(listed, sort=sort, filter=where, size=15, offset=offset) for offset in range(0, 200, 15)]
-    assert [id_ for page in pages for id_ in ids(page)] == expected
-    assert [hit.rank for page in pages for hit in page] == list(range(1, len(expected) + 1))
-    assert {page.candidates for page in pages} == {len(expected)}
-    assert pages[0][0].paper == PAPERS[expected[0]]
-    assert {(page.sort, page.mode, page.query) for page in pages} == {(sort, "listing", "")}
+    for sort in ("year", "-year", "seen", "-seen", "impact", "-impact"):
+        expected = in_order(sort, where)
+        assert len(expected) > 20
+        pages = [listing(listed, sort=sort, filter=where, size=15, offset=offset) for offset in range(0, 200, 15)]
+        assert [id_ for page in pages for id_ in ids(page)] == expected
+        assert [hit.rank for page in pages for hit in page] == list(range(1, len(expected) + 1))
+        assert {page.candidates for page in pages} == {len(expected)}
+        assert pages[0][0].paper == PAPERS[expected[0]]
+        assert {(page.sort, page.mode, page.query) for page in pages} == {(sort, "listing", "")}
 
 
 def test_the_newest_come_first_by_default(listed):

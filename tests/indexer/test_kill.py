@@ -14,7 +14,7 @@ import pytest
 
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
-from tests.chance import drawn, kills
+from tests.chance import drawn, effort, kills
 from tests.indexer.jobs import contents, engine_in, make_job, run_in_child, run_job
 from tests.tiny import papers, write_jsonl
 
@@ -42,7 +42,7 @@ def test_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
         name = f"round{rounds}"
         stages = ((first, "", after_first), (second, "", after_second), (first, "fresh", after_first))
         for corpus, flag, expected in stages:
-            patience = duration / 3
+            patience = duration / effort(1, 3, 3)
             while (report := _run(tmp_path, corpus, name, flag, draw.uniform(0, patience))) is None:
                 came += 1
                 patience *= 1.2  # a machine that has become slower must still get to the end

@@ -37,7 +37,7 @@ def encoded(models, tmp_path_factory):
     cache_dir = tmp_path_factory.mktemp("graphs")
 
     def encode(kind, runtime, precision):
-        encoder = load_encoder(models[kind], cache_dir=cache_dir, runtime=runtime, precision=precision, threads=2)
+        encoder = load_encoder(models[kind], cache_dir=cache_dir, runtime=runtime, precision=precision, threads=1)
         assert encoder.runtime == f"{runtime}-{precision}"
         return encoder.encode_formats(PADDED_TOGETHER, list(HEADS))
 
@@ -65,7 +65,7 @@ def test_it_gives_what_onnxruntime_gives_in_fp32(runtime, precision, kind, encod
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("runtime", ["onnx", pytest.param("openvino", marks=pytest.mark.openvino)])
 def test_in_int8_a_vector_depends_on_no_other_format_and_no_other_text(runtime, kind, models, tmp_path):
-    encoder = load_encoder(models[kind], cache_dir=tmp_path, runtime=runtime, precision="int8", threads=2)
+    encoder = load_encoder(models[kind], cache_dir=tmp_path, runtime=runtime, precision="int8", threads=1)
     together = encoder.encode_formats(PADDED_TOGETHER, list(HEADS))
     for task_format, vectors in together.items():
         np.testing.assert_allclose(encoder.encode(PADDED_TOGETHER, task_format), vectors, atol=2e-5)

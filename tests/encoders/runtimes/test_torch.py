@@ -21,7 +21,7 @@ pytestmark = pytest.mark.torch
 def encode(models, tmp_path):
     """Vectors of the adapters model; a new encoder each time."""
 
-    def run(runtime="torch", precision="fp32", threads=0):
+    def run(runtime="torch", precision="fp32", threads=1):
         encoder = load_encoder(
             models["adapters"], cache_dir=tmp_path, runtime=runtime, precision=precision, threads=threads
         )
@@ -151,6 +151,7 @@ def test_threads_may_share_it(models, tmp_path):
 
 def test_a_missing_torch_is_told(encode, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "safetensors.torch", raising=False)
     with pytest.raises(UnavailableError, match=r"torch is not installed; run `pip install 'ses\[train\]'`"):
         encode()
     assert list((tmp_path / "graphs").iterdir()) == []

@@ -17,9 +17,13 @@ def model(tmp_path_factory):
 @pytest.fixture
 def library(server, model, tmp_path):
     """A library of the server, beside somebody else's catalogue."""
+    yield from beside(server, model, tmp_path)
+
+
+def beside(server, model, folder):
     drop(server.cluster)
     make(server.cluster)
-    yield opened(server, model, tmp_path)
+    yield opened(server, model, folder)
     drop(server.cluster)
 
 
@@ -29,6 +33,10 @@ def opened(server, model, folder):
 
 @pytest.fixture
 def attached(library):
+    return attach(library)
+
+
+def attach(library):
     report = library.attach(ALIAS, **ATTACHED)
     assert (report.new, report.rejected, report.papers) == (60, 0, 60)
     return library[ALIAS]

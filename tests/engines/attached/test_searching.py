@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engines.attached.conftest import matching
-from tests.engines.conftest import every_version
+from tests.engines.attached.conftest import attach, beside, matching
+from tests.engines.conftest import CLUSTERS, emptied
 from tests.engines.foreign import document
 
 
-@every_version
+@pytest.fixture(scope="module", params=CLUSTERS)
+def server(request):
+    """Each version, with what the tests of this file only read."""
+    yield from emptied(request.param, None)
+
+
+@pytest.fixture(scope="module")
+def library(server, model, tmp_path_factory):
+    yield from beside(server, model, tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture(scope="module")
+def attached(library):
+    return attach(library)
+
+
 def test_all_legs_find_what_the_index_has(attached):
     number = 17
     title = attached.show(f"id-{number}").title
@@ -22,7 +37,6 @@ def test_all_legs_find_what_the_index_has(attached):
     assert all(abs(a.score - b.score) < 1e-5 for a, b in zip(exact, page, strict=True))
 
 
-@every_version
 @pytest.mark.parametrize(
     ("filter_", "test"),
     [
@@ -51,7 +65,6 @@ def test_filters_hold_for_every_leg(attached, filter_, test):
     assert {hit.id for hit in nearest} == expected
 
 
-@every_version
 def test_facets_highlights_and_records_are_those_of_the_index(attached):
     page = attached.search(filter="year>=1990", facets=["year", "author", "shelf", "journal"], size=60)
     documents = [document(n) for n in range(60)]
@@ -71,7 +84,6 @@ def test_facets_highlights_and_records_are_those_of_the_index(attached):
     assert attached.show("id-9").title == document(9)["title_t"][0]
 
 
-@every_version
 def test_misspelled_words_and_other_spellings_are_searched(attached):
     page = attached.search("viurs", mode="lexical", size=60)
     assert page.notes == ('No paper says "viurs": searched for "virus". Search verbatim for the words as typed.',)
@@ -82,7 +94,6 @@ def test_misspelled_words_and_other_spellings_are_searched(attached):
     assert attached.search("xyzzy", mode="lexical").hits == ()
 
 
-@every_version
 def test_an_author_and_similar_papers_are_found(attached):
     page = attached.search("papers by Bo Example2", size=60)
     assert {hit.id for hit in page} == {

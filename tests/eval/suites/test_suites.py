@@ -14,7 +14,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.formats import Format
-from eval.embedder import by_encoder
+from eval.embedder import Vectors, by_encoder
 from eval.outcome import Outcome
 from eval.statistics.interval import Interval
 from eval.suites.base import WORDS, Bench, Entry, run_suite
@@ -93,12 +93,24 @@ def few(path):
     return get_suite("offline", path)
 
 
+def by_titles(texts, task_format):
+    """Embed titles by their words, which is quicker than any model."""
+    words = {}
+    matrix = np.zeros((len(texts), 64), np.float32)
+    for row, text in zip(matrix, texts, strict=True):
+        for word in text.title.lower().split():
+            if word not in words:
+                words[word] = np.random.default_rng(len(words)).standard_normal(64).astype(np.float32)
+            row += words[word]
+    return Vectors({text.id: row for row, text in enumerate(texts)}, matrix)
+
+
 @pytest.mark.parametrize(
     "number", [number for number, one in enumerate(get_suite("offline")) if "retrieval" not in one.name]
 )
 def test_the_offline_suite_runs_on_its_data(number, bench, data_dir, tmp_path):
     entry = few(tmp_path / "few.toml")[number]
-    found = entry.by_vectors(replace(bench, data=data_dir))
+    found = entry.by_vectors(replace(bench, data=data_dir, embed=by_titles))
     cell = found.cells[entry.measure]
     value = getattr(cell, "mean", cell)
     assert abs(value) < 1
