@@ -66,7 +66,7 @@ def cover_vectors(files: Files, snapshot: Snapshot, field: VectorField) -> None:
 @reads_stored
 def _papers(files: Files, snapshot: Snapshot, rows: range) -> list[Paper | None]:
     """Return the papers in some rows; None for a row that is not current."""
-    # Mapped anew, because what was read of a mapping stays in memory as long as the mapping.
+    # Mapped for each block, because what was read of a mapping stays in memory as long as the mapping.
     records, block = files.papers(snapshot.lengths), slice(rows.start, rows.stop)
     places = zip(*(snapshot.rows[what][block].tolist() for what in ("offset", "size")), strict=True)
     return [
