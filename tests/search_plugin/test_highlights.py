@@ -164,17 +164,22 @@ def test_threads_agree():
 
 
 @given(st.lists(st.sets(st.text("aeinrsu", min_size=1, max_size=4) | st.just("x" * 70)), max_size=6), st.data())
-def test_words_are_those_of_the_terms_also_after_all_were_forgotten(texts, data):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("search_plugin.vocabulary.MOST_WORDS", 8)
-        words = Vocabulary("english")
-        for text in texts:
-            terms = {term_of(word, "english") for word in data.draw(st.sets(st.sampled_from(["run", "ran", *text])))}
-            found = list(words.spelling(terms, text))
-            expected = {(word, term_of(word, "english")) for word in text}
-            assert sorted(found) == sorted(pair for pair in expected if pair[1] in terms)
-            assert all(len(word) < 70 for word in words.known)
-            assert len(words.known) <= 8 + max(map(len, texts))
+def test_words_of_terms_are_the_same_when_they_are_remembered(texts, data):
+    words = Vocabulary("english")
+    for text in texts:
+        terms = {term_of(word, "english") for word in data.draw(st.sets(st.sampled_from(["run", "ran", *text])))}
+        pairs = {(word, term_of(word, "english")) for word in text}
+        assert sorted(words.spelling(terms, text)) == sorted(pair for pair in pairs if pair[1] in terms)
+        assert all(len(word) < 70 for word in words.known)
+
+
+def test_a_limited_number_of_words_is_remembered_by_term(monkeypatch):
+    monkeypatch.setattr("search_plugin.vocabulary.MOST_WORDS", 4)
+    words, stem = Vocabulary("english"), term_of("virus", "english")
+    for number in range(20):
+        assert list(words.spelling({stem}, {f"w{number}", "virus"})) == [("virus", stem)]
+        assert {f"w{number}", "virus"} <= words.known
+        assert len(words.known) <= 4 + 2
 
 
 @pytest.mark.parametrize(

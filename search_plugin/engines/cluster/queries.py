@@ -6,6 +6,7 @@ User input is in them only as values, never as query syntax or script.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import orjson
@@ -181,6 +182,5 @@ def scored(
     if leg != LEXICAL:
         measure = schema.leg(leg).similarity
         scores = (raw_closeness(measure, score) for score in scores)
-    return ranked([Scored(id_of(hit), score, value_of(hit, column)) for hit, score in zip(hits, scores, strict=True)])[
-        :window
-    ]
+    values = [value_of(hit, column) for hit in hits] if column else repeat(None)
+    return ranked(map(Scored, map(id_of, hits), scores, values))[:window]
