@@ -1,6 +1,6 @@
 # make demo, make test: all that is needed is Python 3.11 or newer and make. Every variable can be set on the command
 # line or in the environment: PYTHON makes the environment, VENV is where it is, EXTRAS is what the tests need, WORKERS is
-# how many processes run them.
+# how many processes run them: logical is one for each processor, and at most eight.
 SHELL := /bin/bash
 # Else each of pytest's workers, and each process that tests start, would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 VENV ?= .venv
 EXTRAS ?= dev,eval,pubmed,references,spreadsheets,opensearch,elasticsearch
-WORKERS ?= 2
+WORKERS ?= logical
 BENCHMARKS ?= boosts clients coverage encoding evaluating feeds formats indexing loaded memory nearest reranking reviewers screening searching spellings starting tags training venues weak
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
@@ -58,7 +58,7 @@ demo: $(VENV)/.ready-pubmed
 	ses search 'who is most at risk of dying from COVID-19' --size 3 --facet fields --explain
 
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 
 lint: ruff mypy pydoclint imports
 
