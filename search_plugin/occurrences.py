@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.terms import MARKS, SPACED, TOKEN, UNSPACED, term_of, terms_of
-from search_plugin.vocabulary import vocabulary
+from search_plugin.word_forms import word_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
@@ -97,7 +97,7 @@ def occurrences(text: str, terms: frozenset[str], language: str = DEFAULT_LANGUA
     spaced = f" {text.translate(SPACED) if text.isascii() else _BETWEEN_WORDS.sub(' ', text)} "
     found = [
         Occurrence(term, at, at + len(word))
-        for word, term in vocabulary(language).spelling(terms, set(spaced.split()))
+        for word, term in word_forms(language).spelling(terms, set(spaced.split()))
         for at in _places(f" {word} ", spaced)
     ]
     return sorted(found, key=attrgetter("start"))

@@ -14,7 +14,7 @@ from search_plugin.highlights import _borders
 from search_plugin.languages import LANGUAGES
 from search_plugin.occurrences import find, occurrences, query_terms
 from search_plugin.terms import _cached_term, term_of
-from search_plugin.vocabulary import Vocabulary, vocabulary
+from search_plugin.word_forms import WordForms, word_forms
 
 
 def highlight(query, title, abstract, language="english", **how):
@@ -165,7 +165,7 @@ def test_threads_agree():
 
 @given(st.lists(st.sets(st.text("aeinrsu", min_size=1, max_size=4) | st.just("x" * 70)), max_size=6), st.data())
 def test_words_of_terms_are_the_same_when_they_are_remembered(texts, data):
-    words = Vocabulary("english")
+    words = WordForms("english")
     for text in texts:
         terms = {term_of(word, "english") for word in data.draw(st.sets(st.sampled_from(["run", "ran", *text])))}
         pairs = {(word, term_of(word, "english")) for word in text}
@@ -175,7 +175,7 @@ def test_words_of_terms_are_the_same_when_they_are_remembered(texts, data):
 
 def test_a_limited_number_of_words_is_remembered_by_term(monkeypatch):
     monkeypatch.setattr("search_plugin.vocabulary.MOST_WORDS", 4)
-    words, stem = Vocabulary("english"), term_of("virus", "english")
+    words, stem = WordForms("english"), term_of("virus", "english")
     for number in range(20):
         assert list(words.spelling({stem}, {f"w{number}", "virus"})) == [("virus", stem)]
         assert {f"w{number}", "virus"} <= words.known

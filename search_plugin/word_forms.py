@@ -11,7 +11,7 @@ MOST_WORDS = 1 << 15
 """Words of a language that are remembered; if there are more, all are forgotten."""
 
 
-class Vocabulary:
+class WordForms:
     """The words of one language, by their terms. Threads may share it.
 
     Args:
@@ -48,6 +48,6 @@ _NONE: set[str] = set()
 
 
 @lru_cache
-def vocabulary(language: str) -> Vocabulary:
+def word_forms(language: str) -> WordForms:
     """Return the words of a language, the same for all searches."""
-    return Vocabulary(language)
+    return WordForms(language)
