@@ -158,7 +158,7 @@ def test_threads_agree():
     query, text = "running nationals relational", " ".join(words)
     expected = highlight(query, text, text)
     _cached_term.cache_clear()
-    vocabulary.cache_clear()
+    word_forms.cache_clear()
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: highlight(query, text, text), range(64))) == {expected}
 
@@ -174,7 +174,7 @@ def test_words_of_terms_are_the_same_when_they_are_remembered(texts, data):
 
 
 def test_a_limited_number_of_words_is_remembered_by_term(monkeypatch):
-    monkeypatch.setattr("search_plugin.vocabulary.MOST_WORDS", 4)
+    monkeypatch.setattr("search_plugin.word_forms.MOST_WORDS", 4)
     words, stem = WordForms("english"), term_of("virus", "english")
     for number in range(20):
         assert list(words.spelling({stem}, {f"w{number}", "virus"})) == [("virus", stem)]
