@@ -85,9 +85,15 @@ def check_dimensions(document: Document, schema: IndexSchema) -> None:
 
 
 def check_numbers(document: Document, schema: IndexSchema) -> None:
-    """Raise `ValueError` if a vector holds values that are not finite numbers."""
+    """Raise `ValueError` if a vector holds values that are not finite numbers, or that have no finite length."""
     import numpy as np
 
     for field in schema.vectors:
-        if not np.isfinite(document.vectors[field.format]).all():
+        vectors = np.asarray(document.vectors[field.format], np.float32)
+        if not np.isfinite(vectors).all():
             raise ValueError(f"its {field.format} vector holds values that are not numbers")
+        with np.errstate(over="ignore"):
+            lengths = np.square(vectors).sum(axis=-1)
+        # faiss would abort the process when it computes the centres of lists.
+        if not np.isfinite(lengths).all():
+            raise ValueError(f"its {field.format} vector is too long for 32-bit numbers")

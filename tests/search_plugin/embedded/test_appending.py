@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from tests.search_plugin.embedded.small import document, make
 
@@ -39,3 +42,14 @@ def test_an_update_keeps_the_vectors_and_takes_no_space_for_them(tmp_path):
         assert all(np.array_equal(one.vectors[name], after[id_].vectors[name]) for name in one.vectors)
     assert after["p3"].paper.extra["shelf"] == "y"
     assert sizes == {path.name: path.stat().st_size for path in index.folder.glob("*.vectors")}
+
+
+@pytest.mark.parametrize(("number", "why"), [(np.nan, "not numbers"), (np.inf, "not numbers"), (1e20, "too long")])
+def test_vectors_that_can_not_be_compared_are_refused(tmp_path, number, why):
+    _, index = make(tmp_path)
+    odd = document("odd", 1)
+    vectors = {**odd.vectors, "prx": np.full_like(odd.vectors["prx"], number)}
+    (refused,) = index.upsert([document("good", 0), replace(odd, vectors=vectors)])
+    assert refused.id == "odd"
+    assert why in refused.reason
+    assert list(index.ids()) == ["good"]
