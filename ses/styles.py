@@ -19,7 +19,8 @@ def styles_wanted() -> bool:
 
 def show(line: str = "") -> None:
     """Print a line on standard output, its styles only where they are wanted."""
-    click.echo(line, color=styles_wanted())
+    # With its own stream, click would write UTF-8 to a terminal of ASCII.
+    click.echo(line, sys.stdout, color=styles_wanted())
 
 
 def linked(url: str) -> str:
