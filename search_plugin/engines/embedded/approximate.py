@@ -27,7 +27,7 @@ INDEXED_FROM = 5_000
 LISTS = 4
 """Lists per square root of the number of vectors."""
 
-READ = 5
+READ = 7
 """Lists that a search without a filter reads, per square root of their number."""
 
 _SAMPLE = 30
