@@ -40,11 +40,8 @@ class WordForms:
             elif term in terms:
                 yield word, term
         for term in terms:
-            for word in words & by_term.get(term, _NONE):
+            for word in words.intersection(by_term.get(term, ())):
                 yield word, term
-
-
-_NONE: set[str] = set()
 
 
 @lru_cache

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from search_plugin.engines.embedded.lexical import ranking
+from search_plugin.engines.embedded import lexical
 from search_plugin.engines.embedded.queries import rows_of
 from search_plugin.engines.embedded.vectors import nearest
 from search_plugin.legs import Scored, ranked
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from search_plugin.schema import IndexSchema
 
 
-_LARGE = 100_000
-"""Papers in an index whose legs run at the same time; in a smaller one, the second thread costs what it saves."""
-
-
 def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) -> dict[str, list[Scored]]:
-    """Return the papers of each leg of a plan, best first; equal scores are ordered by id."""
+    """Return the papers of each leg of a plan, best first; equal scores are ordered by id.
+
+    In a large index, the legs run at the same time.
+    """
     legs: dict[str, Callable[[], list[Scored]]] = {}
     if plan.words:
         legs[LEXICAL] = partial(lexical_leg, snapshot, words, plan)
     for clause in plan.vectors:
         legs[clause.field] = partial(vector_leg, snapshot, schema, plan, clause)
-    if len(legs) < 2 or len(snapshot.rows) < _LARGE:
+    if len(legs) < 2 or snapshot.searcher.num_docs < lexical.LARGE:
         return {name: leg() for name, leg in legs.items()}
     from concurrent.futures import ThreadPoolExecutor
 
@@ -46,7 +45,7 @@ def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) 
 def lexical_leg(snapshot: Snapshot, words: Words, plan: Plan) -> list[Scored]:
     """Return the papers that match a plan's words, best first, ties by id."""
     best: dict[int, float] = {}
-    for query in ranking(words, snapshot.searcher, plan):
+    for query in lexical.ranking(words, snapshot.searcher, plan):
         for row, score in zip(*rows_of(snapshot.searcher, query, plan.window), strict=True):
             best[row] = max(score, best.get(row, score))
     rows = sorted(best, key=lambda row: -best[row])[: plan.window]

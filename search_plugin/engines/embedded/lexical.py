@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from search_plugin.expansion.expand import Notion
     from search_plugin.plan import Plan
 
-_LARGE = 100_000
-"""Papers in an index from which on it is quicker to search for the typed words and for other spellings separately."""
+LARGE = 100_000
+"""Papers in a large index, where more than one query or thread for a search saves more than it costs."""
 
 _RARE = 100
-"""It is quicker where at most one of so many papers may hold another spelling."""
+"""Other spellings are searched for by themselves if at most one of so many papers may hold one."""
 
 
 class _Spelled(NamedTuple):
@@ -51,8 +51,7 @@ def ranking(words: Words, searcher: Any, plan: Plan) -> list[Any]:
     others = [terms for notion in asked.notions for terms in notion.others]
     if plan.filter:
         return [both(whole, to_tantivy(plan.filter, words))]
-    few = sum(_held(searcher, terms) for terms in others) * _RARE <= searcher.num_docs
-    if not others or not few or searcher.num_docs < _LARGE:
+    if not others or searcher.num_docs < max(LARGE, _RARE * sum(_held(searcher, terms) for terms in others)):
         return [whole]
     typed = _Asked(asked.plain, [_Spelled(notion.typed, {}) for notion in asked.notions])
     spelled = [side_by_side(words, "text", terms, "basic") for terms in others]

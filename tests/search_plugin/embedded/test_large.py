@@ -50,8 +50,7 @@ def index(tmp_path_factory):
 
 
 def as_large(monkeypatch, papers):
-    monkeypatch.setattr(lexical, "_LARGE", papers)
-    monkeypatch.setattr(legs, "_LARGE", papers)
+    monkeypatch.setattr(lexical, "LARGE", papers)
 
 
 def found(index, plan):
