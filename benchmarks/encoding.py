@@ -27,6 +27,7 @@ from encoders.model import Model
 from encoders.registry import find_model
 from encoders.runtimes.base import is_installed
 from encoders.runtimes.cuda import has_device
+from encoders.runtimes.processor import processor
 from encoders.runtimes.registry import RUNTIMES
 
 MODEL = "all-MiniLM-L6-v2"
@@ -43,7 +44,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 128
     model = find_model(MODEL)
     model = replace(model, card=replace(model.card, max_tokens=TOKENS))
-    texts, titles = _texts(model, count)
+    texts, titles = abstracts(model, count)
     with tempfile.TemporaryDirectory() as cache:
         encoders = {
             f"{runtime.name} {precision}": load_encoder(
@@ -62,7 +63,7 @@ def main() -> None:
         _show_single(work, titles)
 
 
-def _texts(model: Model, count: int) -> tuple[list[str], list[str]]:
+def abstracts(model: Model, count: int) -> tuple[list[str], list[str]]:
     records = get_corpus("beir").read(data_dir() / "eval" / "scifact", {})
     papers = [record.paper for record in records if isinstance(record, Accepted)]
     # Evenly over the corpus, so that the sample has the corpus's lengths.
@@ -83,6 +84,8 @@ def _show_bulk(
 ) -> None:
     taken = interleaved({name: functools.partial(encode, texts) for name, encode in work.items()}, ROUNDS)
     peers = [name for name in (BASE, PEER) if name in taken]
+    here = processor()
+    print(f"{here.name}, {here.cores} cores: {', '.join(here.instruction_sets)}")
     print(f"{len(texts)} abstracts of SciFact at {TOKENS} tokens, median of {ROUNDS} rounds, to {' and '.join(peers)}")
     for name, value in taken.items():
         cosine = (vectors[name] * vectors["onnx fp32"]).sum(axis=1)

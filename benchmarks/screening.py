@@ -39,14 +39,10 @@ def main() -> None:
         views = views_of_review(review)
         runs = {name: run(review, learner) for name, learner in learners(review, views).items()}
         read = {name: statistics.mean(one.read_until(RECALL) for one in of_name) for name, of_name in runs.items()}
-        stops = [one for one in runs["ses"] if one.stopped]
-        reached = [one.recall_after(one.stopped or 0) for one in stops]
         wins.append(read["ses"] < read["ELAS u4"])
         shown = " | ".join(f"{read[name]:,.0f}" for name in read)
-        stopped = statistics.mean(one.stopped or one.papers for one in runs["ses"])
         print(
-            f"| {review.name} | {len(review.papers):,} | {sum(review.included):,} | {shown} | {stopped:,.0f} | "
-            f"{min(reached, default=1):.3f} |",
+            f"| {review.name} | {len(review.papers):,} | {sum(review.included):,} | {shown} |",
             flush=True,
         )
     print(f"ses reads less than ELAS u4 in {sum(wins)} of {len(wins)} reviews.")

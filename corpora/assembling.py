@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from corpora.aliases import COLLECTED, EXTERNAL, IDENTIFIERS, SINGLE, normal_name
-from corpora.cleaning import flag_of, identifiers_of, text_of, texts_of, url_of, year_of
+from corpora.cleaning import flag_of, text_of, texts_of, url_of, year_of
 from corpora.custom import CustomField, read_custom
+from corpora.identifiers import identifiers_of
 from corpora.paper import Accepted, Paper, Rejected
+from corpora.plain import UnreadableError
 
 RETRACTED_TYPE = "retracted publication"
 """The publication type, in lower case, of a retracted paper in PubMed and in databases that use its types."""
@@ -42,8 +44,22 @@ def assemble(
 
     Returns:
         The paper, or why there is none: no id or title, an id that can't be a key, a text no paper has, a mark of
-        retraction that says neither yes nor no, or a value that is not of its field's kind.
+        retraction that says neither yes nor no, a value that is not of its field's kind, or one that can't be read.
     """
+    try:
+        return _assembled(line, record, columns, custom, record if beside is None else beside)
+    except UnreadableError as error:
+        known = record.get(columns.get("id", "id"))
+        return Rejected(line, str(error), text_of(known) if isinstance(known, str | int) else "")
+
+
+def _assembled(
+    line: int,
+    record: Mapping[str, object],
+    columns: Mapping[str, str],
+    custom: Sequence[CustomField],
+    among: Mapping[str, object],
+) -> Accepted | Rejected:
     values = {normal_name(key): value for key, value in record.items() if value not in (None, "")}
     external: dict[str, object] = {}
     for key in EXTERNAL:
@@ -92,7 +108,6 @@ def assemble(
         shown = text_of(mark)[:40] or "something else"
         return Rejected(line, f"Whether the paper is retracted should be true or false, not {shown}.", paper.id)
     if custom:
-        among = record if beside is None else beside
         raw = {field.name: among.get(field.source, values.get(normal_name(field.source))) for field in custom}
         try:
             paper = replace(paper, extra=read_custom(custom, raw))

@@ -1,17 +1,18 @@
-"""Converts raw values of corpora into clean ones: text, years, lists of names, identifiers."""
+"""Converts raw values of corpora into clean ones: text, years, lists of names."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from corpora.plain import Unreadable, UnreadableError
 
 EARLIEST_YEAR, LATEST_YEAR = 1400, 2100
 
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
 _FOUR_DIGITS = re.compile(r"(?<!\d)(\d{4})(?:\d{4})?(?!\d)")
-_WHOLE_FLOAT = re.compile(r"\d+\.0")
 _LONGEST_LITERAL = 1 << 20
 
 _NAME_KEYS = ("name", "display_name", "category", "paperId", "corpusId", "corpusid", "id", "text", "term", "label")
@@ -19,15 +20,6 @@ _NAME_KEYS = ("name", "display_name", "category", "paperId", "corpusId", "corpus
 
 _YES = ("true", "t", "yes", "y", "1", "retracted")
 _NO = ("", "false", "f", "no", "n", "0", "none", "null", "nan", "not retracted")
-
-_PREFIXES = {
-    "doi": re.compile(r"(https?://(dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE),
-    "pmid": re.compile(r"(https?://\S*/(?=\d)|pmid:?\s*)", re.IGNORECASE),
-    "pmc": re.compile(r"(https?://\S*/(?=(?:PMC)?\d)|pmcid:?\s*)", re.IGNORECASE),
-    "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)", re.IGNORECASE),
-    "openalex": re.compile(r"https?://\S*/", re.IGNORECASE),
-}
-"""Usual prefixes of identifiers, by kind."""
 
 
 def clean_text(text: str) -> str:
@@ -43,6 +35,9 @@ def text_of(value: object) -> str:
 
     Returns:
         The string; parts are joined by a blank.
+
+    Raises:
+        UnreadableError: If a program gave a value without a plain meaning.
     """
     if isinstance(value, str):
         return clean_text(value)
@@ -54,6 +49,8 @@ def text_of(value: object) -> str:
         return _name_of(value)
     if isinstance(value, Sequence):
         return " ".join(filter(None, (text_of(part) for part in value)))
+    if isinstance(value, Unreadable):
+        raise UnreadableError(f"The key {value.key} holds {value.told}, which can't be read.")
     return ""
 
 
@@ -85,28 +82,6 @@ def flag_of(value: object) -> bool | None:
 def url_of(value: object) -> str:
     """Return the first web address of a value, empty where there is none (a `javascript:` one is none)."""
     return next((text for text in texts_of(value) if text.startswith(("http://", "https://"))), "")
-
-
-def identifiers_of(kind: str, value: object) -> Iterator[str]:
-    """Yield every identifier of a kind in a value as `kind:value`, with or without a prefix or resolver address.
-
-    Args:
-        kind: Such as `doi` or `pmid`.
-        value: One identifier or several.
-
-    Yields:
-        Without resolver address or prefix; DOIs in lower case, PMC numbers with their letters.
-    """
-    prefix = _PREFIXES.get(kind)
-    for text in texts_of(value):
-        name = prefix.sub("", text, count=1) if prefix and prefix.match(text) else text
-        name = name[:-2] if _WHOLE_FLOAT.fullmatch(name) else name.rstrip("/")
-        if kind == "doi":
-            name = name.lower()
-        elif kind == "pmc":
-            name = f"PMC{name.upper().removeprefix('PMC')}"
-        if name:
-            yield f"{kind}:{name}"
 
 
 def _parts(value: object) -> Iterable[str]:

@@ -12,6 +12,7 @@ from typing import Literal, Never, get_args
 from corpora.cleaning import flag_of, text_of, texts_of
 from corpora.dates import normal_date
 from corpora.errors import InputError
+from corpora.plain import Unreadable
 
 FieldKind = Literal["text", "keyword", "keywords", "number", "date", "boolean"]
 """Searchable words, one exact string, a list of exact strings, one number, one day, or true (a missing
@@ -139,6 +140,10 @@ def custom_value(kind: FieldKind, raw: object) -> FieldValue | None:
     Raises:
         ValueError: If it can't be read as that kind; the text says what it should be.
     """
+    if isinstance(raw, Unreadable):
+        return _refuse(kind, raw.told)
+    if isinstance(raw, bool) and kind != "boolean":
+        return _refuse(kind, str(raw).lower())
     shown = text_of(raw)
     match kind:
         case "keywords":

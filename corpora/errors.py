@@ -74,8 +74,8 @@ def require(condition: object, sentence: str, hint: str = "") -> None:
         raise InputError(sentence, hint)
 
 
-class NotFoundError(InputError):
-    """What the user named does not exist: an index, a paper, a model."""
+class NotFoundError(InputError, KeyError):
+    """What the user named does not exist: an index, a paper, a model. Also a `KeyError`, as of other mappings."""
 
     kind: ClassVar[ErrorKind] = "not found"
 

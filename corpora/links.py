@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 from urllib.parse import quote
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
 
 _RESOLVERS = {
     "arxiv": "https://arxiv.org/abs/{}",
@@ -18,12 +15,24 @@ _RESOLVERS = {
 _UNQUOTED = "/:;()@!$&'*+,=~"
 
 
-def identifier_of(paper: Paper, kind: str) -> str:
+class Identified(Protocol):
+    """What a link is made of; `corpora.paper` imports this module, and so is not named here."""
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Names of the paper as `kind:value`."""
+
+    @property
+    def url(self) -> str:
+        """Its own address."""
+
+
+def identifier_of(paper: Identified, kind: str) -> str:
     """Return a paper's first identifier of a kind, without the kind; empty where there is none."""
     return next((one.removeprefix(f"{kind}:") for one in paper.identifiers if one.startswith(f"{kind}:")), "")
 
 
-def link_of(paper: Paper) -> str:
+def link_of(paper: Identified) -> str:
     """Return a link to a paper: by its DOI, its own address, or another identifier; empty where there is none."""
     if doi := identifier_of(paper, "doi"):
         return f"https://doi.org/{quote(doi, safe=_UNQUOTED)}"

@@ -75,6 +75,11 @@ class Paper:
         }
         return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
 
+    def _repr_html_(self) -> str:
+        from corpora.notebook import paper_html
+
+        return paper_html(self)
+
     def value(self, name: str) -> FieldValue | None:
         """Return the value of an attribute or of a field in `extra`, or None where there is none."""
         value: FieldValue | None = self.extra.get(name) if name in self.extra else getattr(self, name, None)

@@ -15,7 +15,7 @@ WRITABLE_DATA = "free some disk, or set SES_DATA_DIR to a folder that can be wri
 
 
 @contextmanager
-def replacing(place: Path, *, locked: bool = False) -> Iterator[Path]:
+def replacing(place: Path, *, locked: bool = False, private: bool = False) -> Iterator[Path]:
     """Make a file or a folder beside its place, and move it there if the block ends without an error.
 
     A reader, and a process that is killed, see the old content or the new, never a part of it: the new is on the disk
@@ -26,6 +26,7 @@ def replacing(place: Path, *, locked: bool = False) -> Iterator[Path]:
         place: What to replace, if it exists; the folder around it does.
         locked: Whether the caller keeps all others from writing the place. Then what a killed process left there is
             removed. Otherwise each block has a name of its own, so that the last one wins.
+        private: Whether only its owner may read the file, which is there and empty when the block begins.
 
     Yields:
         A path at which the block makes the file or the folder.
@@ -40,8 +41,10 @@ def replacing(place: Path, *, locked: bool = False) -> Iterator[Path]:
     part = place.with_name(f"{place.name}.part" if locked else f".{place.name}.{os.urandom(4).hex()}.part")
     try:
         _remove(part)
+        if private:
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield part
-        if place.is_file():
+        if place.is_file() and not private:
             shutil.copymode(place, part)
         for path in (*part.rglob("*"), part):
             sync(path)
@@ -52,6 +55,13 @@ def replacing(place: Path, *, locked: bool = False) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             _remove(part)
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that only its owner may enter, and close one that others may; `OSError` as the file system does."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _CONFIG, _IDS, _SPECIAL = "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"
 _EXTRA = ("additional_special_tokens", "extra_special_tokens")  # the latter since transformers 5
+_MOST_DIGITS = 9
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 
@@ -92,7 +93,7 @@ def _pairs(folder: Path, name: str, given: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _described(folder: Path, number: str, token: Any) -> AddedToken:
-    if not isinstance(token, dict) or not content(token) or not number.isdecimal():
+    if not isinstance(token, dict) or not content(token) or not number.isdecimal() or len(number) > _MOST_DIGITS:
         raise _damaged(folder, _CONFIG)
     flags = tuple((flag, token[flag]) for flag in _FLAGS if isinstance(token.get(flag), bool))
     return AddedToken(content(token), int(number), token.get("special") is True, flags)

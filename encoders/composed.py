@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from encoders.formats import Format
-from encoders.text_encoder import Done, ignore, shared
+from encoders.text_encoder import EncodingProgress, ignore, shared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ class Ensemble:
         return self.encode_formats(texts, [task_format])[task_format]
 
     def encode_formats(
-        self, texts: Sequence[str], formats: Sequence[Format], done: Done = ignore
+        self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats: float32 (texts, dimension) by format, as `Encoder.encode_formats`."""
         import numpy as np
@@ -71,7 +71,7 @@ class Routes:
         return self.members[task_format].encode(texts, task_format)
 
     def encode_formats(
-        self, texts: Sequence[str], formats: Sequence[Format], done: Done = ignore
+        self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats: float32 (texts, dimension) by format, as `Encoder.encode_formats`."""
         vectors: dict[Format, np.ndarray] = {}

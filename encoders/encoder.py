@@ -18,7 +18,7 @@ from encoders.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.base import Precision
 from encoders.sessions import Sessions, make_sessions
-from encoders.text_encoder import Done, ignore, shared
+from encoders.text_encoder import EncodingProgress, ignore, shared
 from encoders.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Encoder:
         return self.encode_formats(texts, [task_format])[task_format]
 
     def encode_formats(
-        self, texts: Sequence[str], formats: Sequence[Format], done: Done = ignore
+        self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats, in as few passes over the text as possible.
 
@@ -91,7 +91,7 @@ class Encoder:
         return {task_format: vectors[task_format] for task_format in formats}
 
     def _looked_up(
-        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: Done
+        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> dict[str, np.ndarray]:
         import numpy as np
 
@@ -102,7 +102,8 @@ class Encoder:
             prompt: row for row, prompt in enumerate(prompts) if any(keys[head][row] not in known for head in heads)
         }
         places = list(missing.values())
-        done(len(prompts) - len(missing))
+        # A text that occurs twice is encoded once, so it counts as known.
+        done(len(prompts) - len(missing), block=len(prompts))
         for part, made in self._run(list(missing), heads, like, done):
             fresh = {
                 keys[head][places[number]]: vector
@@ -124,7 +125,7 @@ class Encoder:
         return [cache_key(prompt, fingerprint, made_by) for prompt in prompts]
 
     def _run(
-        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: Done
+        self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
         """Encode texts, and yield them part by part, so that a killed process loses at most one part.
 
@@ -148,15 +149,14 @@ class Encoder:
             cut = pieces(encoding.ids, self.card.max_tokens, before, self.long_text)
             token_ids += cut
             owners += [owner] * len(cut)
-        owner_of, session = np.array(owners), self.sessions(heads)
+        owner_of, session, tokens = np.array(owners), self.sessions(heads), sum(map(len, token_ids))
         for part in parts(batches(token_ids), owner_of):
             rows = np.sort(np.concatenate([batch.rows for batch in part]))
             made = np.empty((len(heads), len(rows), self.card.dimension), dtype=np.float32)
             for batch in part:
                 for number, vectors in enumerate(session(batch.ids, batch.mask)):
                     made[number, np.searchsorted(rows, batch.rows)] = vectors
-                # A long text has several rows.
-                done(len(batch.rows) / len(owners) * len(prompts))
+                done(float(batch.mask.sum()) / tokens * len(prompts))
             complete, means = sorted(set(owner_of[rows].tolist())), self._means(made, owner_of[rows])
             yield complete, dict(zip(heads, means, strict=True))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from encoders.model import Weights
     from encoders.runtimes.base import Precision
 
-GRAPH_VERSION = 3
+GRAPH_VERSION = 4
 """Increase this number when graphs change, so that cached files of older versions are not used."""
 
 
@@ -85,7 +85,7 @@ def _parts(weights: Weights, card: ModelCard, heads: Sequence[str]) -> tuple[lis
     ops = OnnxOps(weights, card.network.epsilon)
     try:
         vectors = ARCHITECTURES[card.architecture](ops, card.network, "input_ids", "attention_mask", heads)
-    except (IndexError, TypeError, ValueError) as error:
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise _misfit(card, error) from error
     for number, vector in enumerate(vectors):
         ops.output(vector, output_name(number))
@@ -110,13 +110,17 @@ def _model(
 
 
 def _stored(arrays: Mapping[str, np.ndarray], beside: Path | None) -> list[onnx.TensorProto]:
-    """Return constants in the graph's form. Large ones may be in another file; then the graph has their position."""
+    """Return constants in the graph's form. Large ones may be in another file; then the graph has their position.
+
+    An array with several names is in the file once.
+    """
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper
 
     if beside is None:
         return [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     tensors = []
+    offsets: dict[int, int] = {}
     with beside.open("wb") as file:
         for name, array in arrays.items():
             if array.nbytes < _SMALL:
@@ -124,10 +128,12 @@ def _stored(arrays: Mapping[str, np.ndarray], beside: Path | None) -> list[onnx.
                 continue
             kind = helper.np_dtype_to_tensor_dtype(array.dtype)
             tensor = TensorProto(name=name, data_type=kind, dims=array.shape, data_location=TensorProto.EXTERNAL)
-            place = {"location": beside.name, "offset": file.tell(), "length": array.nbytes}
+            if id(array) not in offsets:
+                offsets[id(array)] = file.tell()
+                np.ascontiguousarray(array).tofile(file)
+            place = {"location": beside.name, "offset": offsets[id(array)], "length": array.nbytes}
             for key, value in place.items():
                 tensor.external_data.add(key=key, value=str(value))
-            np.ascontiguousarray(array).tofile(file)
             tensors.append(tensor)
     return tensors
 

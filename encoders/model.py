@@ -86,14 +86,20 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     import numpy as np
 
     weights, card = model.read(), model.card
-    every, wanted = (_used(card, weights, some) for some in (tuple(dict.fromkeys(card.heads.values())), heads))
-    missing = sorted(every - set(weights))
-    surplus = sorted(set(weights) - every - _ignored(weights))
+    every, wanted = (_noted(card, weights, some) for some in (tuple(dict.fromkeys(card.heads.values())), heads))
+    missing = sorted(set(every.used) - set(weights))
+    surplus = sorted(set(weights) - set(every.used) - _ignored(weights))
     if missing or surplus:
         told = [f"lack {some(missing)}"] if missing else []
         told += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
         raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(told)}.")
-    used = {name: array for name, array in weights.items() if name in wanted}
+    for name, rows in every.tables.items():
+        if weights[name].shape != (rows, card.network.width):
+            raise InputError(
+                f"The weights of {card.name} don't fit its config.json: {name} has the shape {weights[name].shape}, "
+                f"and the config.json says {(rows, card.network.width)}; fetch the model again."
+            )
+    used = {name: array for name, array in weights.items() if name in wanted.used}
     broken = [name for name, array in used.items() if not np.isfinite(array).all()]
     if broken:
         raise InputError(
@@ -103,10 +109,10 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     return used
 
 
-def _used(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> set[str]:
+def _noted(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> NamesOps:
     ops = NamesOps(present)
     ARCHITECTURES[card.architecture](ops, card.network, None, None, heads)
-    return set(ops.used)
+    return ops
 
 
 def is_of_task_head(name: str) -> bool:

@@ -5,6 +5,11 @@ product is multiplied by the same value again: a scale for each row of the one f
 (Dettmers et al. 2022, LLM.int8(), section 2.2). A token's rounding depends only on its own states, so a vector
 is the same in every batch, and does not depend on the other formats computed with it. A scale for a whole tensor,
 measured at run time or in advance, would depend on both and be less precise.
+
+Products of integers are the same on every processor, but what is rounded comes from operators in float32. A last bit
+there can round a state to the next integer, and after some layers a vector differs by as much as int8 differs from
+fp32. onnxruntime's softmax adds in an order that depends on the width of the processor's vectors, so it is written
+here in parts, which don't. Then all x86-64 processors give the same vectors.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
     import onnx
 
 _LEVELS = 127  # on either side of 0
-_CONSTANTS = ("int8.scale", "int8.zero", "int8.axis", "int8.least")
+_CONSTANTS = ("int8.scale", "int8.zero", "int8.axis", "int8.least", "int8.one")
 
 
 def quantized(
@@ -33,14 +38,20 @@ def quantized(
         arrays: The graph's constants, float32 weights among them.
 
     Returns:
-        Nodes and constants that take the place of the given ones.
+        Nodes and constants that take the place of the given ones. Constants with the same content are the same array.
     """
     from onnx import helper
 
-    weights = sorted({node.input[1] for node in nodes if node.op_type == "MatMul"} & set(arrays))
-    made = [_restored(weight) for weight in weights]
+    weights = {node.input[1] for node in nodes if node.op_type == "MatMul"} & set(arrays)
+    columns = {weight: _by_column(arrays[weight]) for weight in weights}
+    kept = {name: array for name, array in arrays.items() if name not in weights}
+    kept |= dict(zip(_CONSTANTS, _constants(), strict=True))
+    made: list[onnx.NodeProto] = []
     scaled: set[str] = set()
     for node in nodes:
+        if node.op_type == "Softmax":
+            made += _softmax(node)
+            continue
         if node.op_type != "MatMul" or node.input[1] not in weights:
             made.append(node)
             continue
@@ -48,13 +59,12 @@ def quantized(
         if states not in scaled:  # several products may read the same states
             scaled.add(states)
             made += _by_token(states)
-        product = f"{node.output[0]}.unit"
-        made.append(helper.make_node("MatMul", [f"{states}.unit", f"{weight}.restored"], [product]))
+        # A name for each product: where onnxruntime takes a weight as uint8, it fails if several share it.
+        product, own = f"{node.output[0]}.unit", f"{weight}.{node.output[0]}"
+        kept[f"{own}.int8"], kept[f"{own}.scale"] = columns[weight]
+        made.append(_restored(own))
+        made.append(helper.make_node("MatMul", [f"{states}.unit", f"{own}.restored"], [product]))
         made.append(helper.make_node("Mul", [product, f"{states}.scale"], list(node.output)))
-    kept = {name: array for name, array in arrays.items() if name not in weights}
-    kept |= dict(zip(_CONSTANTS, _constants(), strict=True))
-    for weight in weights:
-        kept[f"{weight}.int8"], kept[f"{weight}.scale"] = _by_column(arrays[weight])
     return made, kept
 
 
@@ -62,7 +72,7 @@ def _by_token(states: str) -> list[onnx.NodeProto]:
     """Return the nodes that give `.scale`, (texts, tokens, 1), and `.unit`, states between -1 and 1 as 8 bits tell."""
     from onnx import helper
 
-    scale, zero, axis, least = _CONSTANTS
+    scale, zero, axis, least, _ = _CONSTANTS
     sizes, largest, divided, rounded = (f"{states}.{name}" for name in ("sizes", "largest", "divided", "rounded"))
     return [
         helper.make_node("Abs", [states], [sizes]),
@@ -71,6 +81,30 @@ def _by_token(states: str) -> list[onnx.NodeProto]:
         helper.make_node("Div", [states, f"{states}.scale"], [divided]),
         helper.make_node("QuantizeLinear", [divided, scale, zero], [rounded]),
         helper.make_node("DequantizeLinear", [rounded, scale, zero], [f"{states}.unit"]),
+    ]
+
+
+def _softmax(node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    """Return the nodes that take the place of a softmax over the last axis.
+
+    A product with ones adds up: its order is the same for every length of padding too, unlike that of ReduceSum.
+    """
+    from onnx import helper
+
+    (logits,), (shares,) = node.input, node.output
+    axis = _CONSTANTS[2]
+    largest, below, powers, total = (f"{shares}.{name}" for name in ("largest", "below", "powers", "total"))
+    shape, column, ones = (f"{shares}.{name}" for name in ("shape", "column", "ones"))
+    one = helper.make_tensor("one", 1, [1], [1.0])
+    return [
+        helper.make_node("ReduceMax", [logits, axis], [largest], keepdims=1),
+        helper.make_node("Sub", [logits, largest], [below]),
+        helper.make_node("Exp", [below], [powers]),
+        helper.make_node("Shape", [logits], [shape], start=-1),
+        helper.make_node("Concat", [shape, "int8.one"], [column], axis=0),
+        helper.make_node("ConstantOfShape", [column], [ones], value=one),
+        helper.make_node("MatMul", [powers, ones], [total]),
+        helper.make_node("Div", [powers, total], [shares]),
     ]
 
 
@@ -93,4 +127,10 @@ def _constants() -> list[np.ndarray]:
     import numpy as np
 
     # uint8 around 128, which processors multiply with int8 faster than int8 itself.
-    return [np.array(1 / _LEVELS, np.float32), np.array(128, np.uint8), np.array([-1]), np.array(1e-12, np.float32)]
+    return [
+        np.array(1 / _LEVELS, np.float32),
+        np.array(128, np.uint8),
+        np.array([-1]),
+        np.array(1e-12, np.float32),
+        np.array([1]),
+    ]

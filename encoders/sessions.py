@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 _ALIKE = 0.98
 """If the cosine of int8 vectors of two machines is below this value, the difference is not rounding."""
 
+_ADVICE = "free some disk, or set SES_CACHE_DIR to a folder that can be written"
 
 DEFAULT_RUNTIME = "onnx"
 
@@ -77,6 +81,7 @@ class BuiltSessions:
     ) -> None:
         self._model, self._runtime, self._precision = model, runtime, precision
         self._folder, self._tokenizer, self._threads = cache_dir / "graphs", tokenizer, threads
+        self._scratch: Path | None = None
         self._loaded: dict[tuple[str, ...], Session] = {}
         self._lock = threading.Lock()
 
@@ -95,7 +100,25 @@ class BuiltSessions:
         folder = self._folder / f"{card.fingerprint}-{runtime}-{marks}-v{GRAPH_VERSION}"
         if not folder.exists():
             source = replace(make_source(self._model, self._tokenizer, heads), threads=self._threads)
-            _build(folder, self._runtime, self._precision, source)
+            try:
+                _build(folder, self._runtime, self._precision, source)
+            except OSError as error:
+                return self._built_for_now(folder.name, source, error)
+        return folder
+
+    def _built_for_now(self, name: str, source: RuntimeSource, reason: OSError) -> Path:
+        """Build in a temporary folder, which goes with this object, because the cache can't be written."""
+        told = f"The model's graph can't be kept in {self._folder} ({reason})"
+        try:
+            if self._scratch is None:
+                self._scratch = Path(tempfile.mkdtemp(prefix="ses-graphs-"))
+                weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
+            folder = self._scratch / name
+            folder.mkdir()
+            self._runtime.prepare(source, self._precision, folder)
+        except OSError as error:
+            raise UnavailableError(f"{told}, nor in the folder for temporary files ({error})", _ADVICE) from error
+        logging.getLogger("ses").warning("%s, so each run builds it again; %s.", told, _ADVICE)
         return folder
 
 
@@ -184,24 +207,17 @@ def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Se
 
 
 def _build(folder: Path, runtime: Runtime, precision: Precision, source: RuntimeSource) -> None:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        # Written to a temporary folder and then moved, so that a crash or a second process leaves no half-written
-        # graph.
-        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            part = Path(scratch) / "graph"
-            part.mkdir()
-            runtime.prepare(source, precision, part)
-            try:
-                part.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # otherwise another process was first, with the same graph
-                    raise
-    except OSError as error:
-        raise UnavailableError(
-            f"The model's graph can't be kept in {folder.parent} ({error}); "
-            "free some disk, or set SES_CACHE_DIR to a folder that can be written."
-        ) from error
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Written to a temporary folder and then moved, so that a crash or a second process leaves no half-written graph.
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        part = Path(scratch) / "graph"
+        part.mkdir()
+        runtime.prepare(source, precision, part)
+        try:
+            part.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise another process was first, with the same graph
+                raise
 
 
 def _picked(session: Session, places: Sequence[int]) -> Session:

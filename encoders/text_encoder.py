@@ -14,16 +14,29 @@ if TYPE_CHECKING:
 
 
 Done = Callable[[float], None]
-"""Receives after each batch how many more texts are encoded: a fraction where a text takes several passes."""
+"""Receives how many more are done."""
 
 
-def ignore(texts: float) -> None:
+class EncodingProgress(Protocol):
+    """Receives the progress of an encoder."""
+
+    def __call__(self, texts: float, /, *, block: float = 0.0) -> None:
+        """Count texts, or fractions of them where a text takes several passes.
+
+        Args:
+            texts: At the beginning of a block, those that the cache holds. After a batch, its share of the block's
+                tokens, times the texts that were missing: batches come longest first, and a long text takes longer.
+            block: At the beginning of a block, how many texts it has; 0 after a batch.
+        """
+
+
+def ignore(texts: float, *, block: float = 0.0) -> None:
     """Ignore the progress."""
 
 
-def shared(done: Done, passes: int) -> Done:
+def shared(done: EncodingProgress, passes: int) -> EncodingProgress:
     """Return what receives the progress of one of several passes over the same texts."""
-    return lambda texts: done(texts / passes)
+    return lambda texts, *, block=0.0: done(texts / passes, block=block / passes)
 
 
 class TextEncoder(Protocol):
@@ -37,6 +50,6 @@ class TextEncoder(Protocol):
         """Encode texts for one task format: float32 (texts, dimension)."""
 
     def encode_formats(
-        self, texts: Sequence[str], formats: Sequence[Format], done: Done = ignore
+        self, texts: Sequence[str], formats: Sequence[Format], done: EncodingProgress = ignore
     ) -> dict[Format, np.ndarray]:
         """Encode texts for several task formats: float32 (texts, dimension) by format; `done` receives the progress."""

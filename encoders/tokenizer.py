@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
 from encoders.added_tokens import add_to, read_added
+from encoders.layouts.json_files import LARGEST_TOKENIZER
 from encoders.layouts.sentence_transformers import transformer_settings
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
                 "transformers sentencepiece` and AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
             )
         raise InputError(f"{folder} has no tokenizer.json: fetch the whole model.")
+    read = full if full.exists() else vocabulary
+    require(
+        read.stat().st_size <= LARGEST_TOKENIZER,
+        f"{read} is larger than {LARGEST_TOKENIZER >> 20} MiB; fetch the model from a source you trust.",
+    )
     try:
         if full.exists():
             tokenizer = Tokenizer.from_file(str(full))

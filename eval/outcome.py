@@ -16,11 +16,13 @@ class Outcome:
         cells: Measure to its value, with an interval if it is taken over units that can be resampled.
         per_unit: Measure to the value of each query, label or fold, where the measure is their mean.
         counts: What was measured and what was not: `queries`, `papers_missing`, ...; those of 0 aren't shown.
+        notes: What to know of some measures.
     """
 
     cells: Mapping[str, Cell]
     per_unit: Values = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def outcome_of(values: Values, counts: Mapping[str, int], *, level: float = 0.95) -> Outcome:

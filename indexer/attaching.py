@@ -15,8 +15,8 @@ import orjson
 from corpora.errors import StoppedError
 from corpora.paper import Accepted, Paper, Record, paper_from
 from indexer.pipeline import index_corpus
-from search_plugin.engines.cluster.attached.papers import record_of
-from search_plugin.engines.cluster.scan import scan
+from search_plugin.engines.cluster.attached.papers import read_from, record_of
+from search_plugin.engines.cluster.scan import scan_hits
 from search_plugin.schema import IndexSchema, paper_vector
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ def _read_once(read: Callable[[], Iterator[Record]], folder: Path) -> Iterator[C
 
 def _records(engine: AttachingEngine, attachment: Attachment) -> Iterator[Record]:
     places = attachment.places
-    sources = sorted({place.source for place in places})
-    for number, document in enumerate(scan(engine.cluster, attachment.target, sources), start=1):
-        record = record_of(number, str(document["_id"]), document, places)
+    body = {"query": {"match_all": {}}, **read_from(places)}
+    for number, hit in enumerate(scan_hits(engine.cluster, attachment.target, body), start=1):
+        record = record_of(number, hit, places)
         if isinstance(record, Accepted) and not attachment.beside:
             # Filters use the fields where they are, so only what is encoded counts.
             record = Accepted(number, Paper(record.paper.id, record.paper.title, record.paper.abstract))

@@ -15,7 +15,7 @@ from indexer.dead_letter import DeadLetter
 from indexer.job import IndexJob
 from indexer.pruning import UNOWNED, count_gone, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
-from indexer.survey import Survey, open_survey
+from indexer.survey import Survey, open_survey, size_of
 from indexer.target import check_papers, checked_count, generation_to_write, published_generation
 from indexer.work import Work, guarded
 from search_plugin.engines.base import Document
@@ -110,6 +110,7 @@ def _write(
 ) -> None:
     counts = survey.counts()
     work.before, work.total = counts["unchanged"], counts["new"] + counts["updated"]
+    work.size = survey.size()
     if not work.total:
         return
     work.progress.stage("indexing", work.total)
@@ -160,6 +161,7 @@ def _encoded(
     formats = [Format(vector.format) for vector in index.schema.vectors]
     with closing(read) as blocks:
         for papers in blocks:
+            work.begin([size_of(paper) for paper in papers])
             with work.timed():
                 texts = [job.card.text(paper.title, paper.abstract) for paper in papers]
                 vectors = encoder.encode_formats(texts, formats, work.done)

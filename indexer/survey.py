@@ -18,11 +18,13 @@ from typing import cast
 
 from corpora.custom import FieldValue
 from corpora.errors import UnavailableError
-from corpora.paper import Accepted, Deleted, Record, Rejected
+from corpora.paper import Accepted, Deleted, Paper, Record, Rejected
 from corpora.writing import WRITABLE_DATA, explaining
 from indexer.report import Progress
 
 _CHUNK = 1_000
+_MOST_CHARACTERS = 2_500
+"""Of 512 tokens in English."""
 _UPDATED_AT_ONCE = 50_000
 
 
@@ -47,7 +49,8 @@ class Survey:
         self.revalued = 0
         connection.execute(
             "CREATE TABLE papers "
-            "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT, origins TEXT, extra TEXT) "
+            "(id TEXT PRIMARY KEY, ordinal INTEGER, line INTEGER, hash TEXT, work TEXT, origins TEXT, extra TEXT, "
+            "size INTEGER) "
             "WITHOUT ROWID"
         )
         # A record that can't be read in this run is still in the corpus.
@@ -79,8 +82,9 @@ class Survey:
                 self.filled[name] += 1
             noted = json.dumps(extra) if extra else None
             origins = json.dumps(paper.origins if self._origin is None else [self._origin])
-            rows.append((paper.id, self.accepted + i, record.line, paper.content_hash(), "new", origins, noted))
-        self._connection.executemany("INSERT OR REPLACE INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            hash_, size = paper.content_hash(), size_of(paper)
+            rows.append((paper.id, self.accepted + i, record.line, hash_, "new", origins, noted, size))
+        self._connection.executemany("INSERT OR REPLACE INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self.accepted += len(rows)
 
     def _note(self, record: Record) -> None:
@@ -91,7 +95,7 @@ class Survey:
         elif isinstance(record, Deleted):
             row = (record.id, record.line)
             self._connection.execute(
-                "INSERT OR REPLACE INTO papers VALUES (?, NULL, ?, NULL, 'deleted', NULL, NULL)", row
+                "INSERT OR REPLACE INTO papers VALUES (?, NULL, ?, NULL, 'deleted', NULL, NULL, 0)", row
             )
             self.deletions += 1
 
@@ -136,6 +140,11 @@ class Survey:
         counts["unchanged"] = counts.get("unchanged", 0) + counts.pop("touched", 0)
         return {"new": 0, "updated": 0, **counts, "duplicates": self.accepted + self.deletions - papers}
 
+    def size(self) -> int:
+        """Return the characters of new and updated papers, as `size_of` counts them."""
+        doing = "SELECT sum(size) FROM papers WHERE work IN ('new', 'updated')"
+        return int(self._connection.execute(doing).fetchone()[0] or 0)
+
     def work(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the ordinals of new and updated papers, in order, each with the origins to write."""
         doing = "SELECT ordinal, origins FROM papers WHERE work IN ('new', 'updated') ORDER BY ordinal"
@@ -167,6 +176,11 @@ class Survey:
         """Note that the engine would not take a paper, and return the line it was read from."""
         self._connection.execute("UPDATE papers SET work = 'refused' WHERE id = ?", [id_])
         return int(self._connection.execute("SELECT line FROM papers WHERE id = ?", [id_]).fetchone()[0])
+
+
+def size_of(paper: Paper) -> int:
+    """Return the characters of a paper's text up to where most models cut it: about what encoding it costs."""
+    return min(len(paper.title) + len(paper.abstract), _MOST_CHARACTERS)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ class Work:
         cached: Whether vectors are kept in a cache.
         before: Papers that the index held already.
         total: Papers to write.
+        size: Characters of their texts.
+        cost: What encoding a paper of the current block costs, relative to the mean of all.
         encoded: Of them, those that were encoded.
         written: Of them, those that the engine has.
         seconds: Spent in the encoder.
@@ -39,17 +41,23 @@ class Work:
     cached: bool = True
     before: int = 0
     total: int = 0
+    size: int = 0
+    cost: float = 1.0
     encoded: float = 0.0
     written: int = 0
     seconds: float = 0.0
     stopped: threading.Event = field(default_factory=threading.Event)
 
-    def done(self, papers: float) -> None:
-        """Count encoded papers, after each batch; raises `Halt` if the run has stopped."""
+    def begin(self, sizes: Sequence[int]) -> None:
+        """Begin to encode a block of papers with texts of so many characters."""
+        self.cost = sum(sizes) / len(sizes) / (self.size / self.total) if self.size else 1.0
+
+    def done(self, papers: float, *, block: float = 0.0) -> None:
+        """Count encoded papers, as `encoders.text_encoder.EncodingProgress`; raises `Halt` if the run has stopped."""
         if self.stopped.is_set():
             raise Halt
         self.encoded += papers
-        self.progress.advance(papers)
+        self.progress.advance(papers, block=block, cost=self.cost)
 
     @contextmanager
     def timed(self) -> Iterator[None]:

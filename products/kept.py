@@ -1,4 +1,4 @@
-"""Small states that users keep by name, such as feeds and reviews: one JSON file each."""
+"""Small states that users keep by name, such as feeds and reviews: one JSON file each, which only they may read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
-from corpora.writing import WRITABLE_DATA, explaining, replacing
+from corpora.writing import WRITABLE_DATA, explaining, private_folder, replacing
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class Kept(Generic[T]):
 
         values: Any = asdict(state)  # type: ignore[call-overload]
         path = self._path(name)
-        with explaining(path, WRITABLE_DATA), replacing(path, locked=True) as part:
+        with explaining(path, WRITABLE_DATA), replacing(path, locked=True, private=True) as part:
             part.write_bytes(orjson.dumps(values, option=orjson.OPT_INDENT_2))
 
     @contextmanager
@@ -92,8 +92,9 @@ class Kept(Generic[T]):
         from filelock import FileLock, Timeout
 
         try:
-            self._path(name).parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self._path(name).with_suffix(".lock"), timeout=_WAIT)
+            path = self._path(name)
+            private_folder(self.folder)
+            lock = FileLock(path.with_suffix(".lock"), timeout=_WAIT, mode=0o600)
             with lock:
                 yield
         except Timeout:

@@ -1,4 +1,4 @@
-"""Queries that name an author: "Toth EA", "papers by Kim, Mi-Na", "Fuerst hepatitis C".
+"""Queries that name an author: "Toth EA", "papers by Kim, Mi-Na", "Fuerst hepatitis C", "toth e 2019", "Toth et al".
 
 A query is taken for one only if it has the shape of a name and an author of the index has that name. Shapes that are
 shared with ordinary queries ("Vitamin D", "Breast Cancer") must also hold a word that few papers have in title or
@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from corpora.errors import InputError
 from search_plugin.filters.resolve import resolve
-from search_plugin.filters.tree import Alike, And, Compare, OneOf
-from search_plugin.known import Known
+from search_plugin.filters.tree import Alike, Compare, OneOf
+from search_plugin.known import Known, Preference
 from search_plugin.languages import get_language
 from search_plugin.names import PARTICLES
 from search_plugin.plan import Counting, Plan
@@ -32,21 +33,25 @@ COMMON = 500
 
 FEW = 20
 
-MOST_PAPERS = 1_000
-"""Papers of an author that are listed without a topic."""
-
 _MOST_WORDS = 6
+_MOST_OF_NAME = 3
 _LONGEST_WORD = 40
 _NAMES_TOLD = 4
 
 _BY = re.compile(
     r"(?P<topic>.*?)\b(?:(?:papers?|articles?|publications?|work|works|studies|research)\s+)?"
-    r"(?:(?:written|authored|published)\s+)?by\s+(?P<name>[^\W\d_].*)",
+    r"(?:(?:written|authored|published)\s+)?by\s+(?P<name>[^\W\d_].*?)"
+    r"(?:\s+(?:about|on|of|regarding|concerning)\s+(?P<about>.+))?",
     re.IGNORECASE,
 )
+_EXPLICIT = re.compile(
+    r".*\b(?:papers?|articles?|publications?|works?|written|authored|published)\s+by\s", re.IGNORECASE
+)
+_ET_AL = re.compile(r"(?P<before>.*?),?\s*\bet\.? al\b\.?,?\s*(?P<after>.*)", re.IGNORECASE)
 _LETTERS = r"[^\W\d_]"
 _WORD = rf"{_LETTERS}(?:{_LETTERS}|['’‐.-])*"  # noqa: RUF001 - an apostrophe and a hyphen as they are typed
 _COMMA = re.compile(rf"{_WORD}(?: {_WORD}){{0,2}}, ?{_WORD}(?: {_WORD}){{0,2}}")
+_DATED = re.compile(rf"(?P<name>{_LETTERS}{{3,}},? [a-z]{{1,2}}) (?P<topic>\(?(?:1[5-9]|20)\d\d\b.*)")
 _INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,3}")
 _CAPITALISED = re.compile(rf"(?:[A-Z]['’])?[^\W\d_a-z]{_LETTERS}*[a-z](?:{_LETTERS}|['’‐-])*")  # noqa: RUF001 - as above
 
@@ -63,24 +68,25 @@ class Reading:
         name: The part.
         topic: All else.
         doubt: What else it may be.
+        explicit: Whether the query says that it is a name: "papers by Toth", "Toth et al".
     """
 
     name: str
     topic: str = ""
     doubt: Doubt = "none"
+    explicit: bool = False
 
 
-def recognise_author(index: Index, known: Known, where: Filter | None) -> Known:
+def recognise_author(index: Index, known: Known) -> Known:
     """Find the author that a query names.
 
     Args:
         index: Of any engine.
         known: The query, without identifiers.
-        where: Filter of exact comparisons that all papers must match.
 
     Returns:
-        The same if there is no such author. If the query is nothing but the name, the author's papers, the latest
-        first; else the topic, and the author's papers to be ranked first. A single word is only noted.
+        The rest of the query, and a preference for the author's papers. The same if there is no such author, with a
+        note if the query says that it names one. A single word is only noted.
     """
     for reading in readings(known.topic):
         occurs = 0
@@ -88,9 +94,14 @@ def recognise_author(index: Index, known: Known, where: Filter | None) -> Known:
             occurs = min(_frequency(index, word) for word in _full_words(reading.name) or [reading.name])
             if occurs > (0 if reading.doubt == "word" else max(FEW, index.count() // COMMON)):
                 continue
-        found = resolve(Alike("authors", "name", (reading.name,)), index, suggest=False).filter
+        try:
+            found = resolve(Alike("authors", "name", (reading.name,)), index, suggest=False).filter
+        except InputError:  # more names begin like this one than an engine lists
+            continue
         names = _names(found)
         if not found or not names:
+            if reading.explicit:
+                return _unknown(index, known, reading)
             continue
         if reading.doubt == "initials" and occurs > RARE and sum(1 for _ in islice(index.ids(found), occurs)) < occurs:
             continue
@@ -98,24 +109,48 @@ def recognise_author(index: Index, known: Known, where: Filter | None) -> Known:
             # A plant or a town is as likely.
             told = f'No paper says {reading.name}, but authors have this name; "by {reading.name}" finds their papers.'
             return replace(known, notes=(*known.notes, told))
-        return _of_author(index, known, reading, found, names, where)
+        author = Preference("author", found, f"by {_told(names)}")
+        return replace(known, topic=reading.topic, preferences=(author, *known.preferences))
     return known
+
+
+def _unknown(index: Index, known: Known, reading: Reading) -> Known:
+    """Return the query without an author that the index does not have, with the names that are nearest."""
+    if not reading.name:
+        return replace(known, notes=(*known.notes, 'Write the name of an author before "et al".'))
+    notes = resolve(Alike("authors", "name", (reading.name,)), index).notes
+    return replace(known, topic=reading.topic, notes=(*known.notes, *notes))
 
 
 def readings(query: str) -> Iterator[Reading]:
     """Yield the parts of a query that may be an author's name, the likeliest first."""
     words = query.split()
-    if asked := _BY.fullmatch(query):
-        name, topic = asked["name"].strip(" .?!"), asked["topic"].strip(" ,.")
-        if len(name.split()) <= 4 and (not topic or name[0].isupper()):
-            yield Reading(name, topic)
+    if several := _ET_AL.fullmatch(query):
+        yield _first_author(several["before"], several["after"])
         return
+    if asked := _BY.fullmatch(query):
+        name, before, about = asked["name"].strip(" .?!,"), asked["topic"].strip(" ,."), asked["about"] or ""
+        if len(name.split()) <= 4 and (not before or (name[0].isupper() and not _INITIALS.fullmatch(name))):
+            topic = f"{before} {about}".strip()
+            yield Reading(name, topic, explicit=bool(_EXPLICIT.match(query)) and not before)
+        return
+    if dated := _DATED.fullmatch(query):
+        yield Reading(dated["name"], dated["topic"])
     if len(words) > _MOST_WORDS:
         return
     if _COMMA.fullmatch(query):
         yield Reading(query)
     elif "," not in query:
         yield from _without_comma(words)
+
+
+def _first_author(before: str, after: str) -> Reading:
+    """Return the name before "et al": all that stands there, or the last words with capitals."""
+    words = before.replace(",", " ").split()
+    start = next((at for at in range(len(words)) if any(word[0].isupper() for word in words[at:][:1])), 0)
+    if len(words) - start > _MOST_OF_NAME:
+        start = len(words) - 1
+    return Reading(" ".join(words[start:]), " ".join((*words[:start], after)).strip(), explicit=True)
 
 
 def _without_comma(words: Sequence[str]) -> Iterator[Reading]:
@@ -171,27 +206,8 @@ def _names(found: Filter | None) -> tuple[str, ...]:
             return ()
 
 
-def _of_author(
-    index: Index, known: Known, reading: Reading, author: Filter, names: Sequence[str], where: Filter | None
-) -> Known:
-    told = " and ".join(filter(None, (", ".join(sorted(names)[:_NAMES_TOLD]), _more(len(names) - _NAMES_TOLD))))
-    if reading.topic or known.papers:
-        return replace(
-            known,
-            topic=reading.topic,
-            author=author,
-            notes=(*known.notes, f"Papers by {told} come first."),
-        )
-    both = And((where, author)) if where else author
-    papers = index.papers(list(islice(index.ids(both), MOST_PAPERS))).values()
-    ordered = sorted(papers, key=lambda paper: (-(paper.year or 0), paper.id))
-    return replace(
-        known,
-        topic="",
-        papers={paper.id: paper for paper in ordered},
-        by={paper.id: "author" for paper in ordered},
-        notes=(*known.notes, f"Papers by {told}, the latest first."),
-    )
+def _told(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(sorted(names)[:_NAMES_TOLD]), _more(len(names) - _NAMES_TOLD))))
 
 
 def _more(count: int) -> str:

@@ -7,8 +7,12 @@ other words must be in none of its papers.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from search_plugin.names import PARTICLES
 from search_plugin.terms import TOKEN, term_of
 
 if TYPE_CHECKING:
@@ -32,12 +36,12 @@ _SMALL_WORDS = {
     "indonesian": "dan pada yang dengan untuk dari di dalam adalah",
 }
 _ENDINGS = {
-    "german": r"(ung|ungen|heit|keit|lich|ische[nrsm]?|krankheit|schaft)$",
+    "german": r"(?<=...)(ung|ungen|heit|keit|lich|ische[nrsm]?|krankheit|schaft)$",
     "french": r"(ement|aux|euse|eux|ique|iques|ées?)$",
     "spanish": r"(ci[oó]n|ciones|miento|dad|dades|ica|ico|icas|icos)$",
     "portuguese": r"([cç][aã]o|[cç][oõ]es|mento|dade|dades)$",
     "italian": r"(zione|zioni|mento|ità|ico|ica|ici|iche)$",
-    "dutch": r"(ing|heid|lijk|lijke|ziekte)$",
+    "dutch": r"(heid|lijk|lijke|ziekte)$",
     "polish": r"(owy|owa|owe|nia|nie|ego|ych)$",
     "swedish": r"(ning|ningar|het|lig)$",
 }
@@ -54,6 +58,13 @@ _LETTERS = {
 }
 
 
+FEWEST_WORDS = 4
+"""A query of fewer words, small ones aside, may look like another language by chance: `robot grasping`."""
+
+FEWEST_SIGNS = 2
+"""Different words that speak for the language of such a query."""
+
+
 def foreign_language(looked: Corrected, language: str) -> str:
     """Return the language that a query seems to be in, if the index does not analyse it; else an empty string.
 
@@ -67,24 +78,44 @@ def foreign_language(looked: Corrected, language: str) -> str:
     if not looked.unknown:
         return ""
     unknown = {word.lower() for word in looked.unknown}
-    words = [token[0].lower() for token in TOKEN.finditer(looked.words)]
+    typed = [token[0] for token in TOKEN.finditer(looked.words)]
+    words = [word.lower() for word in typed]
+    others = [word for word in dict.fromkeys(words) if term_of(word, language)]
+    few = len(set(others) - _small_words()) < FEWEST_WORDS
+    if few:
+        words = [word.lower() for word, after in zip_longest(typed, typed[1:], fillvalue="") if not _named(word, after)]
     signs = {name: _signs(words, unknown, name) for name in _SMALL_WORDS}
-    best = max(signs, key=lambda name: signs[name])
-    if best == language or not signs[best] or signs[best] <= signs.get(language, 0):
+    best = max(signs, key=lambda name: signs[name].total())
+    if best == language or not signs[best] or signs[best].total() <= signs.get(language, Counter()).total():
+        return ""
+    if few and len(signs[best]) < FEWEST_SIGNS:
         return ""
     small = _SMALL_WORDS[best].split()
-    others = [word for word in dict.fromkeys(words) if word not in small and term_of(word, language)]
+    others = [word for word in others if word not in small]
     missing = sum(word in unknown for word in others)
     # One word alone may be a misspelling, or a name.
     return best if missing and 2 * missing >= len(others) and len(words) > 1 else ""
 
 
-def _signs(words: list[str], unknown: set[str], name: str) -> int:
-    """Return how many words speak for a language; endings and letters count in words that no paper holds."""
+@lru_cache(maxsize=1)
+def _small_words() -> frozenset[str]:
+    return frozenset(word for words in _SMALL_WORDS.values() for word in words.split())
+
+
+def _named(word: str, after: str) -> bool:
+    """Return whether a small word may be part of a name, such as "van der Waals", "de la Torre"."""
+    return word.lower() in PARTICLES and (after.lower() in PARTICLES or after[:1].isupper())
+
+
+def _signs(words: list[str], unknown: set[str], name: str) -> Counter[str]:
+    """Return the words that speak for a language, with weights; endings and letters count in unknown words."""
     small = {word for word in _SMALL_WORDS[name].split() if len(word) > 1}
     ending, letters = re.compile(_ENDINGS.get(name, "$^")), _LETTERS.get(name, "")
-    by_form = sum(bool(ending.search(word) or set(letters) & set(word)) for word in unknown)
-    return 2 * sum(word in small for word in words) + by_form
+    signs = Counter({word: 1 for word in unknown if ending.search(word) or set(letters) & set(word)})
+    for word in words:
+        if word in small:
+            signs[word] += 2
+    return signs
 
 
 def foreign_note(found: str, language: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from corpora.errors import NotFoundError
 from search_plugin.filters.evaluate import matches
@@ -17,22 +17,42 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Preference:
+    """What a query names beside its topic: papers that have it come first.
+
+    Attributes:
+        kind: What it is.
+        filter: That these papers match; it compares exactly.
+        told: How a note names it after "Papers": `by Toth, E.`, `in Nature`, `from 2020`, `of the type Review`.
+    """
+
+    kind: Literal["author", "venue", "number", "year", "type", "compared"]
+    filter: Filter
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What is known of a query before it is ranked.
 
     Attributes:
-        topic: The words to rank by; empty if the papers here are the whole answer.
+        topic: The words to rank by; empty if the papers here are the whole answer, or all that match the preferences.
         papers: The papers that the query names, by id, in the order to show them.
         by: By id, what names each of them.
-        author: The papers to rank before all others; None for no such author.
+        preferences: For the papers to rank before all others, the most telling one first.
         notes: Sentences for the user.
     """
 
     topic: str
     papers: Mapping[str, Paper] = field(default_factory=dict)
     by: Mapping[str, str] = field(default_factory=dict)
-    author: Filter | None = None
+    preferences: tuple[Preference, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def told(preferences: Sequence[Preference]) -> str:
+    """Return what a note says of preferences together, after "Papers"."""
+    return " ".join(one.told for one in preferences)
 
 
 def look_up(index: Index, query: str, where: Filter | None = None) -> Known:

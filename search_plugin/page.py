@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from corpora.links import identifier_of, link_of
 from corpora.paper import Paper
@@ -12,6 +12,8 @@ from search_plugin.formats.registry import get_format
 from search_plugin.legs import Contribution
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from search_plugin.highlights import Snippet
 
 
@@ -48,7 +50,7 @@ class Hit:
     rank: int
     paper: Paper
     score: float
-    legs: Mapping[str, Contribution]
+    legs: Mapping[str, Contribution] = field(hash=False)
     snippets: tuple[Snippet, ...]
     collapsed: int = 0
     known_by: str = ""
@@ -128,6 +130,22 @@ class Page:
         """Return the page as plain values, ready for JSON."""
         return asdict(self)
 
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return the hits as a table of pandas: a row for each, with the columns of `format("csv")`.
+
+        Raises `UnavailableError` if pandas isn't installed.
+        """
+        from corpora.installed import needing
+        from search_plugin.formats.exported import facts_of, rows_of
+
+        with needing("A table needs pandas, which is not installed", "pandas"):
+            import pandas as pd
+
+        rows = rows_of(self.hits)
+        names = list(rows[0] if rows else facts_of(Hit(0, Paper("", ""), 0.0, {}, ())))
+        # Else years would be fractions where one is missing.
+        return pd.DataFrame(rows, columns=names).astype({"year": "Int64"})
+
     def format(self, name: str) -> str:
         """Return the page as text for other programs.
 
@@ -144,7 +162,9 @@ class Page:
         if name == "json":
             import orjson
 
-            return orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+            from corpora.outgoing import json_text
+
+            return json_text(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         return get_format(name)(self.hits)
 
     def __iter__(self) -> Iterator[Hit]:
@@ -153,7 +173,13 @@ class Page:
     def __len__(self) -> int:
         return len(self.hits)
 
-    def __getitem__(self, position: int) -> Hit:
+    @overload
+    def __getitem__(self, position: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Hit, ...]: ...
+
+    def __getitem__(self, position: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[position]
 
     def __repr__(self) -> str:

@@ -10,10 +10,11 @@ from dataclasses import fields as attributes_of
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError
+from corpora.markup import plain_text
 from search_plugin.boosting import Boost, parse_boost
 from search_plugin.expansion.synonyms import Synonyms
 from search_plugin.fields import PAPER_FIELDS
-from search_plugin.filters.tree import And
+from search_plugin.filters.tree import all_of
 from search_plugin.fusion.registry import DEFAULT_FUSION
 from search_plugin.languages import DEFAULT_LANGUAGE
 from search_plugin.ordering import Sort, parse_sort
@@ -95,6 +96,7 @@ class SearchRequest:
             raise InputError(f"There is no mode {self.mode!r}; choose one of {', '.join(get_args(Mode))}.")
         if self.join not in get_args(Join):
             raise InputError(f"The legs can't be joined by {self.join!r}; choose one of {', '.join(get_args(Join))}.")
+        check_page(0, 0, self.window)
         check_page(self.size, self.offset, self.window if self.query else MAX_WINDOW)
         if self.rerank and self.window > MAX_WINDOW // 2:
             # Two legs find up to twice as many papers, and no engine returns more than MAX_WINDOW at once.
@@ -156,7 +158,7 @@ def make_request(
     if isinstance(said.get("boost"), str):
         said["boost"] = parse_boost(said["boost"], fields)
     said["facets"] = tuple(_listed(said.get("facets", ())))
-    return SearchRequest(query, **said) if literal else _typed(clean_query(query), said, fields, language)
+    return SearchRequest(query, **said) if literal else _typed(typed_query(query), said, fields, language)
 
 
 def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], language: str) -> SearchRequest:
@@ -166,7 +168,7 @@ def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], languag
     read = read_query(query, fields, language)
     if read.filter:
         given = said.get("filter")
-        said = {**said, "filter": And((read.filter, given)) if given else read.filter, "words": read.words}
+        said = {**said, "filter": all_of(read.filter, given), "words": read.words}
     return SearchRequest(query, **{**said, "notes": read.notes})
 
 
@@ -196,6 +198,12 @@ def parse_weights(texts: Iterable[str]) -> dict[str, float]:
                 f"The weight {text!r} can't be read; write it as LEG=NUMBER, such as lexical=0.7."
             ) from None
     return weights
+
+
+def typed_query(text: str) -> str:
+    """Return what a user typed as `clean_query` does, also without markup: a title may be copied from a page."""
+    cleaned = clean_query(text)
+    return clean_query(plain_text(cleaned)) if "<" in cleaned or "&" in cleaned else cleaned
 
 
 def clean_query(text: str) -> str:

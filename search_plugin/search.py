@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError
-from search_plugin.author_queries import recognise_author
 from search_plugin.filters.resolve import resolve
-from search_plugin.filters.tree import And, Compare, Filter, Not
+from search_plugin.filters.tree import Compare, Filter, Not, all_of
 from search_plugin.foreign import foreign_language, foreign_note
 from search_plugin.fusion.registry import fusion_of
 from search_plugin.known import Known, find, look_up
 from search_plugin.page import Page
 from search_plugin.plan import VectorClause
 from search_plugin.planning import SEARCHED, make_plan, plan_of, text_vector
+from search_plugin.preferences.recognise import recognise
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.rerankers.registry import get_reranker
 from search_plugin.spelling import correct, look_up_words, with_changes
@@ -47,13 +47,16 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
     with clock.step("read"):
         request = _resolved(index, request)
         known = look_up(index, request.searched, request.filter)
-        if known.topic:
-            known = recognise_author(index, known, request.filter)
+        if known.topic and not request.verbatim:
+            known = recognise(index, known, request.filter)
         request, known = _understood(index, request, known)
     with clock.step("encode"):
         if known.topic or not request.searched:
             topic = request if known.topic == request.searched else replace(request, words=known.topic)
             plan = make_plan(index, topic, encoder)
+        elif known.preferences and not known.papers:
+            request = _listing(request, known)
+            plan = plan_of(index, request)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
     return _page(SearchState(index, request, plan, notes=(*request.notes, *known.notes), known=known), clock)
@@ -65,6 +68,12 @@ def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
         return request
     resolved = resolve(request.filter, index)
     return replace(request, filter=resolved.filter, notes=(*request.notes, *resolved.notes))
+
+
+def _listing(request: SearchRequest, known: Known) -> SearchRequest:
+    """Return the request for all papers that a query without a topic prefers."""
+    where = all_of(request.filter, *(one.filter for one in known.preferences))
+    return replace(request, words="", filter=where, rerank="", collapse="")
 
 
 def _understood(index: Index, request: SearchRequest, known: Known) -> tuple[SearchRequest, Known]:
@@ -110,7 +119,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     with clock.step("read"):
         request = _resolved(index, request)
     others: Filter = Not(Compare("id", "=", paper_id))
-    request = replace(request, filter=And((request.filter, others)) if request.filter else others)
+    request = replace(request, filter=all_of(request.filter, others))
     vectors = tuple(VectorClause(field, document.vectors[field]) for field in fields)
     return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from corpora.documents import read_text
 from corpora.errors import InputError
 from search_plugin.fusion.registry import DEFAULT_FUSION, LARGEST_CONSTANT, RANKED, get_fusion
 from search_plugin.plan import TITLE_BOOST, check_boost
@@ -89,14 +90,10 @@ def read_search_settings(path: Path) -> SearchSettings:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_text(path, LARGEST_FILE)
+        return TypeAdapter(SearchSettings).validate_json(content, strict=True, extra="forbid")
     except OSError as error:
         raise InputError(f"The tuned settings {path} can't be read: {error.strerror}.") from error
-    if len(content) > LARGEST_FILE:
-        raise InputError(f"{path} is too large for tuned settings; give a file that tuning wrote.")
-    try:
-        return TypeAdapter(SearchSettings).validate_json(content, strict=True, extra="forbid")
     except InputError as error:
         raise InputError(f"{path} can't be used: {error.sentence}", error.hint) from error
     except ValidationError as error:
@@ -106,6 +103,8 @@ def read_search_settings(path: Path) -> SearchSettings:
             f"{path} holds no tuned settings ({f'{where}: ' if where else ''}{first['msg']}); give a file that "
             "tuning wrote."
         ) from error
+    except ValueError as error:
+        raise InputError(f"{path} holds no tuned settings: {error}; give a file that tuning wrote.") from error
 
 
 def search_settings_json(tuned: SearchSettings) -> str:

@@ -35,6 +35,9 @@ SHORTEST_OF_TWO = 9
 FEWEST = 3
 """Papers that hold the word that is taken instead; a rarer one may be a mistake itself, or the only one of its kind."""
 
+FEWEST_OF_LONG = 2
+"""The same for a word of `SHORTEST_OF_TWO` letters or more, which hardly resembles another by chance."""
+
 _USUAL = """
 about above across after again against almost along already although always among another because been before being
 below best better between both could does doing down during each either every from give given have having help here
@@ -180,7 +183,7 @@ def _nearest(index: WordIndex, typed: str) -> str:
         if near:
             held = index.word_counts(near)
             best = max(near, key=lambda one: held[one])
-            return best if held[best] >= FEWEST else ""
+            return best if held[best] >= (FEWEST if most == 1 else FEWEST_OF_LONG) else ""
     return _split(index, word)
 
 

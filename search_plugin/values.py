@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
 from corpora.dates import normal_date
 from corpora.errors import InputError
+from corpora.plain import plain
 
 if TYPE_CHECKING:
     from search_plugin.fields import Field
@@ -26,7 +27,8 @@ def checked(schema: IndexSchema, values: Mapping[str, Mapping[str, object]]) -> 
         values: By id and field.
 
     Returns:
-        The same, lists as tuples, dates in their normal form, and None for every empty value.
+        The same as values of `corpora.plain`, lists as tuples, dates in their normal form, and None for every empty
+        value.
 
     Raises:
         InputError: If the index has no such field, it is part of the paper's content, or a value is of another kind.
@@ -47,7 +49,7 @@ def _checked(fields: Mapping[str, Field], id_: str, name: str, value: object) ->
             f"{name} is part of a paper's content and can't be updated by itself; index the changed paper instead."
         )
     try:
-        return _as_kind(field.kind, value)
+        return _as_kind(field.kind, plain(value))
     except (TypeError, ValueError):
         raise InputError(
             f"The paper {id_[:60]!r} can't have {str(value)[:60]!r} in the field {name}, "
@@ -69,7 +71,7 @@ def _as_kind(kind: FieldKind, value: object) -> FieldValue | None:
             raise TypeError
         case "number", int() | float() if math.isfinite(value) and float(value) == value:
             return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
-        case "keywords", list() | tuple():
+        case "keywords", list():
             return tuple(dict.fromkeys(_keyword(part) for part in value)) or None
         case "keyword", str():
             return _keyword(value)

@@ -1,24 +1,12 @@
 """Scientific search with task-format embeddings: the Python API, with the same nouns as the command line.
 
-Modules are imported at first use, so that `import ses` is fast (docs/python.md).
+Modules are imported at first use, so that `import ses` is fast (docs/python.md). Type checkers and editors
+read `__init__.pyi`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-
-TYPE_CHECKING = False  # type checkers take it for that of typing, whose import would take longer than all the rest
-
-if TYPE_CHECKING:
-    from corpora.errors import ConflictError, InputError, NotFoundError, SesError, StoppedError, UnavailableError
-    from corpora.paper import Paper
-    from indexer.report import IndexReport
-    from search_plugin.page import Hit, Page
-    from ses.authors import AuthorClusters, cluster_authors
-    from ses.library import Library, open  # noqa: A004 - as in `ses.open()`
-    from ses.loaded_model import LoadedModel, load_model
-    from ses.opened import OpenIndex
-    from ses.training import train
 
 __all__ = [
     "AuthorClusters",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 
 if TYPE_CHECKING:
     from encoders.formats import Format
@@ -40,13 +40,21 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
         Columns by attribute.
 
     Raises:
-        InputError: If one has another form.
+        InputError: If one has another form, or an attribute is given twice.
     """
     pairs = [text.partition("=") for text in texts]
     for text, (attribute, equals, column) in zip(texts, pairs, strict=True):
         if not (attribute and equals and column):
             raise InputError(f"The mapping {text!r} can't be read; write it as ATTRIBUTE=COLUMN, such as title=Titel.")
-    return {attribute.strip(): column.strip() for attribute, _, column in pairs}
+    columns: dict[str, str] = {}
+    for attribute, _, column in pairs:
+        name = attribute.strip()
+        if name in columns:
+            raise InputError(
+                f"{name} is given twice, as {columns[name]} and as {column.strip()}; leave one of them out."
+            )
+        columns[name] = column.strip()
+    return columns
 
 
 def parse_formats(*texts: str) -> tuple[Format, ...]:
@@ -60,3 +68,10 @@ def parse_formats(*texts: str) -> tuple[Format, ...]:
             f"The formats {','.join(texts)!r} can't be read; give some of {', '.join(known)}, with commas between."
         )
     return tuple(dict.fromkeys(map(Format, names)))
+
+
+def parse_format(text: str) -> Format:
+    """Read one task format; `InputError` if it is unknown, or there are several."""
+    found = parse_formats(text)
+    require(len(found) == 1, f"Only one format is possible here, not {text!r}", "give one of them as <format>")
+    return found[0]

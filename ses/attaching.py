@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, StoppedError
+from ses.checked import checked_methods
 from ses.indexing import Indexing, check_own
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
 
 
+@checked_methods
 class Attaching(Indexing):
     """Attaches indexes of the engine's cluster that ses did not make."""
 
@@ -22,7 +24,7 @@ class Attaching(Indexing):
         self,
         target: str,
         *,
-        title: str = "title",
+        title: str = "",
         abstract: str = "",
         fields: Mapping[str, str] | None = None,
         name: str = "",
@@ -38,7 +40,7 @@ class Attaching(Indexing):
 
         Args:
             target: The index, or an alias.
-            title: Its field of titles.
+            title: Its field of titles; `title` if empty.
             abstract: Its field of abstracts; empty if there is none.
             fields: Its fields for filters, facets and records, by attribute of a paper or by a name of your choice,
                 such as `{"year": "pub_year", "authors": "authors.name", "shelf": "extra.shelf"}`.
@@ -59,11 +61,21 @@ class Attaching(Indexing):
         from encoders.formats import Format
         from indexer.attaching import follow, schema_for
         from search_plugin.engines.cluster.attached.engine import Wanted
+        from search_plugin.engines.cluster.scan import check_plain_name
         from ses.arguments import parse_formats
 
         engine = self._attaching()
-        own = {"title": title, **({"abstract": abstract} if abstract else {})}
-        wanted = Wanted(check_own(name or target), target, {**own, **(fields or {})}, beside)
+        fields = dict(fields or {})
+        for attribute, own in (("title", title), ("abstract", abstract)):
+            if own and fields.setdefault(attribute, own) != own:
+                raise InputError(
+                    f"The field {attribute} is given twice, as {own} and as {fields[attribute]}",
+                    "leave one of them out",
+                )
+        if "title" not in {given.strip().lower() for given in fields}:
+            fields["title"] = "title"
+        check_plain_name(target)
+        wanted = Wanted(check_own(name or _callable(target)), target, fields, beside)
         chosen = tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)]))
         job = self._vectors_job(wanted.name, formats=chosen, language=language)
         engine.attach(wanted, schema_for(job))
@@ -140,3 +152,16 @@ class Attaching(Indexing):
             cached=self._settings.embedding_cache,
             **options,  # type: ignore[arg-type]  # formats and language
         )
+
+
+def _callable(target: str) -> str:
+    """Return the name of an index if ses can call it so too, or raise `InputError`."""
+    from search_plugin.engines.index_name import check_index_name
+
+    try:
+        return check_index_name(target)
+    except InputError as error:
+        raise InputError(
+            f"ses can't call an index {target!r}",
+            "give it another name here by <index>: up to 64 lower-case letters, digits, - and _, a letter first",
+        ) from error

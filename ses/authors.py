@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from ses.checked import checked
 
 if TYPE_CHECKING:
     from eval.measures.clusters import BCubed
@@ -38,6 +39,7 @@ class AuthorClusters:
     fitted: float | None = None
 
 
+@checked
 def cluster_authors(
     path: str | Path, *, threshold: float = THRESHOLD, model: str = "", **settings: Any
 ) -> AuthorClusters:

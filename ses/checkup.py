@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import SesError, UnavailableError
 from corpora.installed import installed_version
 from encoders.registry import find_model
+from encoders.runtimes.processor import processor
+from encoders.runtimes.saturation import products_saturate
 from search_plugin.engines.diagnosis import human_bytes
 from search_plugin.engines.registry import connect
 from ses.messages import EXIT_CODES, message_of, with_flags
@@ -42,6 +44,16 @@ class OptionalPackage:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessorCheck:
+    """The processor as its maker calls it, its instruction sets that matter, and what they mean for int8."""
+
+    name: str
+    cores: int
+    instruction_sets: tuple[str, ...]
+    int8: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCheck:
     """A model named by settings or an index: its place (None if it isn't found), or the problem and what to do."""
 
@@ -63,6 +75,7 @@ class Checkup:
     ses: str
     python: str
     parts: tuple[OptionalPackage, ...]
+    processor: ProcessorCheck
     settings: tuple[Origin, ...]
     model: ModelCheck
     index_models: Mapping[str, ModelCheck]
@@ -97,6 +110,7 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
         ses=installed_version("ses") or "not installed as a package",
         python=platform.python_version(),
         parts=tuple(OptionalPackage(package, extra, installed_version(package)) for package, extra in EXTRAS.items()),
+        processor=_check_processor(),
         settings=shown,
         model=model,
         index_models=models,
@@ -104,6 +118,20 @@ def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) ->
         engine=engine,
         troubles=tuple(dict.fromkeys(troubles)),
     )
+
+
+def _check_processor() -> ProcessorCheck:
+    here = processor()
+    if products_saturate():
+        int8 = (
+            "int8 is hardly faster than fp32 here, since the processor has no VNNI; --precision fp32 is more precise, "
+            "and --runtime auto measures what is fastest"
+        )
+    elif {"vnni", "amx", "dotprod", "i8mm"} & set(here.instruction_sets):
+        int8 = "int8 is fast here, by instructions that multiply bytes"
+    else:
+        int8 = "--runtime auto measures whether int8 is faster than fp32 here"
+    return ProcessorCheck(here.name, here.cores, here.instruction_sets, int8)
 
 
 def _check_model(name: str) -> ModelCheck:
@@ -139,6 +167,10 @@ def to_lines(checkup: Checkup) -> Iterator[str]:
     yield f"ses {checkup.ses}, Python {checkup.python}"
     for part in checkup.parts:
         yield f"  {part.package}: {part.version or f'not installed; the extra {part.extra} installs it'}"
+    cpu = checkup.processor
+    sets = ", ".join(cpu.instruction_sets) or "the system names no instruction sets"
+    yield f"Processor: {cpu.name}, {cpu.cores} cores ({sets})"
+    yield f"  {cpu.int8}"
     yield "Settings"
     for setting in checkup.settings:
         yield f"  {setting.name} = {setting.value or '(none)'}  [{setting.source}]"

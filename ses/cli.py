@@ -9,6 +9,7 @@ import warnings
 import rich_click as click
 from click.exceptions import NoArgsIsHelpError
 
+from corpora.outgoing import in_a_line
 from ses.lazy import LazyGroup
 from ses.messages import explained
 from ses.streams import close_stdout, prepare_streams
@@ -99,7 +100,5 @@ def _quieten() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    # Some messages quote servers, which must not control the terminal.
-    shown = "".join(character if character.isprintable() else " " for character in message)
-    click.echo(f"Error: {shown}", err=True)
+    click.echo(f"Error: {in_a_line(message)}", err=True)
     return code

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from corpora.documents import read_json
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from corpora.writing import WRITABLE_DATA, explaining, replacing
 
@@ -70,7 +71,7 @@ def choose_index(settings: Settings, name: str) -> None:
     content = orjson.dumps({url: kept for url, kept in chosen.items() if kept}, option=orjson.OPT_INDENT_2)
     with explaining(path, WRITABLE_DATA):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as part:
+        with replacing(path, private=True) as part:
             part.write_bytes(content)
 
 
@@ -89,10 +90,10 @@ def shown_url(settings: Settings) -> str:
 
 def _read(path: Path) -> dict[str, str]:
     try:
-        kept = orjson.loads(path.read_bytes())
+        kept = read_json(path)
     except FileNotFoundError:
         return {}
-    except (OSError, orjson.JSONDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UnavailableError(f"{path} can't be read ({error}); delete it, and choose the default again.") from error
     if not isinstance(kept, dict) or not all(isinstance(name, str) for name in kept.values()):
         raise UnavailableError(f"{path} was not written by ses; delete it, and choose the default again.")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from corpora.errors import NotFoundError, require
+from ses.checked import checked_methods
 from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 SIZE, DATE_FIELD = 20, "year"
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True)
 class Feeds(KeptOverIndexes["Feed"]):
     """Feeds by name; made by `library.feeds`."""

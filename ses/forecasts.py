@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
+from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
     from indexer.report import Progress
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.base import Index
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True)
 class Forecasts:
     """Forecasters by name: training and applying them.
@@ -78,7 +80,7 @@ class Forecasts:
         from products.trained import all_vectors, vectors_for
 
         check_field_name(name)
-        chosen = ForecastOptions(**options)
+        chosen = checked(ForecastOptions)(**options)
         opened = self.open(index)
         source, note = vectors_for(opened, Format.RGN)
         papers = cited_papers(opened, citations, within)

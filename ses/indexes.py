@@ -6,10 +6,11 @@ import functools
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from corpora.errors import InputError
+from corpora.errors import InputError, require
 from search_plugin.engines.index_name import EVALUATION
+from ses.checked import checked_methods
 from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ses.settings import Settings
 
 
+@checked_methods
 class Indexes:
     """The indexes of an engine, by name.
 
@@ -29,15 +31,59 @@ class Indexes:
     """
 
     def __init__(self, settings: Settings) -> None:
-        from search_plugin.engines.registry import connect
         from search_plugin.expansion.synonyms import read_synonyms
         from search_plugin.search_settings import read_search_settings
 
         self._settings = settings
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
         self._synonyms: Synonyms = read_synonyms(settings.synonyms) if settings.synonyms else {}
-        self._engine: Engine = connect(settings.engine_url, settings.connection)
+        self._secrets: tuple[str, ...] = ()  # settings that another process left out
         self._encoders: dict[str, TextEncoder] = {}
+        self._connected: Engine | None = None
+        self._closed = False
+        self._connect()
+
+    @property
+    def _engine(self) -> Engine:
+        require(not self._closed, "This library is closed", "open it again")
+        return self._connected or self._connect()
+
+    def _connect(self) -> Engine:
+        from search_plugin.engines.registry import connect
+        from ses.credentials import with_secrets
+
+        settings = with_secrets(self._settings, self._secrets)
+        self._connected = connect(settings.engine_url, settings.connection)
+        self._settings, self._secrets = settings, ()
+        return self._connected
+
+    def close(self) -> None:
+        """Release the models and the engine; a library in a `with` block is closed at its end.
+
+        Indexes that were opened before can still be searched by words.
+        """
+        self._closed = True
+        self._connected = None
+        self._encoders.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        from ses.credentials import without_secrets
+
+        # Another process connects by itself.
+        settings, secrets = without_secrets(self._settings)
+        return {
+            **vars(self),
+            "_settings": settings,
+            "_secrets": secrets or self._secrets,
+            "_connected": None,
+            "_encoders": {},
+        }
 
     def indexes(self, *, evaluations: bool = False) -> list[str]:
         """Return the names of the indexes, the most recently published first; those of evaluations only on wish."""
@@ -54,14 +100,24 @@ class Indexes:
 
     def __getitem__(self, name: str) -> OpenIndex:
         """Open an index, or raise `NotFoundError` with the available names."""
-        opened = self._engine.open(name)
+        found = OpenIndex(
+            functools.partial(self._open, name),
+            self._load,
+            self._tuned,
+            functools.partial(self._writing, name),
+            self._synonyms,
+        )
+        opened = found.index
         if self._tuned and self._tuned.bm25 != opened.schema.bm25:
             logging.getLogger("ses").warning(
                 "The tuned settings were fitted with BM25's %s, and the index %s has %s; index again with fresh and "
                 "tuned.",
                 *(self._tuned.bm25, opened.name, opened.schema.bm25),
             )
-        return OpenIndex(opened, self._load, self._tuned, functools.partial(self._writing, name), self._synonyms)
+        return found
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.indexes()
 
     def default(self) -> OpenIndex:
         """Open the default index: that of the settings, else the one that `use` chose, else the only one.
@@ -83,6 +139,9 @@ class Indexes:
         except InputError:
             return ""
 
+    def _open(self, name: str) -> Index:
+        return self._engine.open(name)
+
     @contextmanager
     def _writing(self, name: str) -> Iterator[Index]:
         """Provide an index for writing, under its lock."""
@@ -90,6 +149,7 @@ class Indexes:
             yield self._engine.open(name)
 
     def _load(self, index: Index) -> TextEncoder:
+        require(not self._closed, "This library is closed", "open it again")
         from encoders.registry import find_model
         from search_plugin.planning import check_model
 

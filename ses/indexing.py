@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from corpora.errors import InputError
+from corpora.errors import InputError, NotFoundError, require
 from search_plugin.engines.index_name import EVALUATION
+from ses.checked import checked_methods
 from ses.indexes import Indexes
 
 if TYPE_CHECKING:
-    from corpora.paper import Paper
     from encoders.model import Model
     from indexer.report import IndexReport, Progress
     from search_plugin.schema import Bm25, Quantization
+    from ses.papers import Papers
     from ses.tags import Tags
 
 
+@checked_methods
 class Indexing(Indexes):
     """Writes papers into the indexes of an engine."""
 
@@ -32,7 +34,7 @@ class Indexing(Indexes):
     def index(
         self,
         name: str,
-        papers: str | Path | Iterable[Paper | Mapping[str, Any]] | None = None,
+        papers: str | Path | Papers | None = None,
         *,
         corpus: str = "",
         columns: Mapping[str, str] | None = None,
@@ -53,10 +55,12 @@ class Indexing(Indexes):
 
         Args:
             name: Of the index.
-            papers: File or folder of a corpus, the URL of an index, or the papers; if None, the corpus is found or
-                fetched where it can be.
+            papers: File or folder of a corpus, the URL of an index, or the papers: a table of pandas, polars or
+                pyarrow, or an iterable of `Paper`, dictionaries, dataclasses or named tuples. If None, the corpus is
+                found or fetched where it can be.
             corpus: How to read the file; the index's name if empty.
-            columns: Columns or keys by attribute of a paper, for CSV and JSON, or by custom field.
+            columns: Columns or keys by attribute of a paper, for CSV, JSON and the papers of a program, or by custom
+                field.
             fields: Custom fields to keep, kinds by name, such as `{"collection": "keyword"}`.
             formats: Task formats to store vectors for; `prx` always is.
             limit: Index the first papers only.
@@ -80,6 +84,7 @@ class Indexing(Indexes):
             StoppedError: If the user stopped it; the message says what is kept.
         """
         from corpora.custom import declared
+        from corpora.registry import CORPORA
         from encoders.formats import Format
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
@@ -88,6 +93,7 @@ class Indexing(Indexes):
         from ses.arguments import parse_formats
         from ses.papers import of_corpus, of_program
 
+        require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
         if prune and limit:
             raise InputError(
                 "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
@@ -96,6 +102,11 @@ class Indexing(Indexes):
             check_own(check_index_name(name))
         custom, rest = declared(fields or {}, columns or {})
         if papers is None or isinstance(papers, str | Path):
+            if not (corpus or name in CORPORA):
+                raise NotFoundError(
+                    f"There is no corpus {name!r}, so it is not known how to read the papers",
+                    f"give <corpus>, one of {', '.join(CORPORA)}",
+                )
             data_dir = self._settings.data_dir
             source = of_corpus(
                 corpus or name,
@@ -106,12 +117,13 @@ class Indexing(Indexes):
                 limit=limit,
                 origin=origin,
                 encoding=encoding,
-                connection=self._settings.connection,
+                connection=self._settings.connection_to(papers),
             )
-        elif encoding:
-            raise InputError("Papers of a program have no encoding", "leave <encoding> out")
+        elif encoding or corpus:
+            unused = "encoding" if encoding else "corpus"
+            raise InputError(f"Papers of a program have no {unused}", f"leave <{unused}> out")
         else:
-            source = of_program(papers, name, custom, limit=limit, origin=origin)
+            source = of_program(papers, name, custom, columns=rest, limit=limit, origin=origin)
         model = self._model_for(name, fresh=fresh)
         if tags:
             formats = [*formats, self._checked_tagger(tags, name, model, fresh=fresh)]

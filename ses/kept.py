@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from corpora.errors import InputError
+from ses.checked import checked_methods
 
 if TYPE_CHECKING:
     from products.kept import Kept
@@ -28,6 +29,7 @@ class OverIndex(Protocol):
 State = TypeVar("State", bound=OverIndex)
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True)
 class KeptOverIndexes(Generic[State]):
     """States by name.
@@ -45,6 +47,12 @@ class KeptOverIndexes(Generic[State]):
     def names(self) -> list[str]:
         """Return all names, also of those over other engines."""
         return self.kept.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __getitem__(self, name: str) -> State:
+        return self.get(name)
 
     def get(self, name: str) -> State:
         """Return one by its name, or raise `NotFoundError` with the available names."""

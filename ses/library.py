@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import require
+from corpora.errors import SesError, require
 from ses.attaching import Attaching
+from ses.checked import checked, checked_methods
 from ses.indexing import check_own
 
 if TYPE_CHECKING:
-    from corpora.custom import FieldValue
     from indexer.report import Progress
     from products.kept import Kept
     from products.topics.clusters import Projection, Topics
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ses.screening import Screening
 
 
+@checked
 def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - read as `ses.open()`
     """Open the library of an engine.
 
@@ -45,6 +46,7 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     return Library(load_settings(engine=url, **settings))
 
 
+@checked_methods
 class Library(Attaching):
     """The indexes of an engine, by name; made by `open`."""
 
@@ -110,12 +112,12 @@ class Library(Attaching):
                 self._engine.copy(name, to, progress.advance)
         return self[to]
 
-    def update(self, name: str, values: Mapping[str, Mapping[str, FieldValue | None]]) -> list[str]:
+    def update(self, name: str, values: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Write some fields of existing papers; nothing is encoded again.
 
         Args:
             name: Of the index.
-            values: By id and field; None takes a field's value away.
+            values: By id and field, as of papers of a program; None takes a field's value away.
 
         Returns:
             The ids that the index does not hold.
@@ -172,8 +174,13 @@ class Library(Attaching):
             UnavailableError: If scikit-learn is missing.
         """
         from indexer.report import Silent
+        from products.topics.clusters import clean_field
         from ses.topics import topics_of, write_topics
 
+        require(count is None or count >= 1, f"{count} topics can't be found", "give <count> of 1 or more")
+        require(0 <= seed < 2**32, f"The seed can't be {seed}", "give <seed> from 0 to 4294967295")
+        if field:
+            clean_field(field)  # before the work
         progress = progress or Silent()
         index = self._engine.open(name)
         found = topics_of(
@@ -211,7 +218,11 @@ class Library(Attaching):
             choose_index(self._settings, "")
 
     def __repr__(self) -> str:
-        return f"<library {self._engine.url}: {', '.join(self.indexes()) or 'no indexes yet'}>"
+        try:
+            held = ", ".join(self.indexes()) or "no indexes yet"
+        except SesError as error:  # a debugger shows it too
+            held = str(error)
+        return f"<library {self._settings.engine_url}: {held}>"
 
     def _kept(self, folder: str, kind: type[State], noun: str) -> tuple[Kept[State], str]:
         """Return the states of a kind in the data folder, and the URL of the engine that new ones are over."""

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from corpora.errors import InputError
+from ses.checked import checked, checked_methods
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -13,9 +16,11 @@ if TYPE_CHECKING:
     from encoders.card import ModelCard
     from encoders.model import Model
     from encoders.text_encoder import TextEncoder
+    from search_plugin.page import Hit
     from ses.settings import Settings
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True, repr=False)
 class LoadedModel:
     """A model ready to encode; made by `load_model`, safe to share between threads.
@@ -49,19 +54,25 @@ class LoadedModel:
         Raises:
             InputError: If the model has no such vectors.
         """
-        from ses.arguments import parse_formats
+        from ses.arguments import parse_format
 
-        (task_format,) = parse_formats(format)
-        return self.encoder.encode([texts] if isinstance(texts, str) else list(texts), task_format)
+        return self.encoder.encode(list(texts), parse_format(format))
 
-    def encode_papers(self, papers: Iterable[Paper], format: str = "prx") -> np.ndarray:  # noqa: A002
-        """Encode papers by title and abstract; parameters, return value and errors as of `encode`."""
-        return self.encode([self.card.text(paper.title, paper.abstract) for paper in papers], format)
+    def encode_papers(self, papers: Iterable[Paper | Hit], format: str = "prx") -> np.ndarray:  # noqa: A002
+        """Encode papers or hits by title and abstract; parameters, return value and errors as of `encode`."""
+        from corpora.paper import Paper
+
+        given = (one if isinstance(one, Paper) else one.paper for one in papers)
+        return self.encode([self.card.text(paper.title, paper.abstract) for paper in given], format)
+
+    def __reduce__(self) -> str:
+        raise InputError("A loaded model can't be pickled", "load it in the other process by ses.load_model")
 
     def __repr__(self) -> str:
         return f"<model {self.card.name}: {self.card.dimension} numbers, formats {', '.join(self.formats)}>"
 
 
+@checked
 def load_model(name: str = "", **settings: Any) -> LoadedModel:
     """Load a model, from the hub if necessary.
 
@@ -79,7 +90,7 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
     from encoders.registry import DEFAULT_MODEL, find_model
     from ses.settings import load_settings
 
-    in_force = load_settings(model=name or None, **settings)
+    in_force = load_settings(**settings, **({"model": name} if name else {}))
     return LoadedModel(make_encoder(in_force, find_model(in_force.model or DEFAULT_MODEL)))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from corpora.errors import require
+from corpora.errors import NotFoundError, SesError, require
+from ses.checked import checked_methods
 from ses.requests import PageOptions
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from products.suggestions.neighbours import Suggestion
     from search_plugin.engines.base import Index
     from search_plugin.expansion.synonyms import Synonyms
-    from search_plugin.page import Page
+    from search_plugin.page import Hit, Page
     from search_plugin.search_settings import SearchSettings
 
 
@@ -34,23 +36,31 @@ def title_and_abstract(text: str) -> tuple[str, str]:
     return lines[0], " ".join(lines[1:])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@checked_methods
+@dataclass(frozen=True, repr=False, eq=False)
 class OpenIndex:
     """The published version of an index; made by `library[name]`.
 
+    It can be pickled: another process opens the version that is published then, when it is first used.
+
     Attributes:
-        index: The engine's own.
+        open: Opens the engine's own index.
         load: Loads the model that queries of an index are encoded with.
         tuned: Fitted settings, used where a search gives none.
         writing: Provides the index for writing, under its lock.
         synonyms: Of the settings; what else to search for, by words.
     """
 
-    index: Index
+    open: Callable[[], Index]
     load: Callable[[Index], TextEncoder]
     tuned: SearchSettings | None
     writing: Callable[[], AbstractContextManager[Index]]
     synonyms: Synonyms = field(default_factory=dict)
+
+    @functools.cached_property
+    def index(self) -> Index:
+        """The engine's own index."""
+        return self.open()
 
     @property
     def name(self) -> str:
@@ -81,23 +91,23 @@ class OpenIndex:
         ranked_by_meaning = request.searched and request.mode != "lexical"
         return search(self.index, request, self.load(self.index) if ranked_by_meaning else None)
 
-    def similar(self, paper_id: str, **options: Unpack[PageOptions]) -> Page:
+    def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index, by its vector; no model is needed.
 
         Args:
-            paper_id: The paper, by its id or another identifier; it is not among the hits.
+            paper: The paper, a hit, or its id or another identifier; it is not among the hits.
             **options: As of `search`; the mode is `vector` if none is given.
 
         Returns:
             One page of hits.
 
         Raises:
-            NotFoundError: If the paper is not in the index.
+            NotFoundError: If the paper is not in the index, or is another one there.
         """
         from search_plugin.request import make_request
         from search_plugin.search import similar
 
-        asked = _by_vector(options)
+        paper_id, asked = self._id_of(paper), _by_vector(options)
         fields = self.index.schema.fields
         return similar(self.index, paper_id, make_request(paper_id, tuned=self.tuned, fields=fields, **asked))
 
@@ -124,14 +134,19 @@ class OpenIndex:
         return similar_text(self.index, title, abstract, request, self.load(self.index))
 
     def suggest(
-        self, what: Literal["venues", "references", "reviewers"], *, text: str = "", paper_id: str = "", size: int = 10
+        self,
+        what: Literal["venues", "references", "reviewers"],
+        *,
+        text: str = "",
+        paper_id: str | Paper | Hit = "",
+        size: int = 10,
     ) -> list[Suggestion]:
         """Suggest venues, references or reviewers for a manuscript, from the 100 papers most like it.
 
         Args:
             what: What to suggest.
             text: The manuscript: its title, and its abstract in the lines after that.
-            paper_id: Or a paper in the index.
+            paper_id: Or a paper in the index, as of `similar`.
             size: How many suggestions.
 
         Returns:
@@ -145,12 +160,13 @@ class OpenIndex:
         from search_plugin.planning import SEARCHED, text_vector
 
         require(bool(text) != bool(paper_id), "Give the manuscript as a text, or name a paper in the index.")
+        require(size >= 1, f"{size} suggestions can't be made", "give <size> of 1 or more")
         authors: tuple[str, ...] = ()
         if text:
             vector = text_vector(self.index, *title_and_abstract(text), self.load(self.index))
             page = self.similar_text(text, size=near.NEAREST, window=near.NEAREST)
         else:
-            paper = self.show(paper_id)
+            paper = self.show(self._id_of(paper_id))
             authors = paper.authors
             vector = self.index.vectors([paper.id], SEARCHED)[paper.id]
             page = self.similar(paper.id, size=near.NEAREST, window=near.NEAREST)
@@ -203,11 +219,48 @@ class OpenIndex:
             index.finish()
         return [id_ for id_ in wanted if id_ not in there]
 
-    def __contains__(self, paper_id: str) -> bool:
-        return paper_id in self.index.papers([paper_id])
+    def _id_of(self, paper: str | Paper | Hit) -> str:
+        """Return what names a paper; `NotFoundError` if the index holds another paper under its id."""
+        from search_plugin.page import Hit
+
+        if isinstance(paper, str):
+            return paper
+        paper = paper.paper if isinstance(paper, Hit) else paper
+        held = self.index.papers([paper.id]).get(paper.id)
+        if held is None or held.title != paper.title:
+            there = "has no paper" if held is None else "has another paper with the id"
+            raise NotFoundError(f"The index {self.name} {there} {paper.id!r}", "find papers like its text instead")
+        return paper.id
+
+    def __getitem__(self, name: str) -> Paper:
+        return self.find(name)[0]
+
+    def __contains__(self, paper: str | Paper | Hit) -> bool:
+        try:
+            return bool(self.find(self._id_of(paper)))
+        except NotFoundError:
+            return False
+
+    def __iter__(self) -> Iterator[Paper]:
+        from products.indexed import in_blocks
+
+        for ids in in_blocks(self.index.ids()):
+            yield from self.index.papers(ids).values()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "index"}
 
     def __len__(self) -> int:
         return self.index.count()
 
     def __repr__(self) -> str:
-        return f"<index {self.name}, version {self.index.generation}: {len(self):,} papers, {self.index.schema.model}>"
+        try:
+            index = self.index
+            return f"<index {self.name}, version {index.generation}: {len(self):,} papers, {index.schema.model}>"
+        except SesError as error:  # a debugger shows it too
+            return f"<index: {error}>"
+
+    def _repr_html_(self) -> str:
+        from search_plugin.notebook import index_html
+
+        return index_html(self.index)

@@ -51,7 +51,8 @@ runtime_options = together(
     click.option(
         "--precision",
         type=click.Choice(get_args(Precision)),
-        help="Numeric precision; int8 is the fastest [default: int8; fp32 or bf16 where a runtime has no int8].",
+        help="Numeric precision; int8 is the fastest on processors with VNNI, and hardly faster than fp32 on others "
+        "[default: int8; fp32 or bf16 where a runtime has no int8].",
     ),
     click.option(
         "--long-text",

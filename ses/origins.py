@@ -8,7 +8,8 @@ from typing import Any
 
 from encoders.registry import DEFAULT_MODEL
 from ses.default_index import chosen_index, default_file
-from ses.settings import FILE, SETTINGS, Settings, from_environment, from_file, variable_of
+from ses.settings import SETTINGS, Settings, from_environment, variable_of
+from ses.settings_files import read_settings_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,15 @@ def origins(settings: Settings, flags: Mapping[str, Any]) -> tuple[Origin, ...]:
     Returns:
         In the order of `Settings`.
     """
-    environment, written = from_environment(), from_file()
+    environment, files = from_environment(), read_settings_files()
 
     def source(name: str) -> str:
         if flags.get(name) is not None:
             return "flag"
         if name in environment:
             return variable_of(name)
-        if name in written:
-            return str(FILE.resolve())
+        if place := files.place_of(name):
+            return str(place)
         return str(default_file(settings)) if name == "index" and chosen else "default"
 
     chosen = chosen_index(settings)

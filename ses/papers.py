@@ -3,22 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from corpora.aliases import check_columns as check_attributes
 from corpora.assembling import assemble
 from corpora.custom import CustomField
 from corpora.encodings import check_encoding
 from corpora.errors import InputError
 from corpora.opening import Opening
-from corpora.paper import Accepted, Paper, Record
+from corpora.paper import Accepted, Paper, Record, Rejected
+from corpora.plain import record_of
 from corpora.reading import check_origin, first_accepted, origin_of, source_of
 from corpora.registry import CORPORA, Corpus, get_corpus
 
 if TYPE_CHECKING:
     from search_plugin.engines.connection import Connection
+
+
+class DataClass(Protocol):
+    """A dataclass, by what type checkers know of one."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+class NamedTuple(Protocol):
+    """A named tuple, or a row of SQLAlchemy."""
+
+    def _asdict(self) -> Mapping[str, Any]: ...
+
+
+class PandasFrame(Protocol):
+    """A table of pandas."""
+
+    def to_dict(self, orient: Literal["records"]) -> Iterable[Any]:
+        """Return its rows."""
+
+
+class PolarsFrame(Protocol):
+    """A table of polars."""
+
+    def iter_rows(self, *, named: Literal[True]) -> Iterable[Any]:
+        """Return its rows."""
+
+
+class ArrowTable(Protocol):
+    """A table of pyarrow."""
+
+    def to_pylist(self) -> Iterable[Any]:
+        """Return its rows."""
+
+
+Papers = Iterable[Paper | Mapping[str, Any] | DataClass | NamedTuple] | PandasFrame | PolarsFrame | ArrowTable
+"""Papers of a program: one by one, or the rows of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +128,21 @@ def of_corpus(
 
 
 def of_program(
-    papers: Iterable[Paper | Mapping[str, Any]],
+    papers: Papers,
     index: str,
     fields: Sequence[CustomField] = (),
     *,
+    columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     origin: str | None = None,
 ) -> PaperSource:
     """Return the papers of a program; they are cleaned and checked like those of any corpus.
 
     Args:
-        papers: Papers, or mappings with the usual names. They are read twice, so an iterator is kept as a list.
+        papers: Papers, or records with the usual names. They are read twice, so an iterator is kept as a list.
         index: Name of the index, and of the origin if that is None.
-        fields: Custom fields: keys of the mappings, or names in `Paper.extra`.
+        fields: Custom fields: keys of the records, or names in `Paper.extra`.
+        columns: Keys by attribute of a paper.
         limit: Stop after so many papers.
         origin: Name within the index.
 
@@ -109,37 +150,59 @@ def of_program(
         The source.
 
     Raises:
-        InputError: If something is neither a paper nor a mapping, or the origin can't be a name.
+        InputError: If something is neither a paper nor a record, or the origin can't be a name.
     """
     import hashlib
 
-    again = list(papers) if isinstance(papers, Iterator) else papers
-    records = partial(_records, again, fields, limit)
+    check_attributes(columns or {})
+    records = partial(_records, _rows_of(papers), fields, columns or {}, limit)
     digest = hashlib.blake2b(digest_size=8)
     for record in records():
         digest.update(repr((record.paper, record.paper.extra) if isinstance(record, Accepted) else record).encode())
     return PaperSource(records, f"python {digest.hexdigest()}", index if origin is None else check_origin(origin))
 
 
+def _rows_of(papers: Any) -> Callable[[], Iterable[object]]:
+    """Return what reads papers from the first on, as often as it is called."""
+    if hasattr(papers, "iter_rows"):  # polars
+        return partial(papers.iter_rows, named=True)
+    if hasattr(papers, "to_pylist"):  # pyarrow
+        return papers.to_pylist  # type: ignore[no-any-return]
+    if hasattr(papers, "to_dict") and hasattr(papers, "columns"):  # pandas, whose index is a column if it has a name
+        table = papers.reset_index() if any(papers.index.names) else papers
+        return partial(iter, table.to_dict("records"))
+    if record_of(papers) is not None or not isinstance(papers, Iterable):
+        raise InputError(
+            f"Papers can't be of the type {type(papers).__name__}",
+            "give a file or folder, a list of papers, or a table of pandas, polars or pyarrow",
+        )
+    return partial(iter, list(papers) if isinstance(papers, Iterator) else papers)
+
+
 def _records(
-    papers: Iterable[Paper | Mapping[str, Any]], fields: Sequence[CustomField], limit: int | None
+    rows: Callable[[], Iterable[object]], fields: Sequence[CustomField], columns: Mapping[str, str], limit: int | None
 ) -> Iterator[Record]:
-    return first_accepted((_record(number, paper, fields) for number, paper in enumerate(papers, start=1)), limit)
+    numbered = enumerate(rows(), start=1)
+    return first_accepted((_record(number, paper, fields, columns) for number, paper in numbered), limit)
 
 
-def _record(number: int, paper: object, fields: Sequence[CustomField]) -> Record:
-    if isinstance(paper, Paper):
-        if unknown := paper.extra.keys() - {field.name for field in fields}:
-            raise InputError(
-                f"Paper {number} has a value of {min(unknown)}, which is no custom field", "declare it in <fields>"
-            )
-        return assemble(number, asdict(paper), {}, fields, paper.extra)
-    if isinstance(paper, Mapping):
-        return assemble(number, paper, {}, fields)
-    raise InputError(
-        f"Paper {number} is of the type {type(paper).__name__}; give papers as ses.Paper(id, title, ...), or as "
-        "dictionaries with id and title."
-    )
+def _record(number: int, paper: object, fields: Sequence[CustomField], columns: Mapping[str, str]) -> Record:
+    record = record_of(paper)
+    if record is None:
+        raise InputError(
+            f"Paper {number} is of the type {type(paper).__name__}; give papers as ses.Paper(id, title, ...), or as "
+            "dictionaries with id and title."
+        )
+    if not isinstance(paper, Paper):
+        return assemble(number, record, columns, fields)
+    extra = record_of({} if paper.extra is None else paper.extra)
+    if extra is None:
+        return Rejected(number, "The key extra should be a dictionary of values by field.")
+    if unknown := extra.keys() - {field.name for field in fields}:
+        raise InputError(
+            f"Paper {number} has a value of {min(unknown)}, which is no custom field", "declare it in <fields>"
+        )
+    return assemble(number, record, {}, fields, extra)
 
 
 def check_columns(corpus: Corpus, columns: Mapping[str, str]) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
-
 from corpora.paper import is_empty
-from ses.results import say_json
-from ses.styles import linked, show
+from ses.results import pass_on, say_json, tell
+from ses.styles import linked, show, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +37,13 @@ def show_page(page: Page, options: Mapping[str, Any]) -> None:
         return
     if form != "json":  # which holds them
         for note in notes:
-            click.echo(note, err=True)
-    click.echo(page.format(form), nl=False)
+            tell(note, err=True)
+    pass_on(page.format(form))
 
 
 def _show_text(page: Page, notes: Sequence[str], options: Mapping[str, Any]) -> None:
     for note in notes:
-        show(click.style(note, "yellow"))
+        show(styled(note, "yellow"))
     for hit in page.hits:
         _show_hit(hit, explain=options["explain"])
     if page.facets:
@@ -54,19 +52,19 @@ def _show_text(page: Page, notes: Sequence[str], options: Mapping[str, Any]) -> 
         if page.size and not page.hits:
             words = "other words, " if page.query else ""
             show(f"Nothing found here: try {words}a wider --filter, or a smaller --offset.")
-        show(click.style(_footer(page), dim=True))
+        show(styled(_footer(page), dim=True))
     if options["explain"]:
         for stage, spent in page.milliseconds.items():
-            show(click.style(f"{stage}: {spent:.1f} ms", "cyan"))
+            show(styled(f"{stage}: {spent:.1f} ms", "cyan"))
             for request in page.requests.get(stage, ()):
-                show(click.style(f"  {request}", "cyan"))
+                show(styled(f"  {request}", "cyan"))
 
 
 def _show_hit(hit: Hit, *, explain: bool) -> None:
     paper = hit.paper
     title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), paper.title)
-    mark = click.style("[retracted] ", "red", bold=True) if paper.retracted else ""
-    show(f"{click.style(f'{hit.rank:3}. ', bold=True)}{mark}{title}")
+    mark = styled("[retracted] ", "red", bold=True) if paper.retracted else ""
+    show(f"{styled(f'{hit.rank:3}. ', bold=True)}{mark}{title}")
     authors = "; ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
     facts = [
         str(paper.year) if paper.year else "",
@@ -75,24 +73,24 @@ def _show_hit(hit: Hit, *, explain: bool) -> None:
         paper.id,
         linked(hit.link) if hit.link else "",
     ]
-    show(click.style("     " + " · ".join(fact for fact in facts if fact), dim=True))
+    show(styled("     " + " · ".join(fact for fact in facts if fact), dim=True))
     if hit.known_by:
-        show(click.style(f"     found by its {hit.known_by}", "green"))
+        show(styled(f"     found by its {hit.known_by}", "green"))
     if paper.extra:
         added = " · ".join(f"{name}: {_value(value)}" for name, value in paper.extra.items())
-        show(click.style(f"     {added}", dim=True))
+        show(styled(f"     {added}", dim=True))
     for snippet in hit.snippets:
         if snippet.field == "abstract":
             show(f"     {marked(snippet)}")
     if hit.weak:
-        show(click.style("     weak match", "yellow"))
+        show(styled("     weak match", "yellow"))
     if hit.collapsed:
-        show(click.style(f"     and {hit.collapsed:,} more like it in that field", dim=True))
+        show(styled(f"     and {hit.collapsed:,} more like it in that field", dim=True))
     if explain:
-        show(click.style(f"     score {hit.score:.4f}", "cyan"))
+        show(styled(f"     score {hit.score:.4f}", "cyan"))
         for leg, part in hit.legs.items():
             told = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
-            show(click.style(told, "cyan"))
+            show(styled(told, "cyan"))
 
 
 def _value(value: FieldValue) -> str:
@@ -106,7 +104,7 @@ def marked(snippet: Snippet) -> str:
     """Return a snippet with its matches in bold."""
     parts, done = [], 0
     for start, end in snippet.spans:
-        parts += [snippet.text[done:start], click.style(snippet.text[start:end], "yellow", bold=True)]
+        parts += [snippet.text[done:start], styled(snippet.text[start:end], "yellow", bold=True)]
         done = end
     return "".join([*parts, snippet.text[done:]])
 
@@ -114,8 +112,8 @@ def marked(snippet: Snippet) -> str:
 def _show_facets(facets: Facets) -> None:
     for field, counts in facets.counts.items():
         listed = ", ".join(f"{value} ({count:,})" for value, count in counts) or "no values"
-        show(f"{click.style(f'{field}: ', bold=True)}{listed}")
-    show(click.style(f"counted over {_counted(facets.matches, 'paper')}: {facets.counted}", dim=True))
+        show(f"{styled(f'{field}: ', bold=True)}{listed}")
+    show(styled(f"counted over {_counted(facets.matches, 'paper')}: {facets.counted}", dim=True))
 
 
 def _footer(page: Page) -> str:
@@ -154,4 +152,4 @@ def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
         for name, value in held.items():
             if not is_empty(value):
                 told = "; ".join(value) if isinstance(value, tuple) else "yes" if value is True else str(value)
-                show(f"{click.style(f'{name}: ', bold=True)}{told}")
+                show(f"{styled(f'{name}: ', bold=True)}{told}")

@@ -19,7 +19,7 @@ class PageOptions(TypedDict, total=False):
     Attributes:
         mode: `lexical`, `vector` or `hybrid`.
         fusion: How the legs are joined.
-        weights: Of the legs, by name.
+        weights: Of the legs, by name; or texts such as `lexical=0.7`.
         filter: A condition such as `year>=2020 and not journal=Nature`, or several that must all hold.
         facets: Fields to count the matches by.
         size: Hits on the page; 0 for facets alone.
@@ -39,7 +39,7 @@ class PageOptions(TypedDict, total=False):
 
     mode: Mode
     fusion: str
-    weights: Mapping[str, float]
+    weights: Mapping[str, float] | Sequence[str]
     filter: str | Sequence[str] | Filter
     facets: str | Sequence[str]
     size: int

@@ -8,6 +8,8 @@ from typing import Any
 
 import rich_click as click
 
+from corpora.outgoing import cell, in_a_line, json_text, plain
+
 
 def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
     """Print a result on standard output.
@@ -20,14 +22,24 @@ def say(document: Any, text: str | Iterable[str], *, as_json: bool) -> None:
     if as_json:
         say_json(document)
     else:
-        click.echo(text if isinstance(text, str) else "\n".join(text))
+        tell(text if isinstance(text, str) else "\n".join(map(in_a_line, text)))
+
+
+def tell(text: str = "", *, err: bool = False) -> None:
+    """Print plain text on standard output, or on standard error: what it quotes can't control the terminal."""
+    click.echo(plain(text), err=err)
 
 
 def say_json(document: Any) -> None:
     """Print a result on standard output as JSON."""
     import orjson
 
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    click.echo(json_text(orjson.dumps(document, option=orjson.OPT_INDENT_2)))
+
+
+def pass_on(text: str) -> None:
+    """Print a text of a format, which has left out of it what could control the terminal."""
+    click.echo(text, nl=False)
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
@@ -37,4 +49,4 @@ def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) ->
     from corpora.writing import explaining, replacing
 
     with explaining(path), replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([head, *rows])
+        csv.writer(file).writerows([head, *(map(cell, row) for row in rows)])

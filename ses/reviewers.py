@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError
+from ses.checked import checked, checked_methods
 from ses.reviewer_factors import factor_builders
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Profiled:
     profiles: ProfilePapers
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True)
 class Reviewers:
     """Reviewers whose papers are in indexes of a library; made by `library.reviewers`.
@@ -125,6 +127,9 @@ class Reviewers:
             InputError: If an id is not known, the reviewers have too little room, or an option can't be used so.
             UnavailableError: If the engine, the model or scipy is missing.
         """
+        from products.reviewers.matching import MatchingOptions
+
+        checked(MatchingOptions)(**options)  # before papers are read
         venue = self.venue(submissions, index=index, corpus=corpus, columns=columns, people=people, conflicts=conflicts)
         return self.match_venue(venue, factors, progress=progress, **options)
 
@@ -135,10 +140,10 @@ class Reviewers:
         from indexer.report import Silent
         from products.reviewers.matching import MatchingOptions, match
 
-        progress = progress or Silent()
+        chosen, progress = checked(MatchingOptions)(**options), progress or Silent()
         builders = factor_builders(self.library, venue, factors, progress)
         progress.stage("comparing", len(venue.submissions))
-        return match(venue, builders, MatchingOptions(**options), lambda count: progress.advance(count))
+        return match(venue, builders, chosen, lambda count: progress.advance(count))
 
     def explain(
         self,
@@ -170,13 +175,13 @@ class Reviewers:
         from products.reviewers.explaining import explain
         from products.reviewers.matching import MatchingOptions
 
+        options = checked(MatchingOptions)(aggregate=aggregate)  # type: ignore[arg-type]  # so it is checked
         venue = self.venue(submissions, **given)
         own = [one for one in venue.submissions if one.id == paper]
         if not own:
             known = venue.submissions[0].id if venue.submissions else ""
             raise NotFoundError(f"There is no submission {paper!r}", f"give an id such as {known}")
         venue = replace(venue, submissions=own)
-        options = MatchingOptions(aggregate=aggregate)  # type: ignore[arg-type]  # checked where it is used
         return explain(venue, reviewer, factor_builders(self.library, venue, factors, Silent()), options)
 
     def venue(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
+from ses.checked import checked_methods
 from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class LabelReport:
     rejected: int = 0
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True)
 class Screening(KeptOverIndexes["ReviewState"]):
     """Reviews by name; made by `library.screening`."""

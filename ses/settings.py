@@ -1,10 +1,10 @@
-"""Settings: defaults < `ses.toml` < environment (`SES_*`) < flags."""
+"""Settings: defaults < the user's own `ses.toml` < that of the folder < environment (`SES_*`) < flags."""
 
 from __future__ import annotations
 
 import functools
+import logging
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -18,8 +18,8 @@ from encoders.long_text import LongText
 from encoders.runtimes.base import Precision
 from search_plugin.engines.connection import Connection
 from ses.setting_values import ValueReader, choice, file, path, seconds, switch, text, whole
+from ses.settings_files import read_settings_files
 
-FILE = Path("ses.toml")
 _PREFIX = "SES_"
 _OF_TESTS = ("SES_TEST_", "SES_REQUIRE_LANES")
 
@@ -41,7 +41,7 @@ class Settings:
     runtime: str | None = None
     """The model's runtime; `auto` for the fastest. If empty: onnx, or the runtime that an exported model is for."""
     precision: Annotated[Precision | None, choice(*get_args(Precision))] = None
-    """`int8`, the default where a runtime has it, is the fastest, at a mean cosine of .998 to `fp32`."""
+    """`int8`, the default where a runtime has it, is the fastest if there is VNNI (see `ses doctor`)."""
     tuned: Annotated[Path | None, path] = None
     """File of fitted settings (`ses eval tune`) that searches and new indexes use."""
     synonyms: Annotated[Path | None, path] = None
@@ -86,6 +86,20 @@ class Settings:
             shards=self.engine_shards,
         )
 
+    def connection_to(self, place: object) -> Connection:
+        """How to reach the cluster of papers to index: credentials for another cluster are not sent there."""
+        url = str(place)
+        if self.connection.authorization and url.startswith(("http:", "https:")) and self.engine.startswith("http"):
+            from search_plugin.engines.cluster.product import split_hosts
+            from search_plugin.engines.cluster.scan import split_index_url
+
+            if not set(split_hosts(split_index_url(url)[0])) <= set(split_hosts(self.engine)):
+                logging.getLogger("ses").warning(
+                    "The credentials are for %s, so they are not sent to %s.", self.engine, url
+                )
+                return self.connection.without_secrets()
+        return self.connection
+
     @property
     def engine_url(self) -> str:
         """The engine's URL, the embedded one if none is set."""
@@ -105,21 +119,29 @@ def load_settings(**flags: Any) -> Settings:
         The settings.
 
     Raises:
-        InputError: If a setting has an invalid value.
+        InputError: If a setting has an invalid value, or secrets would be sent where a folder's `ses.toml` says.
     """
     _check_environment()
-    given = {**from_file(), **from_environment(), **{name: value for name, value in flags.items() if value is not None}}
+    files = read_settings_files()
+    given = {name: value for name, value in flags.items() if value is not None}
+    _check_names(given, "correct the argument")
+    variables = from_environment()
+    files.check_secrets({**variables, **given})
+    written = {**files.own, **files.folder, **variables}
+    _check_names(written, "correct it in ses.toml")
+    return Settings(
+        **{name: _checked_value(name, value, f"correct <{name}>") for name, value in given.items()},
+        **{
+            name: _checked_value(name, value, f"correct it in ses.toml or {variable_of(name)}")
+            for name, value in written.items()
+            if name not in given
+        },
+    )
+
+
+def _check_names(given: Mapping[str, Any], hint: str) -> None:
     if unknown := next((name for name in given if name not in SETTINGS), ""):
-        raise InputError(f"There is no setting {unknown}{_nearest(unknown)}; correct it in ses.toml.")
-    return Settings(**{name: _read(name, value) for name, value in given.items()})
-
-
-def from_file() -> Mapping[str, Any]:
-    """Return what `ses.toml` sets, if there is one; `InputError` if it can't be read."""
-    try:
-        return tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
-    except (ValueError, OSError, RecursionError) as error:
-        raise InputError(f"ses.toml can't be read ({error}); correct it or move it away.") from error
+        raise InputError(f"There is no setting {unknown}{_nearest(unknown)}", hint)
 
 
 def from_environment() -> Mapping[str, str]:
@@ -133,18 +155,15 @@ def variable_of(name: str) -> str:
     return f"{_PREFIX}{name.upper()}"
 
 
-def _read(name: str, given: Any) -> Any:
+def _checked_value(name: str, given: Any, hint: str) -> Any:
     try:
         value = _reader(name)(given)
     except (TypeError, ValueError) as error:
         shown = repr(given)[:80] if SETTINGS[name].repr else "so"  # a secret is not shown
-        raise InputError(
-            f"The setting {name} can't be {shown} ({error}); correct it in ses.toml, {variable_of(name)} or the "
-            "command's options."
-        ) from error
+        raise InputError(f"The setting {name} can't be {shown} ({error})", hint) from error
     # TOML can write it, and no path, header or address can hold it.
     if "\0" in str(value):
-        raise InputError(f"The setting {name} can't hold a null character; correct it in ses.toml.")
+        raise InputError(f"The setting {name} can't hold a null character", hint)
     return value
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from ses.results import tell
 
 if TYPE_CHECKING:
     from training.preparing import Say
@@ -74,13 +75,13 @@ class _Lines:
 
     def __call__(self, entry: Mapping[str, Any]) -> None:
         if "step" not in entry:
-            click.echo(f"{self._name}{_prepared(entry)}", err=True)
+            tell(f"{self._name}{_prepared(entry)}", err=True)
             return
         seconds, now = self._left(entry), time.monotonic()
         if "validation" not in entry and now - self._told < _EVERY:
             return
         self._told = now
-        click.echo(f"{self._name}step {entry['step']:,} of {entry['total']:,}: {_told(entry, seconds)}", err=True)
+        tell(f"{self._name}step {entry['step']:,} of {entry['total']:,}: {_told(entry, seconds)}", err=True)
 
 
 def _prepared(entry: Mapping[str, Any]) -> str:

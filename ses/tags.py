@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.custom import check_field_name
+from corpora.errors import require
+from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
@@ -23,6 +25,7 @@ _SAMPLE = 20_000
 """Papers with which the names of labels are compared, and among which some are suggested."""
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True)
 class Tags:
     """Taggers by name: training, applying and measuring them.
@@ -82,19 +85,19 @@ class Tags:
             InputError: If the labels can't be used so.
             UnavailableError: If scikit-learn isn't installed.
         """
-        from encoders.formats import Format
         from indexer.report import Silent
         from products.tags.labels import judgments_from, labelled_vectors
         from products.tags.store import write_tagger
         from products.tags.thesauri import hierarchy_from
         from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
+        from ses.arguments import parse_format
 
         check_field_name(name)
-        chosen = TaggerOptions(**options)
+        chosen = checked(TaggerOptions)(**options)
         opened, known = self.open(index), hierarchy_from(hierarchy)
         judgments, made_from = judgments_from(opened, labels)
-        source, note = vectors_for(opened, Format(format))
+        source, note = vectors_for(opened, parse_format(format))
         papers, rows = labelled_vectors(opened, source, judgments, known, chosen.fewest)
         notes = [note] if note else []
         if papers.unknown_ids:
@@ -137,6 +140,11 @@ class Tags:
         from products.trained import all_vectors, vectors_for
 
         check_field_name(name)
+        require(
+            most is None or most >= 1,
+            f"A paper can't have at most {most} labels",
+            "give 1 or more, or None for any number",
+        )
         opened, known = self.open(index), hierarchy_from(hierarchy)
         told = hierarchy.name if isinstance(hierarchy, Path) else "a program"
         source, _ = vectors_for(opened, Format.PRX)
@@ -236,6 +244,7 @@ class Tags:
         from products.tags.suggest import suggested
         from products.trained import all_vectors, check_vectors
 
+        require(count >= 1, f"{count} papers can't be suggested", "give <count> of 1 or more")
         tagger, opened = self[name], self.open(index)
         check_vectors(f"The tagger {name}", tagger.source, opened)
         done = judgments_from(opened, labelled)[0] if labelled else {}

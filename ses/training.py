@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from ses.checked import checked
 
 if TYPE_CHECKING:
     from training.train import Trained
 
 
+@checked
 def train(
     recipe: str | Path,
     folder: str | Path,

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
-
-from ses.results import say_json
+from ses.results import say_json, tell
 
 if TYPE_CHECKING:
     from training.recipe import Recipe
@@ -46,7 +44,7 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
     said = f"{name}: " if name else ""
     for task, number in trained.unusable.items():
         if number:
-            click.echo(f"{said}{task}: {number:,} records gave no example")
+            tell(f"{said}{task}: {number:,} records gave no example")
     found = {entry["step"]: entry["validation"] for entry in read_log(folder) if entry.get("validation")}
     if found:
         marks = {min(found): "first", max(found): "last", trained.chosen: "chosen"}
@@ -57,16 +55,16 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
             if task.name in found[trained.chosen]
         ]
         _table(["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)], rows)
-    click.echo(f"{said}Waiting for data took {trained.waiting:.1%} of the time.")
+    tell(f"{said}Waiting for data took {trained.waiting:.1%} of the time.")
     told = f"{said}Losses by step are in {folder / 'log.jsonl'}"
     drawn = (
         f", drawn in {' and '.join(trained.plots)}." if trained.plots else "; they are not drawn without matplotlib."
     )
-    click.echo(told + drawn)
+    tell(told + drawn)
     if trained.folder:
-        click.echo(f"{said}The model is in {trained.folder} (step {trained.chosen:,} of {trained.steps:,}).")
+        tell(f"{said}The model is in {trained.folder} (step {trained.chosen:,} of {trained.steps:,}).")
     else:
-        click.echo(f"{said}Stopped after {trained.steps:,} of {trained.total:,} steps; add --resume to go on.")
+        tell(f"{said}Stopped after {trained.steps:,} of {trained.total:,} steps; add --resume to go on.")
 
 
 def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder: Path, *, as_json: bool) -> None:
@@ -81,11 +79,9 @@ def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder:
     for name, tasks in examples.items():
         for task, (train, held) in tasks.items():
             said = f"{name}: {task}" if name else task
-            click.echo(f"{said}: {train:,} examples for training, {held:,} for validation")
+            tell(f"{said}: {train:,} examples for training, {held:,} for validation")
         place = folder / name
-        click.echo(
-            f"The data of the run are in {place}; train with: ses train {place / 'recipe.json'} --output {place}"
-        )
+        tell(f"The data of the run are in {place}; train with: ses train {place / 'recipe.json'} --output {place}")
 
 
 def show_variants(results: Mapping[str, Trained | None]) -> None:
@@ -99,7 +95,7 @@ def show_variants(results: Mapping[str, Trained | None]) -> None:
         else:
             measures = (result.measures.get(task) for task in tasks)
             rows.append([name, f"step {result.chosen:,}", *("" if one is None else f"{one:.4f}" for one in measures)])
-    click.echo()
+    tell()
     _table(["variant", "", *tasks], rows)
 
 
@@ -108,4 +104,4 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines if column < len(line)) for column in range(len(head))]
     for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())
+        tell("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())

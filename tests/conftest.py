@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -83,6 +84,7 @@ NODES = {"elasticsearch_nodes": "SES_TEST_ELASTICSEARCH_NODES", "elasticsearch9_
 LANES = {
     "realdata": Lane(_given("SES_TEST_DATA"), "set SES_TEST_DATA to a folder of real papers"),
     "torch": Lane(_installed("torch", "transformers"), "pip install 'ses[train]'"),
+    "dev": Lane(_installed("importlinter", "jedi", "mutmut", "zensical"), "pip install 'ses[dev]'"),
     "tensorboard": Lane(_installed("torch", "tensorboard"), "pip install 'ses[train,tensorboard]'"),
     "openvino": Lane(_installed("openvino"), "pip install 'ses[openvino]'"),
     "optimum": Lane(
@@ -95,6 +97,10 @@ LANES = {
     ),
     "gpu": Lane(_cuda, "take a machine with a GPU, and a torch for CUDA or pip install 'ses[gpu]'"),
     "mteb": Lane(_installed("mteb"), "pip install 'ses[mteb]'"),
+    "emulation": Lane(
+        lambda: platform.machine() == "x86_64" and shutil.which("qemu-x86_64") is not None,
+        "install qemu-user (apt-get install qemu-user), on an x86-64 machine",
+    ),
     "browser": Lane(
         lambda: chromium() is not None and find_spec("playwright") is not None,
         "install Chromium (apt-get install chromium), or set SES_TEST_CHROMIUM to where it is",
@@ -108,6 +114,7 @@ LANES = {
     "engines_cli": Lane(
         _given("SES_TEST_ENGINE_COMMAND"), "set SES_TEST_ENGINE_COMMAND to a script that starts and kills servers"
     ),
+    "slow": Lane(_given("SES_TEST_SLOW"), "set SES_TEST_SLOW=1, as .ci/run does"),
     "long": Lane(_given("SES_TEST_LONG"), "set SES_TEST_LONG=1, as .ci/run --long does"),
 }
 
@@ -117,7 +124,7 @@ SKIPS = ("root may read everything", "only root may mount a small disk", "there 
 
 def _examples() -> int:
     """How many examples hypothesis tries: few for a newcomer, more in CI, very many where there is time."""
-    return int(os.environ.get("SES_TEST_EXAMPLES") or effort(25, 100, 5_000))
+    return int(os.environ.get("SES_TEST_EXAMPLES") or effort(15, 50, 5_000))
 
 
 # A busy machine is no bug: no test may fail for the time it took.
@@ -131,6 +138,14 @@ _missing = pytest.StashKey[list[str]]()
 def data_dir() -> Path:
     """The folder of real papers and judgments that SES_TEST_DATA names; puts the test in the lane realdata."""
     return Path(os.environ["SES_TEST_DATA"]).resolve()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connecting to a server gives up after a moment instead of after seconds."""
+    from search_plugin.engines.cluster import transport
+
+    monkeypatch.setattr(transport, "READING", transport.RetryPolicy(0.2, 0.1))
 
 
 @pytest.fixture(scope="session")

@@ -178,7 +178,7 @@ def _request(method: str, url: str, text: str = "") -> None:
 
 def main(names: list[str]) -> None:
     """Write what the commands print into pages; all of those whose lanes are ready if none is named."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         isolate(folder)
         player = Player(folder / "pages", folder / "cache")

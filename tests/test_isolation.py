@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROBE = """
 import json, os, subprocess, sys, urllib.request
 from pathlib import Path

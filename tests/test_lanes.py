@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ON_A_SERVER = """
 import os, pathlib
 @pytest.mark.opensearch2

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.writing import replacing
 from training.learner import Learner
@@ -90,7 +91,7 @@ def load(folder: Path, step: int, learner: Learner) -> TrainingProgress:
     place = _states(folder)[step]
     try:
         kept = load_file(place / _TENSORS)
-        facts = json.loads((place / _FACTS).read_text(encoding="utf-8"))
+        facts = read_json(place / _FACTS)
         progress = TrainingProgress(
             facts["step"], {int(at): score for at, score in facts["scores"].items()}, facts["recipe_key"]
         )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from corpora.documents import read_json, read_toml
 from corpora.errors import InputError
 from encoders.formats import Format, Similarity
 from training.data.builders.settings import Build
@@ -151,8 +150,7 @@ def read_content(path: Path, folder: Path) -> dict[str, Any]:
         InputError: If the file cannot be read.
     """
     try:
-        parse = json.loads if path.suffix == ".json" else tomllib.loads
-        content = parse(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = read_json(path) if path.suffix == ".json" else read_toml(path)
     except (OSError, ValueError) as error:
         raise InputError(f"The recipe {path} can't be read ({error}); correct it.") from error
     if "scirepeval" in content:

@@ -88,8 +88,7 @@ def keep_states(
     with explaining(f"The folder of states {folder}", "free some space, or name another folder as keep_states"):
         from filelock import FileLock
 
-        place.mkdir(parents=True, exist_ok=True)
-        with FileLock(place / ".lock"):
+        with FileLock(place / ".lock"):  # it makes the folder
             starts, end = _kept(place, width)
             missing = {name: ids for name, ids in texts.items() if name not in starts}
             tokens = sum(map(len, texts.values()))

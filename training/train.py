@@ -113,7 +113,7 @@ def _finish(
     recipe, data = ready.recipe, ready.data
     total = total_steps(recipe, data.train)
     unusable = {
-        task.name: sum(packed.manifest.unusable.total() for packed in both if packed)
+        task.name: sum(sum(packed.manifest.unusable.values()) for packed in both if packed)
         for task, *both in zip(recipe.tasks, data.train, data.validation, strict=True)
     }
     finished, place = progress.step >= total or overdue(recipe, progress), folder / MODEL

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import UnavailableError
 from corpora.paper import Rejected
-from encoders.text_encoder import Done, ignore
+from encoders.text_encoder import EncodingProgress, ignore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ BLOCK = 512
 class TextProgress(Protocol):
     """Receives the progress of the work."""
 
-    def advance(self, papers: float, rejected: int = 0) -> None:
-        """Count texts that are done and records that were rejected."""
+    def advance(self, papers: float, rejected: int = 0, *, block: float = 0.0) -> None:
+        """Count texts that are done, as `encoders.text_encoder.EncodingProgress`, and records that were rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def encode_texts(
         UnavailableError: If a disk is full.
     """
     intake = _Intake(encoder.card.formats, reject, progress)
-    done: Done = progress.advance if progress else ignore
+    done: EncodingProgress = progress.advance if progress else ignore
     encoded = 0
     for block in _blocks(intake.texts(records)):
         ids = [text.id for text in block]
@@ -138,7 +138,7 @@ def _blocks(texts: Iterator[TextRecord]) -> Iterator[list[TextRecord]]:
 
 
 def _vectors(
-    block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format], done: Done
+    block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format], done: EncodingProgress
 ) -> dict[Format, np.ndarray]:
     import numpy as np
 

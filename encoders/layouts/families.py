@@ -10,6 +10,7 @@ from typing import Any
 from corpora.errors import InputError
 from encoders.architectures import modernbert, mpnet
 from encoders.architectures.bert import Network, Pooling
+from encoders.config_sizes import check_limits
 
 _SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "vocab_size")
 
@@ -101,7 +102,7 @@ def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: boo
         The network's facts; None if it is of no family here, or a variant that the family's architecture can't run.
 
     Raises:
-        InputError: If the configuration lacks a size, or has no number where one must be.
+        InputError: If the configuration lacks a size, has one that no encoder has, or has no number where one must be.
     """
     family = FAMILIES.get(str(config.get("model_type")))
     if family is None:
@@ -109,6 +110,7 @@ def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: boo
     for key in _SIZES:
         if type(config.get(key)) is not int or config[key] < 1:
             raise InputError(f"{path} gives no whole number for {key}; fetch the model again.")
+    check_limits(path, config)
     epsilon = config.get(family.epsilon, family.default_epsilon)
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool):
         raise InputError(f"{path} gives no number for {family.epsilon}; fetch the model again.")

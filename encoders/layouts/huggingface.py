@@ -19,7 +19,7 @@ from encoders.card import ModelCard
 from encoders.formats import Format
 from encoders.layouts import families, foreign
 from encoders.layouts.families import FAMILIES
-from encoders.layouts.json_files import read_json
+from encoders.layouts.json_files import LARGEST_TOKENIZER, read_json
 from encoders.layouts.sentence_transformers import (
     read_modules,
     read_prompts,
@@ -93,7 +93,7 @@ def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | No
     """
     config = read_json(folder / "config.json", dict)
     words = tokenizer or folder
-    whole = read_json(words / "tokenizer.json", dict, missing={})
+    whole = read_json(words / "tokenizer.json", dict, missing={}, largest=LARGEST_TOKENIZER)
     tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
     added = () if whole else read_added(words)
     pooling, normalize = read_modules(folder)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from corpora import documents
 from corpora.errors import InputError
 
+LARGEST_TOKENIZER = 64 << 20
+"""In bytes. Vocabularies of many languages take a half of it."""
 
-def read_json(path: Path, kind: type, missing: Any = None) -> Any:
+
+def read_json(path: Path, kind: type, missing: Any = None, largest: int = documents.LARGEST) -> Any:
     """Read a JSON file.
 
     Args:
         path: Of the file.
         kind: What it must hold: dict or list.
         missing: What to return if there is no file; None if there must be one.
+        largest: In bytes.
 
     Returns:
         Its content.
 
     Raises:
-        InputError: If it is not there, is no JSON, or holds something else.
+        InputError: If it is not there, is too large, is no JSON, or holds something else.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = documents.read_json(path, largest)
     except FileNotFoundError:
         if missing is not None:
             return missing
         raise InputError(f"{path.parent} is not a model folder: it has no {path.name}.") from None
-    except (ValueError, RecursionError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise InputError(f"{path} can't be read as JSON ({error}); fetch the model again.") from error
     if not isinstance(content, kind):
         raise InputError(f"{path} doesn't hold what a model folder's {path.name} does; fetch the model again.")

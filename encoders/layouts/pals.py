@@ -14,6 +14,7 @@ from corpora.errors import InputError
 from encoders.added_tokens import content
 from encoders.architectures.bert import Network, layer_name
 from encoders.card import ModelCard
+from encoders.config_sizes import MOST_LAYERS
 from encoders.formats import Format
 from encoders.layouts.json_files import read_json
 from encoders.layouts.numbered import numbered_heads
@@ -28,9 +29,6 @@ _VARIANTS = ("mult", "houlsby", "top", "lhuc")
 
 EPSILON = 1e-12
 """The code of PALs has its own layer normalization, which reads no configuration."""
-
-_MOST = 1000
-"""Limit of layers or tasks; a larger number would take long to be rejected."""
 
 _IN_ORDER = {task_format: number for number, task_format in enumerate(sorted(Format, key=lambda one: one.code))}
 """SciRepEval's training numbers tasks by their sorted control codes."""
@@ -138,7 +136,7 @@ def _config(folder: Path) -> _Config:
         raise InputError(f"{path} asks for {' and '.join(others)}, which ses can't run; it runs PALs (`mult` alone).")
     sizes = (config.hidden_size, config.num_attention_heads, config.vocab_size, config.max_position_embeddings)
     counts = (config.num_hidden_layers, config.num_tasks)
-    if config.hidden_act != "gelu" or min(*sizes, *counts) < 1 or max(counts) > _MOST:
+    if config.hidden_act != "gelu" or min(*sizes, *counts) < 1 or max(counts) > MOST_LAYERS:
         raise InputError(f"{path} describes no network that ses can run: it needs gelu, and sizes that can be.")
     return config
 

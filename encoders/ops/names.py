@@ -13,6 +13,8 @@ class NamesOps:
         """Take the names of the weights there are, which decide what an architecture looks for."""
         self._present = present
         self.used: dict[str, None] = {}
+        self.tables: dict[str, int] = {}
+        """Tables of words and positions, and how many rows the card gives them."""
 
     def has(self, name: str) -> bool:
         return name in self._present
@@ -22,6 +24,8 @@ class NamesOps:
 
     def embed(self, ids: None, name: str, rows: int | None = None) -> None:
         self._use(name)
+        if rows is not None:
+            self.tables[name] = rows
 
     def linear(self, hidden: None, name: str) -> None:
         self._use(f"{name}.weight", f"{name}.bias")

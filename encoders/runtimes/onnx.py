@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.graph import write_graph
+from encoders.runtimes.saturation import products_saturate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,16 +46,9 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
         InputError: If the file is damaged.
         UnavailableError: If it is to run on a GPU and can't.
     """
-    import onnxruntime
-
     providers = _providers(device)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4  # what fails is raised too
-    # Threads that wait for work spin. They need no longer than between two operators, and not while a graph is loaded.
-    options.add_session_config_entry("session.intra_op.spin_duration_us", "1000")
     try:
-        session = onnxruntime.InferenceSession(folder / _FILE, options, providers=providers)
+        session = open_session(folder / _FILE, threads, providers)
     except Exception as error:
         raise InputError(f"{folder} holds no whole ONNX file; delete it, and it is created again.") from error
     if device == "cuda" and _CUDA not in session.get_providers():
@@ -69,6 +64,30 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
         return vectors
 
     return run
+
+
+def open_session(graph: Path | bytes, threads: int, providers: Sequence[Any] = ("CPUExecutionProvider",)) -> Any:
+    """Return onnxruntime's session of a graph, with the options that all sessions of ses have.
+
+    Args:
+        graph: Its file, or its content.
+        threads: Cores to use; 0 for all.
+        providers: As onnxruntime takes them.
+
+    Returns:
+        An `onnxruntime.InferenceSession`. What is wrong with the graph is raised as onnxruntime raises it.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # what fails is raised too
+    # Threads that wait for work spin. They need no longer than between two operators, and not while a graph is loaded.
+    options.add_session_config_entry("session.intra_op.spin_duration_us", "1000")
+    if products_saturate():
+        # Takes int8 weights as uint8, whose products are added in 32 bits. With VNNI it would only cost time.
+        options.add_session_config_entry("session.x64quantprecision", "1")
+    return onnxruntime.InferenceSession(graph, options, providers=list(providers))
 
 
 def _providers(device: Device) -> list[Any]:

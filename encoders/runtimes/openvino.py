@@ -1,6 +1,7 @@
 """OpenVINO: the fastest for batches on a CPU with VNNI (docs/benchmarks.md, Encoding).
 
-bf16 is computed as such only where the CPU has it (AVX512-BF16, AMX); elsewhere OpenVINO runs it in fp32.
+bf16 is computed as such only where the CPU has it (AVX512-BF16, AMX); elsewhere OpenVINO runs it in fp32. int8 is
+computed in bytes only where their products don't saturate; elsewhere the same rounded values are multiplied in fp32.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from corpora.installed import needing
 from encoders.graph import write_graph
+from encoders.runtimes.saturation import products_saturate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 _FILE = "model.xml"
 _PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them
+
+_ROUNDED_IN_FP32 = {"LP_TRANSFORMS_MODE": "NO", "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0}
+"""Rounds states and weights as the graph says, multiplies them in fp32, and rounds nothing again."""
 
 _STEP = 16
 """Batches are padded to a multiple of so many tokens: each new length costs OpenVINO as long as a query takes."""
@@ -53,14 +58,9 @@ def load(folder: Path, threads: int) -> Session:
     Raises:
         InputError: If the files are damaged.
     """
-    settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads} if threads else {}
-    core = _openvino().Core()
     try:
-        model = core.read_model(folder / _FILE)
-        # Without the hint a CPU with bf16 would silently run "fp32" in bf16.
-        settings["INFERENCE_PRECISION_HINT"] = "bf16" if _kept(model, _PRECISION) == "bf16" else "f32"
+        model, compiled = open_model(folder / _FILE, threads)
         longest = int(_kept(model, _LONGEST))
-        compiled = core.compile_model(model, "CPU", settings)
     except (RuntimeError, ValueError) as error:
         raise InputError(f"{folder} holds no whole OpenVINO model; delete it, and it is created again.") from error
     requests = threading.local()  # an inference request serves one caller at a time
@@ -72,6 +72,18 @@ def load(folder: Path, threads: int) -> Session:
         return [found[output].copy() for output in compiled.outputs]
 
     return run
+
+
+def open_model(file: Path, threads: int) -> tuple[Any, Any]:
+    """Return OpenVINO's model of a file, and the same compiled with the settings that all models of ses have."""
+    settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads} if threads else {}
+    core = _openvino().Core()
+    model = core.read_model(file)
+    # Without the hint a CPU with bf16 would silently run "fp32" in bf16.
+    settings["INFERENCE_PRECISION_HINT"] = "bf16" if _kept(model, _PRECISION) == "bf16" else "f32"
+    if products_saturate():
+        settings |= _ROUNDED_IN_FP32
+    return model, core.compile_model(model, "CPU", settings)
 
 
 def _kept(model: Any, place: list[str]) -> str:

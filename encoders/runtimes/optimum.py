@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling, layer_name
 from encoders.graph import build_graph
+from encoders.runtimes.onnx import open_session
 from encoders.runtimes.pooling import pool
 
 if TYPE_CHECKING:
@@ -102,11 +103,6 @@ def load(folder: Path, threads: int) -> Session:
         InputError: If the files are damaged, or don't fit one another.
     """
     import numpy as np
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
@@ -115,7 +111,7 @@ def load(folder: Path, threads: int) -> Session:
 
     try:
         pooled = _json().validate_json((folder / _POOLING).read_bytes())
-        session = onnxruntime.InferenceSession(folder / _GRAPH, options, providers=["CPUExecutionProvider"])
+        session = open_session(folder / _GRAPH, threads)
         trial = run(np.zeros((1, 2), dtype=np.int64), np.ones((1, 2), dtype=np.int64))
         whole = bool(trial) and trial[0].shape == (1, pooled.dimension)
     except Exception as error:

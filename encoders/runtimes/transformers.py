@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
 from encoders.architectures.bert import Pooling
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.config_sizes import check_dimensions, check_limits
 from encoders.runtimes.base import Precision
 from encoders.runtimes.pooling import pool
 from encoders.runtimes.transformers_checks import check_padding, check_positions, check_weights
@@ -63,6 +65,11 @@ def plain_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _without_labels(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the labels of a task's head, of which the library makes a name for each number."""
+    return {key: value for key, value in settings.items() if key not in ("num_labels", "id2label", "label2id")}
+
+
 def configuration(path: Path, config: Mapping[str, Any]) -> Any:
     """Return transformers' own form of a configuration of an encoder of texts.
 
@@ -84,11 +91,12 @@ def configuration(path: Path, config: Mapping[str, Any]) -> Any:
             f"{path} has the model type {family}, which neither ses nor this version of transformers knows; "
             "choose another model."
         )
+    check_limits(path, config)
     kind = auto.CONFIG_MAPPING[family]
     # Encoders learn by filling in masked words; decoders, and models of images or sounds, don't.
     masked = family in auto.modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     try:
-        made = kind(**plain_settings(config)) if masked else kind()
+        made = kind(**_without_labels(plain_settings(config))) if masked else kind()
     except Exception as error:
         # Its checks raise errors of several libraries.
         raise InputError(f"{path} is not a configuration of {family} ({_first_line(error)}).") from error
@@ -108,6 +116,7 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     card, facts = source.card, source.card.network
     if card.architecture != ARCHITECTURE:
         raise InputError(f"{card.name} is a {card.family} model, which ses runs itself", "leave out <runtime>")
+    check_dimensions(card.name, facts.options["config"], source.weights)
     kind = ml_dtypes.bfloat16 if precision == "bf16" else np.float32
     weights = {name: np.ascontiguousarray(array, dtype=kind) for name, array in source.weights.items()}
     save_file(weights, folder / _WEIGHTS, metadata={"format": "pt"})
@@ -159,7 +168,7 @@ def load(folder: Path, threads: int) -> Session:
 def _model(folder: Path, pooled: _Pooled) -> tuple[Any, Mapping[str, Any]]:
     """Load the network, and what the library tells of weights that it missed or did not use."""
     try:
-        content = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        content = read_json(folder / _CONFIG)
         config = configuration(folder / _CONFIG, content)
         transformers = _library(folder, str(config.model_type))
         import torch

@@ -28,6 +28,8 @@ Told = tuple[str, Row]
 LONGEST_LINE = 1 << 20
 """Bytes. A file with a longer line is not one of judgments, rankings or queries."""
 
+_PIECE = 1 << 20
+
 
 def bad_line(path: Path, number: int, reason: str) -> InputError:
     """Return the error for one line of a file; `reason` is the rest of the sentence without its full stop."""
@@ -76,9 +78,13 @@ def lines_of(stream: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
 
 def read_within(stream: BufferedReader, largest: int, too_large: str) -> bytes:
     """Return all bytes of a stream, or raise `InputError` with a sentence where there are more than `largest`."""
-    content = stream.read(largest)
-    require(not stream.read(1), too_large)
-    return content
+    parts, size = [], 0
+    # In pieces: a reader allocates as many bytes as it is asked for, however few there are.
+    while part := stream.read(_PIECE):
+        parts.append(part)
+        size += len(part)
+        require(size <= largest, too_large)
+    return b"".join(parts)
 
 
 def json_of(line: bytes, path: Path, number: int) -> Any:

@@ -9,7 +9,7 @@ from itertools import combinations
 from eval.reports.plots import scatter
 from eval.reports.report import Plot
 from eval.reports.tables import TextTable
-from eval.statistics.interval import Interval, Values
+from eval.statistics.interval import FEW, Interval, Values
 from eval.statistics.pairs import Pair
 
 KIND = "Query by query"
@@ -55,12 +55,18 @@ def differences_table(pairs: Sequence[Pair], level: float) -> TextTable:
         for pair in pairs
     )
     header = ("measure", "pair", "difference", "effect", "p randomization (Holm)", "p bootstrap (Holm)", "+/-/=")
-    notes = (
+    notes = [
         f"difference: of the means, with its {level:.0%} confidence interval over queries",
         "effect: the difference in standard deviations of the queries' differences",
         f"(Holm): corrected for all {len(pairs)} comparisons here; +/-/=: queries better, worse and the same",
-    )
-    return TextTable("Differences", header, rows, text_columns=2, notes=notes)
+    ]
+    if fewest := [len(pair.changed) for pair in pairs if len(pair.changed) < FEW]:
+        least = max(pair.p_randomization_least for pair in pairs)
+        notes.append(
+            f"few queries ({min(fewest)} differ): p randomization can't be below {_p(least)} there, and is too small "
+            "where a few differences are much larger than the others"
+        )
+    return TextTable("Differences", header, rows, text_columns=2, notes=tuple(notes))
 
 
 def scatter_of(pair: Pair) -> Plot:

@@ -15,8 +15,9 @@ from pathlib import Path
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.installed import installed_version
+from corpora.outgoing import in_a_line
 from encoders.card import ModelCard
-from eval.reports.tables import TextTable, printable
+from eval.reports.tables import TextTable
 
 PACKAGES = (
     *("ses", "numpy", "scipy", "scikit-learn", "pytrec-eval-terrier", "rank-bm25", "matplotlib", "onnxruntime"),
@@ -110,9 +111,9 @@ def gather_provenance(
     words = ["ses", *sys.argv[1:]] if command is None else command
     return Provenance(
         # An engine's URL may contain a password, and reports are shared.
-        command=printable(shlex.join(_USERINFO.sub("***@", word) for word in words)),
+        command=in_a_line(shlex.join(_USERINFO.sub("***@", word) for word in words)),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        data={printable(str(path)): data_hash(path) for path in data},
+        data={in_a_line(str(path)): data_hash(path) for path in data},
         models={card.name: card.fingerprint for card in cards},
         engine=engine,
         runtime=runtime,

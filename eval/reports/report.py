@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from corpora.outgoing import in_a_line
 from eval.reports.provenance import Provenance
-from eval.reports.tables import TextTable, printable
+from eval.reports.tables import TextTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Plot:
     draw: Callable[[], str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "caption", printable(self.caption))
+        object.__setattr__(self, "caption", in_a_line(self.caption))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +50,4 @@ class Report:
     details: tuple[TextTable, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "title", printable(self.title))
+        object.__setattr__(self, "title", in_a_line(self.title))

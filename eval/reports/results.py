@@ -64,6 +64,7 @@ class Results:
                     for measure, cell in outcome.cells.items()
                 },
                 "counts": dict(outcome.counts),
+                **({"notes": dict(outcome.notes)} if outcome.notes else {}),
             }
             for label, outcome in self.outcomes.items()
         ]
@@ -81,6 +82,7 @@ class Results:
         for label, outcome in self.outcomes.items():
             if told := ", ".join(counted(count, name) for name, count in outcome.counts.items() if count):
                 notes.append(f"{label}: {told}")
+            notes += [f"{label}: {measure}: {note}" for measure, note in outcome.notes.items()]
         return TextTable(caption, (self.heading, *self.columns), rows, notes=tuple(notes))
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
+from corpora.outgoing import in_a_line
 from eval.optional import optional
-from eval.reports.tables import printable
 
 INK, GREY = "#1a202c", "#8a94a6"
 """Colours of text and axes, and of guide lines."""
@@ -45,7 +45,7 @@ def drawn(alt: str, draw: Callable[[Any], None], *, height: float) -> str:
         UnavailableError: If matplotlib isn't installed.
     """
     mpl = optional("matplotlib", "Plots need matplotlib")
-    alt = printable(alt)
+    alt = in_a_line(alt)
     inked = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     # Labels come from data, so $ must not start a formula. Equal plots get equal ids, so that reports can be compared.
     settings = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": alt, "font.size": 10, **inked}
@@ -77,7 +77,7 @@ def standalone(svg: str) -> str:
 
 def label(text: str, longest: int = _LONGEST_LABEL) -> str:
     """Return a text for a plot. A long text is cut in the middle, because names often differ at the ends."""
-    clean = printable(text)
+    clean = in_a_line(text)
     kept = longest // 2
     return clean if len(clean) <= longest else f"{clean[:kept].rstrip()}…{clean[kept - longest + 1 :].lstrip()}"
 

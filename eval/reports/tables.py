@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from corpora.outgoing import in_a_line
 from eval.statistics.interval import Cell, Interval
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Cells as they are shown; line ends and terminal codes in them become blanks.
+    """Cells as they are shown; they hold neither line ends nor terminal codes.
 
     Attributes:
         caption: What the table shows.
@@ -30,10 +31,10 @@ class TextTable:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "caption", printable(self.caption))
-        object.__setattr__(self, "header", tuple(map(printable, self.header)))
-        object.__setattr__(self, "rows", tuple(tuple(map(printable, row)) for row in self.rows))
-        object.__setattr__(self, "notes", tuple(map(printable, self.notes)))
+        object.__setattr__(self, "caption", in_a_line(self.caption))
+        object.__setattr__(self, "header", tuple(map(in_a_line, self.header)))
+        object.__setattr__(self, "rows", tuple(tuple(map(in_a_line, row)) for row in self.rows))
+        object.__setattr__(self, "notes", tuple(map(in_a_line, self.notes)))
 
 
 def print_table(table: TextTable, console: Console) -> None:
@@ -73,11 +74,6 @@ def counted(count: int, name: str) -> str:
         endings = (("ies", "y"), ("sses", "ss"), ("s", ""))
         noun = next((noun.removesuffix(many) + one for many, one in endings if noun.endswith(many)), noun)
     return f"{count:,} {noun} {rest}".rstrip()
-
-
-def printable(text: str) -> str:
-    """Return a text with a blank for every character that isn't printed: line ends, terminal codes, bidi marks."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def print_line(line: str, console: Console) -> None:

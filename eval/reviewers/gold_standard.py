@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from corpora.documents import read_json
 from corpora.errors import InputError, require
 from encoders.formats import Format
 from eval.embedder import Embedder, Text
@@ -197,10 +198,10 @@ def _profiles(draw: Path, expertise: Expertise, papers: dict[str, Text]) -> dict
     """Read a draw in OpenReview's layout; add the texts of its papers to `papers`."""
     submissions = draw / "submissions.json"
     try:
-        members = orjson.loads(submissions.read_bytes())
+        members = read_json(submissions)
         for note in members.values():
             _add(note, papers)
-    except (OSError, orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise InputError(f"{submissions} can't be read as OpenReview's submissions ({error}).") from error
     return {reviewer: _archive(draw / "archives" / f"~{reviewer}.jsonl", papers) for reviewer in expertise}
 

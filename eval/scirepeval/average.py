@@ -145,8 +145,9 @@ def task_table(results: Sequence[TaskResult]) -> Results:
         for metric, cell in result.outcome.cells.items():
             published = SAMPLE_REPORT.get((key_of(result.task.name), metric))
             cells = {"measured": cell} if published is None else {"measured": cell, "sample report": published / 100}
+            notes = {"measured": note} if (note := result.outcome.notes.get(metric)) else {}
             units = {metric: values} if (values := result.outcome.per_unit.get(metric)) else {}
-            rows[f"{result.task.name}, {metric}"] = Outcome(cells, units, counts)
+            rows[f"{result.task.name}, {metric}"] = Outcome(cells, units, counts, notes)
             counts = {}
     return Results("task", rows, unit="queries, test papers or few-shot runs")
 

@@ -19,7 +19,7 @@ from eval.scirepeval.data import RankingData, SupervisedData
 from eval.scirepeval.labels import Labels, few_shot_samples
 from eval.scirepeval.measures import classification_measure, regression_measure
 from eval.scirepeval.task_file import FewShot, Task, Use, ranking_measure
-from eval.statistics.interval import mean_interval
+from eval.statistics.interval import caution, mean_interval
 
 FORMATS: Mapping[str, tuple[Format, ...]] = {
     "classification": (Format.CLF,),
@@ -86,7 +86,8 @@ def evaluate_supervised(task: Task, data: SupervisedData, embed: Embedder) -> Ta
         per_unit |= runs
         # Runs vary far less than the measure's scale, which would make the interval much too wide.
         cells |= {metric: mean_interval(tuple(values.values()), scale=None) for metric, values in runs.items()}
-    return TaskResult(task, Outcome(cells, per_unit, {**counts, **data.counts}), predicted.solver)
+    notes = {metric: note for metric, runs in per_unit.items() if (note := caution(len(runs)))}
+    return TaskResult(task, Outcome(cells, per_unit, {**counts, **data.counts}, notes), predicted.solver)
 
 
 def evaluate_ranking(task: Task, data: RankingData, embed: Embedder) -> Outcome:

@@ -11,7 +11,7 @@ import numpy as np
 
 from corpora.errors import InputError, require
 from eval.statistics.interval import Interval, Values, mean_interval
-from eval.statistics.significance import effect_size, holm, paired_bootstrap_p, randomization_p
+from eval.statistics.significance import effect_size, holm, least_randomization_p, paired_bootstrap_p, randomization_p
 
 SAME = 1e-9
 """Values closer than this are equal: measures of equal rankings differ only by rounding."""
@@ -43,6 +43,7 @@ class Pair:
         difference: The run's mean less the baseline's, with its interval over queries.
         effect: The difference in standard deviations; None where undefined.
         p_randomization: By the paired randomization test.
+        p_randomization_least: The least that the first can be with as many queries that differ.
         p_bootstrap: By the paired bootstrap test.
         p_randomization_holm: The first corrected for all pairs and measures compared.
         p_bootstrap_holm: The second likewise.
@@ -55,6 +56,7 @@ class Pair:
     difference: Interval
     effect: float | None
     p_randomization: float
+    p_randomization_least: float
     p_bootstrap: float
     p_randomization_holm: float
     p_bootstrap_holm: float
@@ -112,7 +114,8 @@ def compare_values(
     randomized = [randomization_p(one, **drawn) for one in differences]
     bootstrapped = [paired_bootstrap_p(one, **drawn) for one in differences]
     effects = map(effect_size, differences)
-    tests = zip(intervals, effects, randomized, bootstrapped, holm(randomized), holm(bootstrapped), strict=True)
+    least = [least_randomization_p(one, resamples=resamples) for one in differences]
+    tests = zip(intervals, effects, randomized, least, bootstrapped, holm(randomized), holm(bootstrapped), strict=True)
     return tuple(
         Pair(
             measure,

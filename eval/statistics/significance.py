@@ -37,8 +37,7 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
     Returns:
         The p-value, in (0, 1].
     """
-    # If both runs have the same value, either assignment gives the same sum.
-    changed = differences[np.abs(differences) > ROUNDING * np.abs(differences).max()]
+    changed = differences[_changed(differences)]
     if not changed.size:
         return 1.0
     # Sums that differ only by rounding are equal.
@@ -51,6 +50,12 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
         resamples,
         seed,
     )
+
+
+def least_randomization_p(differences: np.ndarray, *, resamples: int = 10_000) -> float:
+    """Return the least p-value that `randomization_p` can have for these queries, if all differed in one direction."""
+    changed = int(np.count_nonzero(_changed(differences)))
+    return min(1.0, 2 / 2**changed) if changed <= EXACT else 1 / (1 + resamples)
 
 
 def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -116,6 +121,11 @@ def effect_size(differences: np.ndarray) -> float | None:
     # Scale to at most 1, because the squares of very small numbers would underflow; the ratio stays the same.
     scaled = differences / np.abs(differences).max()
     return None if np.ptp(scaled) <= ROUNDING else float(scaled.mean() / scaled.std(ddof=1))
+
+
+def _changed(differences: np.ndarray) -> np.ndarray:
+    """Return which queries differ; the value of others is the same under either assignment."""
+    return np.asarray(np.abs(differences) > ROUNDING * np.abs(differences).max())
 
 
 def _drawn_p(extreme: Extreme, queries: int, resamples: int, seed: int) -> float:

@@ -130,7 +130,9 @@ def _read(path: Path) -> tuple[Outcome, float] | None:
         cells = {
             name: Interval(**cell) if isinstance(cell, dict) else float(cell) for name, cell in content["cells"].items()
         }
-        return Outcome(cells, content["per_unit"], content["counts"]), float(content["seconds"])
+        return Outcome(cells, content["per_unit"], content["counts"], content.get("notes", {})), float(
+            content["seconds"]
+        )
     except (OSError, ValueError, LookupError, TypeError):  # missing, or of an older version: it is only a cache
         return None
 

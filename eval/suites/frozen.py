@@ -7,35 +7,25 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.cleaning import identifiers_of, text_of
+from corpora.aliases import EXTERNAL, IDENTIFIERS, normal_name
+from corpora.cleaning import text_of, texts_of
+from corpora.identifiers import FORMAL, identifiers_of, other_names, read_identifier
+from corpora.markup import plain_text
 from eval.files.labelled import ID_KEYS
 
 FROZEN = Path(__file__).with_name("frozen.tsv")
 
-_KINDS = {
-    "doi": re.compile(r"(https?://(dx\.)?doi\.org/|doi:\s*)?10\.\d{4,}/\S+", re.IGNORECASE),
-    "pmid": re.compile(r"(https?://pubmed\.ncbi\.nlm\.nih\.gov/|pmid:?\s*)\d+/?", re.IGNORECASE),
-    "arxiv": re.compile(r"(https?://arxiv\.org/(abs|pdf)/|arxiv:\s*)\S+", re.IGNORECASE),
-    "openalex": re.compile(r"(https?://openalex\.org/)?W\d+", re.IGNORECASE),
-}
-"""The form of identifiers. Values of another form are ignored, because some files have `2-n` as a DOI."""
-
-_KEYS = {"doi": "doi", "pmid": "pmid", "arxiv": "arxiv", "arxiv_id": "arxiv", "openalex": "openalex"} | {
-    "openalex_id": "openalex",
-    "pubmed_id": "pmid",
-}
-
 _MISSING = {"none", "nan", "null"}
 """What programs write instead of a missing identifier, as in `cvpr2016:None`."""
 
-_VERSION = re.compile(r"v\d+$")
+_SPELLED = str.maketrans({"&": "and", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "æ": "ae", "œ": "oe", "þ": "th"})
+"""Letters that programs without accents write in another way, and that Unicode does not decompose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +42,9 @@ class Frozen:
 
 
 def title_key(title: object) -> str:
-    """Return a hash of a title that ignores case, form of accents, punctuation and blanks; empty if nothing is left."""
-    plain = unicodedata.normalize("NFKC", text_of(title)).casefold()
-    letters = "".join(char for char in plain if char.isalnum())
+    """Return a hash of a title that ignores case, accents, punctuation, blanks and markup; empty if nothing is left."""
+    plain = unicodedata.normalize("NFKD", plain_text(text_of(title)).casefold()).casefold().translate(_SPELLED)
+    letters = "".join(char for char in plain if char.isalnum() and not unicodedata.combining(char))
     return hashlib.sha256(letters.encode()).hexdigest()[:16] if letters else ""
 
 
@@ -62,17 +52,16 @@ def ids_of(paper: Mapping[str, Any]) -> Iterator[str]:
     """Yield every identifier of a paper in the normal form `kind:value`.
 
     Args:
-        paper: A record with an id, and perhaps a DOI, PubMed, arXiv or OpenAlex id.
+        paper: A record with ids under any of the names in `corpora.aliases`, `externalIds` included.
 
     Yields:
-        Identifiers in lower case, arXiv's without version; those of an unknown kind as `id:value`.
+        DOIs, PubMed, PMC, arXiv and OpenAlex ids in lower case, arXiv's without version and also where a DOI says it;
+        the record's own id of another form as `id:value`. Other values are ignored: some files have `2-n` as a DOI.
     """
-    for key in ID_KEYS:
-        if value := own_id(paper, key):
-            kind = next((kind for kind, looks in _KINDS.items() if looks.fullmatch(value)), "id")
-            yield from _normalised(kind, value)
-    for key, kind in _KEYS.items():
-        yield from _normalised(kind, paper.get(key))
+    for kind, value in (*_own(paper), *_others(paper)):
+        yield f"{kind}:{value}".lower()
+        if kind == "doi":
+            yield from map(":".join, other_names(kind, value))
 
 
 def own_id(paper: Mapping[str, Any], key: str) -> str:
@@ -81,11 +70,24 @@ def own_id(paper: Mapping[str, Any], key: str) -> str:
     return "" if value.rpartition(":")[2].lower() in _MISSING else value
 
 
-def _normalised(kind: str, value: object) -> Iterator[str]:
-    for found in identifiers_of(kind, value):
-        name = found.lower()
-        if kind not in _KINDS or _KINDS[kind].fullmatch(name) or _KINDS[kind].fullmatch(name.partition(":")[2]):
-            yield _VERSION.sub("", name) if kind == "arxiv" else name
+def _own(paper: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for value in filter(None, (own_id(paper, key) for key in ID_KEYS)):
+        # A number such as 2101.00001 is arXiv's also without a prefix; one such as 7 may be anything.
+        read = (read_identifier(value, kind) for kind in ("", "arxiv", "openalex"))
+        yield next(filter(None, read), ("id", value))
+
+
+def _others(paper: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    values = {normal_name(key): value for key, value in paper.items()}
+    for key in EXTERNAL:
+        if isinstance(held := values.get(key), Mapping):
+            values = {normal_name(str(kind)): value for kind, value in held.items()} | values
+    for text in texts_of(values.get("identifiers")):
+        yield from filter(None, [read_identifier(text)])
+    for kind in FORMAL:
+        given = (values.get(name) for name in IDENTIFIERS[kind])
+        for found in (one for value in given for one in identifiers_of(kind, value)):
+            yield from filter(None, [read_identifier(found.partition(":")[2], kind)])
 
 
 def read_frozen(path: Path = FROZEN) -> Frozen:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
+from corpora.documents import read_text, read_toml
 from corpora.errors import InputError, require
 from eval.suites import smoke
 from eval.suites.base import Entry
@@ -39,7 +39,7 @@ def get_suite(name: str, manifest: Path | None = None) -> Sequence[Entry]:
     if manifest is None:
         return read_manifest(OFFLINE)
     # Results are cached by the entry's name. An entry of another manifest may have the same name and other options.
-    return [replace(entry, options=manifest.read_text(encoding="utf-8")) for entry in read_manifest(manifest)]
+    return [replace(entry, options=read_text(manifest)) for entry in read_manifest(manifest)]
 
 
 def read_manifest(path: Path) -> list[Entry]:
@@ -55,7 +55,7 @@ def read_manifest(path: Path) -> list[Entry]:
         InputError: If the file can't be read, a kind or an option is wrong, or two entries have one name.
     """
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("entry", [])
+        tables = read_toml(path).get("entry", [])
     except (OSError, ValueError) as error:
         raise InputError(f"The manifest {path} can't be read ({error}).") from error
     require(isinstance(tables, list) and tables, f"The manifest {path} lists no [[entry]].")

@@ -149,17 +149,32 @@ def since(index: Index, field: str, moment: str) -> Filter:
 
 
 def _candidates(index: Index, seeds: IndexedPapers, feed: Feed, where: Filter) -> list[str]:
-    import numpy as np
-
     words = " ".join(paper.title for paper in seeds.papers if paper.id in feed.liked)[:MAX_QUERY]
     clauses = []
-    sides = [[seeds.vectors[id_] for id_ in side if id_ in seeds.vectors] for side in (feed.liked, feed.disliked)]
-    if sides[0]:
-        # Of length one, so that a long vector does not outweigh the others.
-        means = [np.mean([v / (np.linalg.norm(v) or 1.0) for v in side], axis=0) if side else 0.0 for side in sides]
-        clauses.append(VectorClause(SEARCHED, np.asarray(means[0] - DISLIKED * means[1], np.float32)))
+    liked, disliked = (
+        [seeds.vectors[id_] for id_ in side if id_ in seeds.vectors] for side in (feed.liked, feed.disliked)
+    )
+    if liked:
+        clauses.append(VectorClause(SEARCHED, wanted_vector(liked, disliked)))
     legs = index.search(Plan(words, tuple(clauses), where, WINDOW))
     return list(dict.fromkeys(hit.id for hits in legs.values() for hit in hits))
+
+
+def wanted_vector(liked: Sequence[np.ndarray], disliked: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the vector to search for: the mean of the liked ones minus a part of the mean of the disliked ones.
+
+    Args:
+        liked: At least one, float32 (dimension,); all count as vectors of length one.
+        disliked: Of the same dimension.
+
+    Returns:
+        float32 (dimension,).
+    """
+    import numpy as np
+
+    sides = ([v / (np.linalg.norm(v) or 1.0) for v in side] for side in (liked, disliked))
+    means = [np.mean(side, axis=0) if side else 0.0 for side in sides]
+    return np.asarray(means[0] - DISLIKED * means[1], np.float32)
 
 
 def _nearest(views: Views, row: int, liked: Sequence[str], papers: dict[str, Paper]) -> tuple[LikedNear, ...]:

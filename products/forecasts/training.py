@@ -46,6 +46,7 @@ class ForecastOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        require(0 <= self.seed < 2**32, f"The seed can't be {self.seed}", "give <seed> from 0 to 4294967295")
         require(0 < self.level < 1, f"No interval holds with a probability of {self.level:g}; choose between 0 and 1.")
         require(0.05 <= self.held_out <= 0.4, f"A share of {self.held_out:g} can't be held out; choose 0.05 to 0.4.")
 

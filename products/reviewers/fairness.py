@@ -14,7 +14,7 @@ import numpy as np
 
 from corpora.errors import InputError
 from products.optional import optional
-from products.reviewers.assignment import ScoreFloor, assign, check_room
+from products.reviewers.assignment import ScoreFloor, assign
 from products.reviewers.spool import Spool
 
 _FIRST = 50
@@ -37,7 +37,6 @@ def assign_fairly(scores: Spool, per_paper: int, room: Sequence[int], names: Seq
         InputError: If there is not enough room.
         UnavailableError: If scipy is missing.
     """
-    check_room(len(scores), per_paper, room)
     best = assign(scores, per_paper, room, names)
     best_sums = sums_of(scores, best)
     for count in range(1, per_paper + 1):

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from corpora.assembling import assemble
+from corpora.documents import json_of, read_within
 from corpora.errors import InputError, require
 from corpora.json_lines import read_lines
 from corpora.opening import open_binary
@@ -19,7 +18,7 @@ from products.reviewers.pool import FIELD
 
 _ATTRIBUTES = ("title", "abstract", "authors", "keywords", "venue", "year")
 
-LARGEST = 1 << 30
+LARGEST = 256 << 20
 """Bytes of a JSON file that is not one of lines."""
 
 
@@ -158,13 +157,10 @@ def _file(path: Path) -> Iterator[tuple[str, list[Any]]]:
 
 def _json(path: Path) -> Any:
     with open_binary(path) as stream:
-        content = stream.read(LARGEST)
-        if stream.read(1):
-            raise InputError(f"{path} is larger than {LARGEST >> 30} GiB: give the notes as JSON lines.")
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{path} can't be read as JSON ({error}).") from error
+        try:
+            return json_of(read_within(stream, LARGEST))
+        except ValueError as error:
+            raise InputError(f"{path} can't be read as JSON ({error}); large files can be JSON lines.") from error
 
 
 def _lines(path: Path) -> Iterator[Any]:

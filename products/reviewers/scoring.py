@@ -78,8 +78,9 @@ def score_venue(
     """
     if aggregate not in AGGREGATES or combine not in COMBINATIONS or not factors:
         raise InputError(
-            f"Give one or more factors, <aggregate> as one of {', '.join(AGGREGATES)}, and <combine> as one of "
-            f"{', '.join(COMBINATIONS)}."
+            "These factors can't be joined",
+            f"give one or more factors, <aggregate> as one of {', '.join(AGGREGATES)}, and <combine> as one of "
+            f"{', '.join(COMBINATIONS)}",
         )
     spools = {name: Spool(folder / f"{name}.scores", len(pool.reviewers)) for name in factors}
     sums, squares = np.zeros((2, len(factors)))

@@ -109,7 +109,10 @@ def status_of(index: Index, review: ReviewState, target: float = TARGET, confide
     there = set(candidates_of(index, review))
     labels = review.labels
     gone = sum(id_ not in there for id_ in labels)
-    read = [decision.included for decision in review.decisions if decision.offered]
+    # Not in the order of labelling: a command or file may give the included papers of a batch first.
+    place = {id_: number for number, id_ in enumerate(review.offered)}
+    offered = sorted((one for one in review.decisions if one.offered), key=lambda one: place[one.id])
+    read = [decision.included for decision in offered]
     known = sum(decision.included for decision in review.decisions if not decision.offered)
     unread = len(there - labels.keys())
     recall = estimate_recall(read, unread, known=known, target=target, confidence=confidence)

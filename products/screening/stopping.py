@@ -1,9 +1,15 @@
-"""When to stop reading: a lower bound of recall, by the hypergeometric test of Callaghan & Müller-Hansen (2020).
+"""When to stop reading: a lower bound of recall that holds with the confidence at all looks together.
 
-"Statistical stopping criteria for automated screening in systematic reviews", Systematic Reviews 9:273, in its version
-for rankings: the papers read since any moment are taken for a random sample of those that were unread then. A ranking
-finds relevant papers sooner than a sample, which makes the test conservative. Like the paper, it does not correct for
-being repeated after each batch.
+A window is what was read since some moment. If none of its papers was relevant, the hypergeometric test of Callaghan &
+Müller-Hansen (2020, Systematic Reviews 9:273) says how improbable that is, if its papers were drawn at random from
+those unread when it began. But the smallest of these probabilities over all windows is below 0.05 by chance far more
+often than in one of 20 orders.
+
+So each window is a bet at fair odds instead. A unit is staked when it begins. A paper that is not relevant divides it
+by the probability of that; a relevant paper loses it. One bet begins at each paper of the review. In random order, the
+mean of all bets is a martingale; where each paper is at least as likely to be relevant as a random unread one, it can
+only be smaller. So it reaches 20 at any time with a probability of at most 0.05 (Ville's inequality), however often one
+looks. Waudby-Smith & Ramdas (2020, arXiv:2006.04347) bound means of samples without replacement by such bets.
 """
 
 from __future__ import annotations
@@ -14,12 +20,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import require
-from products.optional import optional
 
 if TYPE_CHECKING:
     import numpy as np
 
 TARGET, CONFIDENCE = 0.95, 0.95
+
+METHOD = "sequential hypergeometric test"
+ASSUMPTION = "each paper that was read was at least as likely to be relevant as a random unread one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,6 @@ def estimate_recall(
 
     Raises:
         InputError: If target or confidence is out of range.
-        UnavailableError: If scipy is not installed.
     """
     require(0 < target <= 1, f"A recall of {target:g} can't be a target", "give a <target> above 0 and up to 1")
     require(0 < confidence < 1, f"The confidence can't be {confidence:g}", "give a <confidence> between 0 and 1")
@@ -72,55 +79,59 @@ def estimate_recall(
 
 
 def may_stop(
-    read: Sequence[bool], unread: int, *, known: int = 0, target: float = TARGET, confidence: float = CONFIDENCE
+    read: Sequence[bool] | np.ndarray,
+    unread: int,
+    *,
+    known: int = 0,
+    target: float = TARGET,
+    confidence: float = CONFIDENCE,
 ) -> bool:
-    """Return whether the target is reached, by one test; arguments and errors as of `estimate_recall`."""
-    import numpy as np
-
-    found = known + sum(read)
+    """Return whether the target is reached; arguments and errors as of `estimate_recall`."""
+    found = known + int(sum(read))
     # One more than recall may miss; the ratio is rounded, because 19 / 0.95 is a little less than 20.
-    missing = int(np.floor(np.round(found / target, 9))) + 1 - found
-    return found > 0 and (missing > unread or p_value(_backwards(read), unread, missing) < 1 - confidence)
-
-
-def _backwards(read: Sequence[bool]) -> np.ndarray:
-    """Return how many relevant papers are among the last 1, 2, ... papers read."""
-    import numpy as np
-
-    return np.cumsum(np.asarray(read, bool)[::-1])
+    missing = math.floor(round(found / target, 9)) + 1 - found
+    return found > 0 and (missing > unread or p_value(read, unread, missing) <= 1 - confidence)
 
 
 def _missing(read: Sequence[bool], unread: int, confidence: float) -> int:
-    """Return the largest number of unread relevant papers that no test rejects, by bisection."""
-    backwards = _backwards(read)
+    """Return the largest number of unread relevant papers that is not rejected, by bisection."""
     low, high = 0, unread
     while low < high:
         middle = (low + high) // 2
-        if p_value(backwards, unread, middle + 1) < 1 - confidence:
+        if p_value(read, unread, middle + 1) <= 1 - confidence:
             high = middle
         else:
             low = middle + 1
     return low
 
 
-def p_value(backwards: np.ndarray, unread: int, missing: int) -> float:
-    """Return the smallest p-value of the hypothesis that so many relevant papers or more are unread.
+def p_value(read: Sequence[bool] | np.ndarray, unread: int, missing: int) -> float:
+    """Return the p-value of the hypothesis that so many relevant papers or more are unread.
 
     Args:
-        backwards: Relevant papers among the last 1, 2, ... papers read.
+        read: Whether each paper was relevant, in the order of reading.
         unread: Papers not read.
-        missing: Relevant papers unread by the hypothesis.
+        missing: Relevant papers unread by the hypothesis, at most as many as are unread.
 
     Returns:
-        For each number n of last papers: the probability that n papers drawn from n + unread, of which those found and
-        those missing are relevant, hold no more relevant ones than were found; the smallest of them, 1 without any.
+        One over the largest mean that the bets have had; larger numbers of missing papers have smaller values.
     """
-    if not len(backwards):
+    if not len(read):
         return 1.0
     import numpy as np
 
-    hypergeom = optional("scipy.stats", "Estimating recall needs scipy").hypergeom
-    drawn = np.arange(1, len(backwards) + 1)
-    chances = hypergeom.cdf(backwards, drawn + unread, backwards + missing, drawn)
-    smallest = float(np.min(chances))
-    return 1.0 if math.isnan(smallest) else smallest
+    relevant = np.asarray(read, bool)
+    count = relevant.size
+    begun = np.arange(1, count + 1)
+    before = unread + count + 1 - begun
+    # Among those unread before each paper: relevant ones by the hypothesis, found later or missing.
+    chances = (missing + relevant[::-1].cumsum()[::-1]) / before
+    growth = np.where(relevant, 0.0, -np.log1p(-np.where(relevant, 0.0, chances)))
+    summed = growth.cumsum()
+    # A relevant paper loses all bets before it: sums since the last one are differences, as both sums only grow.
+    since = summed - np.maximum.accumulate(np.where(relevant, summed, 0.0))
+    stakes = np.where(relevant, 0.0, np.exp(growth - since)).cumsum()
+    stakes -= np.maximum.accumulate(np.where(relevant, stakes, 0.0))
+    with np.errstate(divide="ignore"):
+        bets = np.logaddexp(np.log(stakes) + since, np.log(before - 1.0))
+    return math.exp(min(0.0, math.log(unread + count) - float(bets.max())))

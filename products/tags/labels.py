@@ -163,6 +163,7 @@ def labelled_papers(
         if id_ in there
     }
     unknown = tuple(id_ for id_ in judgments if id_ not in there)
+    require(judgments, "No paper is labelled", "give <labels>")
     if not rows:
         raise InputError(f"The index holds none of the {len(unknown):,} labelled papers, such as {unknown[0][:60]!r}.")
     counts: dict[str, int] = {}

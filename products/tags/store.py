@@ -19,6 +19,9 @@ from products.trained import TrainedVectors, storing
 
 DESCRIPTION = "tagger.json"
 
+_LARGEST = 64 << 20
+"""In bytes: a label takes about 400."""
+
 SHIPPED = Path(__file__).with_name("shipped")
 """Taggers that come with ses, each a folder."""
 
@@ -68,7 +71,7 @@ def read_tagger(folder: Path) -> Tagger:
     import numpy as np
     from pydantic import TypeAdapter
 
-    described = read_json(folder / DESCRIPTION, dict)
+    described = read_json(folder / DESCRIPTION, dict, largest=_LARGEST)
     heads = read_heads(folder)
     try:
         (head,) = heads.values()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from corpora.documents import read_json, read_text, read_within
 from corpora.errors import InputError, require
 from corpora.paper import Rejected
 from corpora.tables import open_table
@@ -15,6 +15,7 @@ from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 
 LARGEST = 1 << 30
 """In bytes. All of MeSH in SKOS is about half of it."""
+_LARGEST_JSON = 64 << 20
 
 
 def hierarchy_from(given: Path | Hierarchy | None) -> Hierarchy:
@@ -50,10 +51,8 @@ def read_hierarchy(path: Path, language: str = "en") -> Hierarchy:
     if path.suffix.lower() not in readers:
         raise InputError(f"{path} is no hierarchy that can be read; its name ends in one of {', '.join(readers)}.")
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is larger than {LARGEST >> 20:,} MiB; give the part that you need.")
         return make_hierarchy(readers[path.suffix.lower()](path))
-    except (OSError, UnicodeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be read ({error}).") from error
 
 
@@ -76,8 +75,8 @@ def _parts(cell: str) -> tuple[str, ...]:
 
 def _read_json(path: Path) -> Iterator[Concept]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        content = read_json(path, _LARGEST_JSON)
+    except ValueError as error:
         raise InputError(f"{path} can't be read as JSON ({error}).") from error
     if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
         raise InputError(f'{path} should be an object by label, such as {{"Virus": {{"broader": ["Organism"]}}}}.')
@@ -95,7 +94,7 @@ def _strings(value: Any) -> tuple[str, ...]:
 def _read_trees(path: Path) -> Iterator[Concept]:
     """Read `heading;tree number`: a heading has several numbers, and `C01.252` is below `C01`."""
     numbers: dict[str, list[str]] = {}
-    for line_number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    for line_number, line in enumerate(read_text(path, LARGEST).splitlines(), start=1):
         heading, semicolon, number = (part.strip() for part in line.partition(";"))
         if not line.strip():
             continue
@@ -116,7 +115,8 @@ _SKOS = {".ttl": "turtle", ".nt": "nt", ".rdf": "xml"}
 
 def _read_skos(path: Path, language: str) -> Iterator[Concept]:
     rdflib = optional("rdflib", "SKOS needs rdflib")
-    data = path.read_bytes()
+    with path.open("rb") as stream:
+        data = read_within(stream, LARGEST)
     if path.suffix.lower() == ".rdf" and b"<!ENTITY" in data:
         raise InputError(f"{path} defines entities of XML, which are not read; save it as Turtle (.ttl).")
     graph = rdflib.Graph()

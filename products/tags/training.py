@@ -58,6 +58,7 @@ class TaggerOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        require(0 <= self.seed < 2**32, f"The seed can't be {self.seed}", "give <seed> from 0 to 4294967295")
         require(0 <= self.held_out <= 0.5, f"A share of {self.held_out:g} can't be held out; choose 0 to 0.5.")
         if self.precision is not None and not 0 < self.precision <= 1:
             raise InputError(f"A precision of {self.precision:g} can't be reached; choose more than 0 and at most 1.")

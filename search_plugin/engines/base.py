@@ -234,4 +234,4 @@ class Engine(Protocol):
         """Lock out other writers of the index; raises `ConflictError` where there is one."""
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
-        """Return how the engine and its indexes (or the named index only) are, without changing anything."""
+        """Return how the engine and its indexes (or the named index only) are, without changing what they hold."""

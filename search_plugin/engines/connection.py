@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,10 @@ class Connection:
 
             return "Basic " + b64encode(f"{self.username}:{self.password}".encode()).decode()
         return ""
+
+    def without_secrets(self) -> Connection:
+        """Return the same settings for a cluster that these credentials are not for."""
+        return replace(self, username="", password="", api_key="", token="")
 
     def limits(self) -> Timeout:
         """Return the connect timeout and the request timeout in seconds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from corpora.documents import read_text
 from corpora.errors import InputError
 from search_plugin.terms import TOKEN, folded
 
@@ -29,10 +30,8 @@ def read_synonyms(path: Path) -> Synonyms:
         InputError: If it can't be read, or a line has another form; the message names it.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"The synonyms in {path} are too long; give a file of at most {MOST_BYTES >> 20} MiB.")
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_text(path, MOST_BYTES).splitlines()
+    except (OSError, ValueError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise InputError(f"The synonyms in {path} can't be read ({reason}); give a text file in UTF-8.") from None
     found: dict[tuple[str, ...], dict[str, None]] = {}

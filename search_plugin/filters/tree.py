@@ -115,3 +115,9 @@ Test = Compare | OneOf | Exists
 """The leaves of the tree that ask one thing of the values of one field."""
 
 Filter = Test | Says | Alike | And | Or | Not
+
+
+def all_of(*parts: Filter | None) -> Filter | None:
+    """Return the filter of all parts that there are; None if there are none."""
+    given = tuple(part for part in parts if part is not None)
+    return And(given) if len(given) > 1 else next(iter(given), None)

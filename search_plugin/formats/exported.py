@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.links import identifier_of, link_of
+from corpora.outgoing import plain
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -60,11 +62,17 @@ def facts_of(hit: FoundPaper) -> dict[str, Any]:
     }
 
 
+def rows_of(hits: Sequence[FoundPaper]) -> list[dict[str, Any]]:
+    """Return the rows of a table of hits, all with the same keys; custom fields are named `extra.NAME`."""
+    custom = list(dict.fromkeys(name for hit in hits for name in hit.paper.extra))
+    return [{**facts_of(hit), **{f"extra.{name}": hit.paper.extra.get(name) for name in custom}} for hit in hits]
+
+
 def at_meeting(paper: Paper) -> bool:
     """Return whether a paper's types say that it appeared in the proceedings of a meeting."""
     return any(_MEETING.search(kind) for kind in paper.types)
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line, without surplus blanks."""
-    return " ".join(text.split())
+    """Return a plain text in one line, without surplus blanks."""
+    return " ".join(plain(text).split())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from corpora.outgoing import json_text
 from search_plugin.formats.exported import facts_of
 
 if TYPE_CHECKING:
@@ -15,5 +16,5 @@ if TYPE_CHECKING:
 
 def render(hits: Sequence[FoundPaper]) -> str:
     """Return the hits, custom fields under `extra`."""
-    lines = (orjson.dumps({**facts_of(hit), "extra": hit.paper.extra}).decode() for hit in hits)
+    lines = (json_text(orjson.dumps({**facts_of(hit), "extra": hit.paper.extra})) for hit in hits)
     return "".join(f"{line}\n" for line in lines)

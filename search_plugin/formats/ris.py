@@ -29,7 +29,7 @@ def _lines(paper: Paper) -> Iterator[tuple[str, str]]:
     yield "PY", str(paper.year or "")
     yield "T2", one_line(paper.venue)
     yield "AB", one_line(paper.abstract)
-    yield "DO", identifier_of(paper, "doi")
+    yield "DO", one_line(identifier_of(paper, "doi"))
     # A semicolon would end the address.
     yield "UR", link_of(paper).replace(";", "%3B")
     yield "LA", one_line(paper.language)

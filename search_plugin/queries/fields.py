@@ -6,12 +6,16 @@ import re
 from collections.abc import Sequence
 
 from corpora.errors import InputError
-from search_plugin.fields import Field, find_field
+from search_plugin.edits import edits
+from search_plugin.fields import ALIASES, Field, find_field
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.text import quoted
 from search_plugin.filters.tree import Filter
 
 TITLE = "title"
+
+SHORTEST = 4
+"""Letters of a field's name that may be misspelled."""
 
 _BOUND = re.compile(r"(<=|>=|<|>)(.+)")
 _SPAN = re.compile(r"(.*)\.\.(.*)")
@@ -25,6 +29,23 @@ def is_field(name: str, fields: Sequence[Field]) -> bool:
     except InputError:
         return name.lower() == TITLE
     return True
+
+
+def field_named(name: str, fields: Sequence[Field]) -> str:
+    """Return the name of the field that a user means; empty if there is none.
+
+    Args:
+        name: As typed; one edit from a field's name of `SHORTEST` letters or more is a misspelling.
+        fields: Of the index.
+
+    Returns:
+        The name as typed, or the one that was misspelled.
+    """
+    if is_field(name, fields):
+        return name
+    known = [TITLE, *ALIASES, *(field.name for field in fields if field.kind != "text")]
+    near = (one for one in known if len(one) >= SHORTEST and is_field(one, fields) and edits(name.lower(), one) <= 1)
+    return next(near, "")
 
 
 def field_filter(field: Field, value: str, fields: Sequence[Field], *, in_quotes: bool = False) -> Filter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -12,7 +13,7 @@ from corpora.errors import InputError
 from search_plugin.fields import PAPER_FIELDS, Field, find_field
 from search_plugin.filters.tree import MAX_DEPTH, And, Filter, Not, Or, Says
 from search_plugin.languages import DEFAULT_LANGUAGE
-from search_plugin.queries.fields import TITLE, field_filter, is_field
+from search_plugin.queries.fields import TITLE, field_filter, field_named
 from search_plugin.queries.tokens import OPERATORS, Token, paired, scan, settled
 from search_plugin.terms import terms_of
 
@@ -77,17 +78,19 @@ def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str 
         The query, as docs/guide/queries.md describes. What can't be read is taken as words.
     """
     notes: dict[str, None] = {}
-    tokens = scan(text, lambda name: is_field(name, fields), notes.setdefault)
+    tokens = scan(text, lambda name: field_named(name, fields), notes.setdefault)
     whole, depth = paired(tokens)
     if depth > DEEPEST:
         return TypedQuery(text, notes=(f"Brackets nest deeper than {DEEPEST}, so the query was taken as words.",))
     part = _Reader(settled(whole, notes.setdefault), fields, language, notes.setdefault).either()
     if reason := _pasted(text, tokens, language):
         return TypedQuery(text, notes=(reason,) if part.needed else ())
+    # Among plain words, a closing bracket alone is that of a list: "a) masks b) gloves".
+    left_out = [token.kind for token in (Counter(tokens) - Counter(whole)).elements()]
+    if "(" in left_out or (left_out and part.needed):
+        notes["Brackets that don't pair or hold nothing were left out."] = None
     if part.needed is None:
         return TypedQuery(text, notes=tuple(notes))
-    if len(whole) < len(tokens):
-        notes["Brackets that don't pair or hold nothing were left out."] = None
     return TypedQuery(" ".join(part.words), part.needed, tuple(notes))
 
 

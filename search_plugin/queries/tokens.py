@@ -43,12 +43,12 @@ class Token:
     quoted: bool = False
 
 
-def scan(text: str, is_field: Callable[[str], bool], note: Callable[[str], None]) -> list[Token]:
+def scan(text: str, field_named: Callable[[str], str], note: Callable[[str], None]) -> list[Token]:
     """Split a query into its parts; whatever has no other meaning is a word.
 
     Args:
         text: The query.
-        is_field: Whether a name is that of a field.
+        field_named: Returns the name of the field that a name means, or an empty string.
         note: Takes a sentence about what could not be read.
 
     Returns:
@@ -60,31 +60,33 @@ def scan(text: str, is_field: Callable[[str], bool], note: Callable[[str], None]
         if text[at].isspace():
             at, glued = at + 1, False
             continue
-        token = Token(")", ")") if text[at] == ")" else None if glued else _special(text, at, tokens, is_field)
+        token = Token(")", ")") if text[at] == ")" else None if glued else _special(text, at, tokens, field_named)
         if token is None:
             space = _SPACE.search(text, at)
             word = _without_surplus(text[at : space.start() if space else len(text)])
             token = Token(OPERATORS.get(word, "word"), word)
             if not glued:
-                _explain(token, tokens, is_field, note)
+                _explain(token, tokens, field_named, note)
+        if token.kind == "field" and not token.text.lower().startswith(f"{token.field.lower()}:"):
+            note(f"There is no field {token.text.partition(':')[0]}, so {token.field} was searched.")
         tokens.append(token)
         at += len(token.text)
         glued = token.kind in ("phrase", "field", ")")
     return tokens
 
 
-def _special(text: str, at: int, before: Sequence[Token], is_field: Callable[[str], bool]) -> Token | None:
+def _special(text: str, at: int, before: Sequence[Token], field_named: Callable[[str], str]) -> Token | None:
     if text[at] == "(":
         return Token("(", "(")
     if _MINUS.match(text, at) and not _continues_list(before):
         return Token("not", text[at])
     if phrase := _PHRASE.match(text, at):
         return Token("phrase", phrase[0], phrase[1])
-    if (test := _FIELD.match(text, at)) and is_field(test[1]):
+    if (test := _FIELD.match(text, at)) and (field := field_named(test[1])):
         if test[2] is not None:
-            return Token("field", test[0], test[2], test[1], quoted=True)
+            return Token("field", test[0], test[2], field, quoted=True)
         value = _without_surplus(test[3])
-        return Token("field", f"{test[1]}:{value}", value.rstrip(",;"), test[1])
+        return Token("field", f"{test[1]}:{value}", value.rstrip(",;"), field)
     return None
 
 
@@ -103,14 +105,14 @@ def _continues_list(before: Sequence[Token]) -> bool:
 
 
 def _explain(
-    token: Token, before: Sequence[Token], is_field: Callable[[str], bool], note: Callable[[str], None]
+    token: Token, before: Sequence[Token], field_named: Callable[[str], str], note: Callable[[str], None]
 ) -> None:
     """Say why a word that looks like more is but a word."""
     if _MINUS.match(token.text) and _continues_list(before):
         note(f"{token.text} seems to continue a list, so it was taken as a word; to leave it out, write NOT before it.")
     elif token.text[0] in _QUOTES:
         note("A quote is not closed, so the words after it were taken as plain words.")
-    elif (name := _UNFINISHED.fullmatch(token.text)) and is_field(name[1]):
+    elif (name := _UNFINISHED.fullmatch(token.text)) and field_named(name[1]):
         note(f'{name[1]}: was taken as a word; write {name[1]}:word or {name[1]}:"some words", without a space.')
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from search_plugin.filters.tree import And, OneOf
+from search_plugin.filters.tree import OneOf, all_of
 from search_plugin.fusion.registry import fusion_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,6 @@ def rerank(state: SearchState) -> Sequence[Fused]:
         return state.ranking  # the lexical leg alone finds every paper with these words, with full scores
     ids = tuple(hit.id for hit in state.ranking)
     among = OneOf("id", ids)
-    where = And((among, plan.filter)) if plan.filter else among
+    where = all_of(among, plan.filter)
     legs = state.index.search(replace(plan, filter=where, window=len(ids), exact=True))
     return fusion_of(request.fusion)(legs, request.weights)

@@ -8,6 +8,7 @@ from search_plugin.stages.boost import boost
 from search_plugin.stages.collapse import collapse
 from search_plugin.stages.fuse import fuse
 from search_plugin.stages.known import known
+from search_plugin.stages.literal import literal
 from search_plugin.stages.render import render
 from search_plugin.stages.rerank import rerank
 from search_plugin.stages.retrieve import retrieve
@@ -22,6 +23,7 @@ STAGES: Mapping[str, Stage] = {
     "retrieve": retrieve,
     "fuse": fuse,
     "rerank": rerank,
+    "literal": literal,
     "boost": boost,
     "known": known,
     "collapse": collapse,

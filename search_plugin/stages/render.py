@@ -30,7 +30,7 @@ def render(state: SearchState) -> SearchState:
         counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
         facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
     papers = {**state.papers, **read}
-    marked = " ".join([request.searched, *(other.text for notion in state.plan.notions for other in notion.others)])
+    marked = " ".join([state.topic, *(other.text for notion in state.plan.notions for other in notion.others)])
     language = state.index.schema.language
     hits: list[Hit] = []
     held: dict[str, frozenset[str]] = {}

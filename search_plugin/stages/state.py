@@ -56,3 +56,8 @@ class SearchState:
     facets: Facets | None = None
     notes: tuple[str, ...] = ()
     known: Known = field(default_factory=lambda: Known(""))
+
+    @property
+    def topic(self) -> str:
+        """The words that rank: the query without what it names beside its topic."""
+        return self.known.topic or self.request.searched

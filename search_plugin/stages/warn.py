@@ -42,5 +42,5 @@ def signals(hit: Hit, state: SearchState) -> tuple[float, float]:
     # A paper that the leg did not find is no nearer than the last one that it found.
     last = state.legs[leg][-1].score if state.legs[leg] else 0.0
     language, notions = state.index.schema.language, state.plan.notions
-    share = share_of_words(state.request.searched, state.held[hit.id], language, notions)
+    share = share_of_words(state.topic, state.held[hit.id], language, notions)
     return (found.raw if found else last), share

@@ -7,6 +7,7 @@ from typing import Any
 
 import rich_click as click
 
+from corpora.outgoing import in_a_line
 from ses.options import model_options
 from ses.results import say, write_csv
 
@@ -53,9 +54,11 @@ def cluster(*, path: Path, threshold: float, out: Path | None, as_json: bool, **
         "b_cubed": {"precision": score.precision, "recall": score.recall, "f1": score.f1} if score else None,
         "best_threshold": found.fitted,
     }
-    lines = [] if out else [f"{block}\t{number}\t{name}" for name, (block, number) in found.clusters.items()]
+    # Tabs, which `say` takes out of lines, stand between the columns.
+    clusters = {} if out else found.clusters
+    lines = [f"{in_a_line(block)}\t{number}\t{in_a_line(name)}" for name, (block, number) in clusters.items()]
     lines.append(f"{len(found.clusters):,} papers in {found.blocks:,} blocks: {people:,} authors")
     if score:
         measured = f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
         lines.append(f"B-cubed: {measured}; on these papers F1 is largest at --threshold {found.fitted:g}")
-    say(told, lines, as_json=as_json)
+    say(told, "\n".join(lines), as_json=as_json)

@@ -33,4 +33,6 @@ def detach(*, target: str, as_json: bool, **options: Any) -> None:
             f"The unused field ses stays in the mapping of {', '.join(done.left)}: a cluster can't drop a field. Only "
             "indexing the documents into a new index would remove it."
         )
+    if done.shared:
+        lines.append(f"Documents that are also attached as {', '.join(done.shared)} keep the vectors of that.")
     say(asdict(done), lines, as_json=as_json)

@@ -6,8 +6,9 @@ from typing import Any
 
 import rich_click as click
 
+from corpora.outgoing import in_a_line
 from ses.options import engine_options
-from ses.results import say_json
+from ses.results import say_json, tell
 
 
 @click.command()
@@ -18,7 +19,8 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
     """Show what is installed, the settings in force, and the state of models, engine and indexes.
 
     The list at the end has one line for each problem, which says what to do. Nothing is changed, except that a model
-    from the hub may be fetched. The exit code is 3 if the engine or a model is missing, else 0.
+    from the hub may be fetched, and damaged files that are derived from papers and vectors are made again. The exit
+    code is 3 if the engine or a model is missing, else 0.
     """
     from ses.arguments import settings_of
     from ses.checkup import check_up, to_dict, to_lines
@@ -29,7 +31,5 @@ def doctor(context: click.RichContext, /, index: str | None, as_json: bool, **op
     if as_json:
         say_json(to_dict(checkup))
     else:
-        # Some lines quote a server, which must not control the terminal.
-        shown = ("".join(sign if sign.isprintable() else " " for sign in line) for line in to_lines(checkup))
-        click.echo("\n".join(shown))
+        tell("\n".join(map(in_a_line, to_lines(checkup))))
     context.exit(checkup.exit_code)

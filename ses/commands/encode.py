@@ -17,6 +17,7 @@ from corpora.registry import CORPORA
 from encoders.files.writing import LAYOUTS
 from encoders.formats import Format
 from ses.options import model_options
+from ses.results import say_json, tell
 
 if TYPE_CHECKING:
     from corpora.paper import Rejected
@@ -75,8 +76,6 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
     Records that can't be encoded are listed in a file, with line and reason, and the exit code is 1. If records share
     an id, the first is encoded.
     """
-    import orjson
-
     from encoders.registry import DEFAULT_MODEL, find_model
     from ses.arguments import parse_formats, settings_of
     from ses.settings import load_settings
@@ -104,8 +103,10 @@ def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None
         "dead_letter": str(dead_letter) if report.rejected else None,
         "seconds": seconds,
     }
-    shown = orjson.dumps(told, option=orjson.OPT_INDENT_2) if as_json else _summary(told)
-    click.echo(shown, err=output is None)
+    if as_json:
+        say_json(told)
+    else:
+        tell(_summary(told), err=output is None)
     context.exit(1 if report.rejected else 0)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from ses.options import engine_options, open_library
-from ses.results import say
+from ses.results import say, tell
 
 if TYPE_CHECKING:
     from products.forecasts.forecaster import Forecaster
@@ -49,7 +49,7 @@ def train(*, name: str, index: str | None, citations: str, within: str, as_json:
         name, index or library.default().name, citations, within=within, **given
     )
     for note in notes:
-        click.echo(note, err=True)
+        tell(note, err=True)
     _show(forecaster, as_json=as_json)
 
 

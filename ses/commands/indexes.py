@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import SesError, require
+from ses.messages import message_of
 from ses.options import engine_options, open_library
-from ses.results import say
+from ses.results import say, tell
 
 if TYPE_CHECKING:
     from ses.index_facts import IndexFacts
@@ -33,8 +34,8 @@ def list_(*, evaluations: bool, as_json: bool, **options: Any) -> None:
         try:
             facts = library.describe(name)
         except SesError as error:
-            rows.append({"name": name, "problem": str(error)})
-            lines.append(f"{name}: {error}")
+            rows.append({"name": name, "problem": message_of(error)})
+            lines.append(f"{name}: {message_of(error)}")
         else:
             rows.append(facts.to_dict())
             lines.append(_line(facts))
@@ -79,7 +80,7 @@ def drop(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
     if not yes:
         require(sys.stdin.isatty(), f"The index {name} can't be brought back; say --yes to delete it.")
         if not click.confirm(f"Delete the index {name} with all its versions?", err=True):
-            click.echo("Nothing was deleted.")
+            tell("Nothing was deleted.")
             return
     library.drop(name)
     say({"index": name}, [f"The index {name} is deleted."], as_json=as_json)

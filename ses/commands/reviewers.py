@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from ses.options import engine_options, model_options, open_library, together
-from ses.results import say, write_csv
+from ses.results import say, tell, write_csv
 
 if TYPE_CHECKING:
     from products.reviewers.explaining import Explanation
@@ -166,7 +166,7 @@ def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: 
         )
     notes, rows = notes_on(venue.pool, venue.people), [_row(one) for one in found.matches]
     for note in notes:
-        click.echo(f"Note: {note}", err=True)
+        tell(f"Note: {note}", err=True)
     if out:
         head = list(rows[0]) if rows else ["paper", "reviewer", "score", "rank"]
         write_csv(out, head, (row.values() for row in rows))

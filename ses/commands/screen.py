@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from ses.options import engine_options, open_library, together
-from ses.results import say
+from ses.results import say, tell
 
 if TYPE_CHECKING:
     from ses.screening import LabelReport
@@ -97,6 +97,8 @@ def status(*, name: str, target: float, confidence: float, as_json: bool, **opti
     """Show how many papers are read, the recall that is reached, and whether reading may stop."""
     from dataclasses import asdict
 
+    from products.screening.stopping import ASSUMPTION, METHOD
+
     found = open_library(options).screening.status(name, target=target, confidence=confidence)
     recall = found.recall
     lines = [
@@ -104,11 +106,12 @@ def status(*, name: str, target: float, confidence: float, as_json: bool, **opti
         f"{found.unread:,} unread",
         f"Recall is at least {recall.at_least:.3f} with {recall.confidence:.0%} confidence; "
         f"up to {recall.missing_at_most:,} relevant papers may be unread.",
+        f"Method: {METHOD}. It holds however often you look, if {ASSUMPTION}.",
         f"The target of {recall.target:.3f} is {'reached: reading may stop' if recall.reached else 'not reached yet'}.",
     ]
     if found.gone:
         lines.insert(1, f"{found.gone:,} labelled papers are not among the candidates any more.")
-    document = {"name": name, **asdict(found), "unread": found.unread, "reached": recall.reached}
+    document = {"name": name, **asdict(found), "unread": found.unread, "reached": recall.reached, "method": METHOD}
     say(document, "\n".join(lines), as_json=as_json)
 
 
@@ -171,7 +174,7 @@ def delete(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
     screening = open_library(options).screening
     labels = len(screening.get(name).decisions)
     if not yes and not click.confirm(f"Delete the review {name} with its {labels:,} labels?", err=True):
-        click.echo("Nothing was deleted.")
+        tell("Nothing was deleted.")
         return
     screening.delete(name)
     say({"name": name, "deleted": True}, f"The review {name} is deleted.", as_json=as_json)

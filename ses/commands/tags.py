@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from corpora.errors import InputError, require
+from corpora.outgoing import cell
 from ses.options import engine_options, open_library, together
-from ses.results import say
+from ses.results import say, tell
 
 if TYPE_CHECKING:
     from products.tags.tagger import Tagger
@@ -75,7 +76,7 @@ def train(*, name: str, index: str | None, as_json: bool, **options: Any) -> Non
                 name, opened, _labels(options), hierarchy=options["hierarchy"], progress=progress, **given
             )
     for note in notes:
-        click.echo(note, err=True)
+        tell(note, err=True)
     _show(tagger, as_json=as_json)
 
 
@@ -168,7 +169,7 @@ def suggest(*, name: str, index: str | None, count: int, as_json: bool, **option
     if as_json:
         say({"papers": [dict(zip(head, row, strict=True)) for row in rows]}, [], as_json=True)
         return
-    csv.writer(sys.stdout, lineterminator="\n").writerows([head, *rows])
+    csv.writer(sys.stdout, lineterminator="\n").writerows([head, *(map(cell, row) for row in rows)])
 
 
 @tags.command()

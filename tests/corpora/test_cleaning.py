@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.cleaning import clean_text, identifiers_of, text_of, texts_of, url_of, year_of
+from corpora.cleaning import clean_text, text_of, texts_of, url_of, year_of
 
 
 @given(st.text(alphabet=st.characters(codec=None)))
@@ -61,23 +61,6 @@ def test_texts_of(value, texts):
 
 def test_texts_of_survives_a_hostile_list():
     assert len(texts_of("[" * 5000 + "]" * 5000)) == 1
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "identifiers"),
-    [
-        ("doi", "https://doi.org/10.1000/ABC", ["doi:10.1000/abc"]),
-        ("doi", "DOI: 10.1/x; http://dx.doi.org/10.1/y", ["doi:10.1/x", "doi:10.1/y"]),
-        ("pmid", "https://pubmed.ncbi.nlm.nih.gov/10601965/", ["pmid:10601965"]),
-        ("pmid", 11472636.0, ["pmid:11472636"]),
-        ("pmid", "11472636.0; PMID:2", ["pmid:11472636", "pmid:2"]),
-        ("pmc", "35282; PMC59543", ["pmc:PMC35282", "pmc:PMC59543"]),
-        ("arxiv", ["arXiv:cs/0112017", "https://arxiv.org/abs/2101.00001"], ["arxiv:cs/0112017", "arxiv:2101.00001"]),
-        ("mag", "", []),
-    ],
-)
-def test_identifiers_of(kind, value, identifiers):
-    assert list(identifiers_of(kind, value)) == identifiers
 
 
 def test_url_of_takes_the_first_web_address():

@@ -90,6 +90,7 @@ def test_a_line_that_is_no_object_is_rejected_alone():
     assert good.line == 6
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_array():
     item = json.dumps({"id": "1", "title": "t" * 1000}).encode()
     data = io.BytesIO(b"[" + b",\n".join([item] * 20_000) + b"]")

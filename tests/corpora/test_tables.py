@@ -69,6 +69,7 @@ def test_an_open_quote_before_a_line_of_20_mb_costs_two(tmp_path):
     assert read == {3: ["2", "c", "d"], 4: "The line is longer than 16 MiB.", 5: ["4", "f", "g"]}
 
 
+@pytest.mark.slow
 def test_an_open_quote_before_20_mb_of_rows_costs_one(tmp_path):
     count = LONGEST_CELL // 100 + 100
     read = rows(tmp_path, '1,"open,b\n' + ("2,c," + "d" * 95 + "\n") * count)
@@ -83,7 +84,7 @@ def test_a_first_line_without_end_is_no_header(tmp_path):
         pass
 
 
-CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]) | st.sampled_from("\r\n"), max_size=12)
+CELLS = st.text(st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from("\r\n"), max_size=12)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=8), st.sampled_from(["\n", "\r\n"]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpora.errors import UnavailableError
-from corpora.writing import explaining, replacing
+from corpora.writing import explaining, private_folder, replacing
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -104,3 +104,38 @@ def test_why_a_file_can_not_be_written_is_said_in_a_sentence(tmp_path):
     told = rf"{place} can't be written \(No such file or directory\); free some disk, or write to another place\."
     with pytest.raises(UnavailableError, match=told), explaining(place), replacing(place) as part:
         part.write_text("text")
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def _umask(request):
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("_umask")
+@pytest.mark.parametrize("locked", [True, False])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_private_file_is_never_open_to_others(tmp_path, there, locked):
+    place = tmp_path / "x"
+    if there:
+        place.write_text("old")
+        place.chmod(0o644)
+    with replacing(place, locked=locked, private=True) as part:
+        assert mode(part) == 0o600
+        part.write_text("new")
+    assert (mode(place), place.read_text()) == (0o600, "new")
+
+
+@pytest.mark.usefixtures("_umask")
+def test_a_private_folder_is_made_and_an_open_one_is_closed(tmp_path):
+    private_folder(tmp_path / "a" / "b")
+    assert mode(tmp_path / "a" / "b") == 0o700
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o755)
+    private_folder(tmp_path / "open")
+    assert mode(tmp_path / "open") == 0o700

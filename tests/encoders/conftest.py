@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+import encoders.hub_lock
 from encoders.encoder import load_encoder
+
+
+@pytest.fixture(autouse=True)
+def hub_lock(monkeypatch, tmp_path):
+    """A lock of the hub's repositories of its own for each test, whose invented repositories share names."""
+    path = tmp_path / "hub-lock" / "ses-models.json"
+    monkeypatch.setattr(encoders.hub_lock, "lock_file", lambda: path)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,9 @@ def test_longest_first_and_the_same_every_time(token_ids):
     first, again = list(batches(token_ids)), list(batches(token_ids))
     widths = [batch.ids.shape[1] for batch in first]
     assert widths == sorted(widths, reverse=True)
+    # Texts of one length stay in their order.
+    by_length = sorted(range(len(token_ids)), key=lambda row: -len(token_ids[row]))
+    assert [row for batch in first for row in batch.rows] == by_length
     assert all(len(batch.rows) <= MAX_TEXTS for batch in first)
     for a, b in zip(first, again, strict=True):
         assert a.rows.tolist() == b.rows.tolist()

@@ -58,6 +58,11 @@ def test_a_plain_folder_is_read_as_specter_is(folder):
 def test_a_roberta_folder_has_fewer_positions_and_another_separator(tmp_path):
     card = card_of(make_model(tmp_path / "m", architecture="roberta"))
     assert (card.family, card.max_tokens, card.text("T", "A")) == ("roberta", 126, "T </s> A")
+    write(tmp_path / "m" / CARD_FILE, {"max_tokens": 126})
+    assert card_of(tmp_path / "m").max_tokens == 126
+    write(tmp_path / "m" / CARD_FILE, {"max_tokens": 127})
+    with pytest.raises(InputError, match="asks for max_tokens 127; choose 4 to 126"):
+        card_of(tmp_path / "m")
 
 
 def test_control_codes_in_the_tokenizer_make_a_vector_a_format(tmp_path):
@@ -178,6 +183,53 @@ def test_its_own_card_wins_over_all_other_files(tmp_path):
     assert card_of(folder) == replace(before, network=network, prompts={}, **own)
 
 
+CODES = {Format.CLF: "[CLF] ", Format.RGN: "[RGN] ", Format.PRX: "[PRX] ", Format.QRY: "[QRY] "}
+
+
+@pytest.mark.parametrize(
+    ("codes", "own", "pooling", "prompts"),
+    [
+        (False, {"pooling": "code"}, "code", CODES),
+        (False, {"pooling": "code", "prompts": {"prx": "p"}}, "code", {Format.PRX: "p"}),
+        (False, {"prompts": {"qry": "q", "rgn": ""}}, "cls", {Format.QRY: "q", Format.RGN: ""}),
+        (False, {"pooling": "mean"}, "mean", {}),
+        (True, {"pooling": "code"}, "code", CODES),
+        (True, {"normalize": True}, "code", CODES),
+        (True, {"pooling": "cls"}, "cls", {}),
+        (True, {"pooling": "mean", "prompts": {"clf": "c"}}, "mean", {Format.CLF: "c"}),
+    ],
+)
+def test_pooling_at_the_code_goes_with_codes_as_prompts(codes, own, pooling, prompts, tmp_path):
+    write(make_model(tmp_path / "m", codes=codes) / CARD_FILE, own)
+    card = card_of(tmp_path / "m")
+    assert (card.network.pooling, card.prompts) == (pooling, prompts)
+
+
+@pytest.mark.parametrize("own", [{"similarity": one} for one in ("cosine", "dot", "l2")] + [{"max_tokens": 4}])
+def test_its_own_card_may_set(own, folder):
+    write(folder / CARD_FILE, own)
+    assert card_of(folder) == replace(read_card(folder, "tiny", "00ff"), **own)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "default", "query", "paper"),
+    [
+        ({"query": "q", "document": "d"}, None, "q", "d"),
+        ({"search_query": "q", "passage": "d", "other": "x"}, "other", "q", "d"),
+        ({"query": "q", "search_query": "x", "search_document": "d"}, None, "q", "d"),
+        ({"document": "d", "passage": "x"}, "document", "d", "d"),
+        ({"query": "q", "other": "x"}, "other", "q", "x"),
+        ({"query": "q"}, None, "q", None),
+        ({"query": "", "document": 3}, None, None, None),
+        ({"query": "q"}, "none such", "q", None),
+    ],
+)
+def test_prompts_of_sentence_transformers(prompts, default, query, paper, folder):
+    write(folder / "config_sentence_transformers.json", {"prompts": prompts, "default_prompt_name": default})
+    wanted = {one: query if one is Format.QRY else paper for one in Format}
+    assert card_of(folder).prompts == {one: text for one, text in wanted.items() if text is not None}
+
+
 @pytest.mark.parametrize(
     ("own", "message"),
     [
@@ -186,6 +238,7 @@ def test_its_own_card_wins_over_all_other_files(tmp_path):
         ({"similarity": "l1"}, "asks for similarity 'l1'; choose cosine, dot or l2."),
         ({"empty_parts": "left"}, "asks for empty_parts 'left'; choose dropped or kept."),
         ({"max_tokens": 129}, "asks for max_tokens 129; choose 4 to 128."),
+        ({"max_tokens": 3}, "asks for max_tokens 3; choose 4 to 128."),
         ({"max_tokens": -1}, "asks for max_tokens -1; choose 4 to 128."),
         ({"max_tokens": "64"}, "sets max_tokens to '64', which is not a whole number."),
         ({"normalize": "no"}, "sets normalize to 'no', which is not true or false."),
@@ -205,7 +258,7 @@ def test_what_its_own_card_may_not_say(own, message, folder):
     [
         ("config.json", None, "is not a model folder: it has no config.json."),
         ("config.json", "{", "config.json can't be read as JSON ("),
-        ("config.json", "\ufeff{}", "config.json can't be read as JSON ("),
+        ("config.json", "\ufeff{}", "names no model_type; fetch the whole model."),
         ("config.json", "[" * 100_000, "config.json can't be read as JSON ("),
         ("config.json", "[]", "config.json doesn't hold what a model folder's config.json does"),
         ("config.json", "{}", "names no model_type; fetch the whole model."),

@@ -7,6 +7,7 @@ import json
 import math
 import resource
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from encoders.files.embeddings import Embeddings
 from encoders.files.encoding import EncodeReport, encode_texts
 from encoders.files.reading import read_embeddings
 from encoders.files.texts import TextRecord, papers_as_texts, read_json_texts, read_plain_texts
-from encoders.files.writing import LAYOUTS, ids_beside, open_writer, write_embeddings
+from encoders.files.writing import LAYOUTS, ids_beside, layout_of, open_writer, write_embeddings
 from encoders.formats import Format
 from tests.tiny import make_model, papers
 
@@ -401,3 +402,11 @@ def test_a_deleted_paper_can_not_be_encoded_and_is_told():
     records = [Accepted(1, Paper("a", "T", "A")), Deleted(2, "b")]
     told = Rejected(2, "The corpus has deleted this paper.", "b")
     assert list(papers_as_texts(records)) == [TextRecord(1, "a", "T", "A"), told]
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [("a.npy", "npy"), ("a.jsonl", "scirepeval"), ("a.json", "scirepeval"), ("a.NDJSON", "scirepeval")],
+)
+def test_the_suffix_chooses_the_layout(name, layout):
+    assert layout_of(Path(name)) == layout

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -104,6 +107,14 @@ def test_cached_vectors_are_those_that_were_made(plain, tmp_path):
     np.testing.assert_array_equal(encoder.encode([*TEXTS, "virus"])[:-1], fresh)
     assert sum(sizes) == len(TEXTS) + 1
     np.testing.assert_array_equal(fresh, plain.encode(TEXTS))
+
+
+@pytest.mark.parametrize("long_text", ["start", "passages"])
+def test_vectors_are_float32_before_they_are_kept(long_text, plain):
+    kept = {}
+    cache = SimpleNamespace(get=lambda keys: {}, put=kept.update)
+    replace(plain, cache=cache, long_text=long_text).encode(["virus", "lung " * 200])
+    assert [(vector.shape, vector.dtype) for vector in kept.values()] == [((64,), np.float32)] * 2
 
 
 @pytest.mark.parametrize(
@@ -208,13 +219,22 @@ def test_two_processes_may_build_a_graph_at_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["cache", "cache/graphs"])
-def test_a_folder_that_can_not_be_written_is_told(place, tmp_path):
+def test_in_a_folder_that_can_not_be_written_graphs_are_built_for_now(place, tmp_path, monkeypatch, caplog):
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).touch()  # a file in the folder's place stops even root
-    with pytest.raises(UnavailableError) as told:
-        used(make_model(tmp_path / "m"), tmp_path / "cache")
-    assert str(told.value).startswith(f"The model's graph can't be kept in {tmp_path / 'cache' / 'graphs'} (")
-    assert str(told.value).endswith("; free some disk, or set SES_CACHE_DIR to a folder that can be written.")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    model = str(make_model(tmp_path / "m"))
+    expected = load_encoder(model, cache_dir=tmp_path / "other").encode(TEXTS)
+    encoder = load_encoder(model, cache_dir=tmp_path / "cache")
+    for _ in range(2):
+        np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
+    (told,) = caplog.messages
+    assert told.startswith(f"The model's graph can't be kept in {tmp_path / 'cache' / 'graphs'} (")
+    assert told.endswith("; free some disk, or set SES_CACHE_DIR to a folder that can be written.")
+    del encoder
+    gc.collect()
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_weights_that_are_no_numbers_are_told(tmp_path):

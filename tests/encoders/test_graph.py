@@ -154,7 +154,7 @@ def test_the_real_model_equals_transformers_up_to_its_256_tokens(minilm, sentenc
         ({"num_hidden_layers": 1}, "they hold encoder.layer.1.attention.output.LayerNorm.bias, "),
         ({"hidden_size": 32}, "don't fit its config.json"),
         ({"num_attention_heads": 5}, "don't fit its config.json"),
-        ({"max_position_embeddings": 512}, "(128 rows in embeddings.position_embeddings.weight, not 512)"),
+        ({"max_position_embeddings": 512}, "has the shape (128, 64), and the config.json says (512, 64)"),
         ({"layer_norm_eps": "small"}, "gives no number for layer_norm_eps; fetch the model again"),
     ],
 )

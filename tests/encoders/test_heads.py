@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,13 @@ def test_chances_of_labels_and_numbers():
     np.testing.assert_allclose(number.predict(vectors), vectors @ number.weight.T, rtol=1e-5)
 
 
+def test_outputs_of_any_size_have_chances():
+    weight, bias, far = np.array([[1000.0], [0.0]], np.float32), np.zeros(2, np.float32), np.array([[1.0], [-1.0]])
+    one, several = (Head("far", Format.CLF, ("a", "b"), kind, weight, bias).predict(far) for kind in (False, True))
+    np.testing.assert_allclose(one, [[1, 0], [0, 1]], atol=1e-12)
+    np.testing.assert_allclose(several, [[1, 0.5], [0, 0.5]], atol=1e-12)
+
+
 def test_a_model_without_heads_has_none(tmp_path):
     assert read_heads(tmp_path) == {}
 
@@ -68,3 +76,14 @@ def test_damaged_heads_are_told(damage, tmp_path):
     (tmp_path / "heads.json").write_text(json.dumps(told))
     with pytest.raises(InputError, match="fetch the model again"):
         read_heads(tmp_path)
+
+
+@pytest.mark.parametrize(("weight", "bias"), [((3,), (3,)), ((3, 4, 1), (3,)), ((3, 4), (3, 1)), ((3, 4), (2,))])
+def test_heads_of_other_shapes_are_told(weight, bias, tmp_path):
+    write_heads(tmp_path, [replace(head(), weight=np.ones(weight, np.float32), bias=np.ones(bias, np.float32))])
+    with pytest.raises(InputError) as refused:
+        read_heads(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path / 'heads.json'} gives fields 3 outputs, and its weights are {weight} and {bias}; "
+        "fetch the model again."
+    )

@@ -34,9 +34,14 @@ def test_pieces_have_the_prompt_the_last_token_and_no_token_too_many(count, limi
     elif policy == "start":
         assert kept == ids[prompt : limit - 1]
     elif policy == "ends":
-        assert (len(cut), len(kept)) == (1, room)
-        assert (kept[0], kept[-1]) == (1000, 999 + count)
+        assert len(cut) == 1
+        assert kept == [*ids[prompt : prompt + room - room // 2], *ids[len(ids) - 1 - room // 2 : -1]]
     else:
+        # Each begins three quarters after the one before, until one holds the end.
+        begun = [prompt]
+        while begun[-1] + room < len(ids) - 1:
+            begun.append(begun[-1] + room - room // 4)
+        assert cut == [ids[:prompt] + ids[start : min(start + room, len(ids) - 1)] + ids[-1:] for start in begun]
         assert kept == ids[prompt:-1]
         # All but the last are full, and each begins before the one before it ends.
         assert all(len(piece) == limit for piece in cut[:-1])

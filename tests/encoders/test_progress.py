@@ -13,10 +13,22 @@ from tests.tiny import WORDS, make_model
 TEXTS = [" ".join(WORDS[: 1 + number % 30]) + f" {WORDS[number % 7]} {'a' * (number % 9)}" for number in range(60)]
 
 
+class Steps(list):
+    """Notes the steps, and the blocks that begin."""
+
+    def __init__(self):
+        self.blocks = []
+
+    def __call__(self, texts, *, block=0.0):
+        self.append(texts)
+        self.blocks += [block] if block else []
+
+
 def steps_of(encoder, texts, formats):
-    steps = []
-    vectors = encoder.encode_formats(texts, formats, steps.append)
+    steps = Steps()
+    vectors = encoder.encode_formats(texts, formats, steps)
     assert set(vectors) == set(formats)
+    assert sum(steps.blocks) == pytest.approx(len(texts))
     return steps
 
 
@@ -37,7 +49,19 @@ def test_the_steps_add_up_to_the_texts(kind, tmp_path):
         steps = steps_of(encoder, texts, formats)
         assert sum(steps) == pytest.approx(len(texts))
         assert len(steps) >= len(set(texts)) / 8
-        assert max(steps) <= 8
+
+
+def test_a_batch_counts_by_its_tokens(tmp_path):
+    make_model(tmp_path / "a")
+    encoder = load_encoder(str(tmp_path / "a"), cache_dir=tmp_path / "cache", precision="fp32")
+    texts = [" ".join(WORDS[:count]) for count in (*[28] * 8, *[3] * 8, *range(10, 18))]
+    tokens = sorted((len(encoder.tokenizer.encode(text).ids) for text in texts), reverse=True)
+    distinct = sorted({text: len(encoder.tokenizer.encode(text).ids) for text in texts}.values(), reverse=True)
+    assert len(tokens) > len(distinct) == 10
+    known, *batches = steps_of(encoder, texts, [Format.PRX])
+    assert known == len(texts) - len(distinct)
+    share = len(distinct) / sum(distinct)
+    assert batches == pytest.approx([share * sum(distinct[:8]), share * sum(distinct[8:])])
 
 
 def test_what_the_cache_holds_is_done_at_once(tmp_path):
@@ -58,7 +82,7 @@ def test_an_error_of_the_receiver_ends_the_work_and_whole_parts_are_kept(tmp_pat
     texts = [f"{word} {other}" for word in WORDS[:20] for other in WORDS[:10]]
     seen = []
 
-    def stop(done):
+    def stop(done, *, block=0.0):
         seen.append(done)
         if sum(seen) >= 100:
             raise KeyboardInterrupt

@@ -76,6 +76,7 @@ def test_it_is_found_by_name_with_its_base(folder):
     assert model.base.card.name == "all-MiniLM-L6-v2"
 
 
+@pytest.mark.slow
 def test_trained_formats_differ_and_the_others_are_the_bases(folder, encoders, sentences):
     differ, plain = trained(folder)
     assert differ

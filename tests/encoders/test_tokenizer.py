@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
+from encoders.added_tokens import AddedToken, read_added
 from encoders.layouts.huggingface import read_card
 from encoders.tokenizer import load_tokenizer, well_formed
 from tests.encoders.checkpoints import make_multilingual
@@ -69,6 +70,79 @@ def test_tokens_added_to_a_vocabulary_have_their_ids(how, folder):
     ids = tokenizer.encode("[PRX] Virus cells[QRY] [SEP] lung").ids
     tokens = ["[CLS]", "[PRX]", "virus", "cell", "##s", "[QRY]", "[SEP]", "lung", "[SEP]"]
     assert ids == [ADDED[token] if token in ADDED else VOCABULARY.index(token) for token in tokens]
+
+
+READ = {
+    "none": ({}, ()),
+    "ids, out of order, and names without one": (
+        {
+            "added_tokens.json": {"<b>": 9, "<a>": 0, "<c>": 4},
+            "special_tokens_map.json": {
+                "extra_special_tokens": {"x": {"content": "<c>"}, "y": "<z>"},
+                "sep_token": "|",
+            },
+            "tokenizer_config.json": {"additional_special_tokens": ["<y>", "<z>", "", None, {}]},
+        },
+        (
+            AddedToken("<a>", 0, special=False),
+            AddedToken("<c>", 4, special=True),
+            AddedToken("<b>", 9, special=False),
+            AddedToken("<y>", None, special=True),
+            AddedToken("<z>", None, special=True),
+        ),
+    ),
+    "the decoder wins": (
+        {
+            "added_tokens.json": {"<b>": 9},
+            "tokenizer_config.json": {
+                "extra_special_tokens": ["<a>", "<d>"],
+                "additional_special_tokens": 7,
+                "added_tokens_decoder": {
+                    "12": {"content": "<a>", "special": True, "lstrip": True, "normalized": False, "rstrip": 1},
+                    "999999999": {"content": "<c>", "special": "yes", "single_word": True},
+                    "3": {"content": "<b>"},
+                },
+            },
+        },
+        (
+            AddedToken("<b>", 3, special=False),
+            AddedToken("<a>", 12, special=True, flags=(("lstrip", True), ("normalized", False))),
+            AddedToken("<c>", 999_999_999, special=False, flags=(("single_word", True),)),
+            AddedToken("<d>", None, special=True),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("how", READ)
+def test_added_tokens_are_read_by_id_with_all_that_is_told_of_them(how, tmp_path):
+    files, expected = READ[how]
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    assert read_added(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        {"1000000000": {"content": "<a>"}},
+        {"": {"content": "<a>"}},
+        {"-1": {"content": "<a>"}},
+        {"1": {"content": ""}},
+        {"1": {}},
+    ],
+)
+def test_a_decoder_without_ids_or_tokens_is_told(decoder, tmp_path):
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": decoder}))
+    with pytest.raises(InputError, match=r"tokenizer_config\.json doesn't tell its added tokens by id"):
+        read_added(tmp_path)
+
+
+@pytest.mark.parametrize("ids", [{"": 3}, {"<a>": True}, {"<a>": 1.0}])
+def test_added_tokens_without_whole_ids_are_told(ids, tmp_path):
+    (tmp_path / "added_tokens.json").write_text(json.dumps(ids))
+    with pytest.raises(InputError, match=r"added_tokens\.json doesn't tell its added tokens by id"):
+        read_added(tmp_path)
 
 
 @pytest.mark.torch

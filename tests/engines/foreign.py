@@ -36,6 +36,7 @@ MAPPING = {
         "extra": {"properties": {"shelf": {"type": "keyword"}, "price": {"type": "double"}}},
         "acquired": {"type": "date", "format": "strict_date_time_no_millis||epoch_millis"},
         "place": {"type": "geo_point"},
+        "uncounted": {"type": "keyword", "doc_values": False},
         "unsearched": {"type": "keyword", "index": False, "doc_values": False},
     },
 }

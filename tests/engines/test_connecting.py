@@ -91,7 +91,7 @@ def test_certificates_that_do_not_fit_are_told_before_any_credential_is_sent(cer
     assert len(server.seen) == 2
 
 
-def test_the_wrong_scheme_is_told_both_ways(certificate):
+def test_the_wrong_scheme_is_told_both_ways(certificate, impatient):
     with pretend(root("opensearch"), certificate) as server:
         plain = server.url.replace("https:", "http:")
         refused(UnavailableError, "does not answer .*; start it, or check engine", plain, PASSWORD)
@@ -137,7 +137,7 @@ def test_credentials_do_not_follow_a_redirect():
     with pretend(root("opensearch")) as elsewhere:
         moved = Answer({}, 302, {"Location": f"{elsewhere.url}/"})
         with pretend({"/": moved}) as server:
-            refused(UnavailableError, "answered 302", server.url, PASSWORD)
+            refused(UnavailableError, "answers with a redirect, which is not followed", server.url, PASSWORD)
     assert elsewhere.seen == []
 
 
@@ -207,7 +207,7 @@ def test_the_clients_major_version_is_the_servers(monkeypatch):
         refused(UnavailableError, "Elasticsearch 9.4.3 needs the client of its own major version", server.url)
 
 
-def test_hosts_that_do_not_answer_are_passed_over(closed_port):
+def test_hosts_that_do_not_answer_are_passed_over(closed_port, impatient):
     down = f"http://127.0.0.1:{closed_port}"
     for kind in KINDS:
         with pretend(root(kind)) as server:

@@ -58,7 +58,7 @@ def black_hole():
             yield f"http://127.0.0.1:{address[1]}"
 
 
-def test_a_server_that_is_not_there_is_named_within_seconds():
+def test_a_server_that_is_not_there_is_named_within_seconds(impatient):
     url = f"http://127.0.0.1:{closed_port()}"
     begun = time.monotonic()
     with pytest.raises(UnavailableError, match=f"{url} does not answer .*refused.*start it, or check engine") as told:

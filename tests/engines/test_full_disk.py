@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import numpy as np
 import pytest
 
@@ -13,22 +11,16 @@ from search_plugin.engines.base import Document
 from search_plugin.engines.embedded import words
 from search_plugin.engines.registry import connect
 from search_plugin.schema import IndexSchema, paper_vector
+from tests.disks import mounted
 from tests.engines.conftest import SCHEMA, documents
 
 
 @pytest.fixture
 def small_disk(tmp_path, request):
-    """A disk of some kilobytes and a function that makes it larger; mounting one takes root."""
+    """A disk of some kilobytes and a function that makes it larger."""
     disk = tmp_path / "disk"
-    disk.mkdir()
-
-    def mount(*options):
-        return subprocess.run(["/bin/mount", *options, str(disk)], capture_output=True, check=False).returncode
-
-    if mount("-t", "tmpfs", "-o", f"size={request.param}k", "tmpfs"):
-        pytest.skip("only root may mount a small disk")
-    yield disk, lambda: mount("-o", "remount,size=50m")
-    subprocess.run(["/bin/umount", str(disk)], check=True)
+    with mounted(disk, request.param) as remount:
+        yield disk, lambda: remount("size=50m")
 
 
 @pytest.mark.parametrize("small_disk", [512, 1100, 1300], indirect=True)
@@ -49,6 +41,7 @@ def test_a_full_disk_is_told_and_loses_nothing(small_disk):
     assert engine.open("papers").count() == 3_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small_disk", [800], indirect=True)
 def test_a_disk_that_a_thread_of_tantivy_has_filled_is_told(small_disk, monkeypatch):
     disk, enlarge = small_disk

@@ -15,6 +15,7 @@ from tests.engines.conftest import ENGINES, emptied
 from tests.engines.test_known_real import WIDTH, Encoder, fill, real_papers
 
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))
+ISSN = "1234-5679"
 
 
 def _papers():
@@ -65,6 +66,12 @@ def _papers():
             identifiers=("doi:10.1234/liver.5", "pmid:34000001", "pmc:PMC8200001"),
         ),
         Paper("p/kim", "Masks and transmission", "A study.", authors=("Kim, Mi-Na",), year=2021, venue="Nature"),
+        Paper("p/nejm", "Masks in wards", year=2019, venue="The New England journal of medicine (Boston, Mass.)"),
+        Paper("p/meta", "Ivermectin in ten trials", year=2018, types=("Meta-Analysis",), identifiers=(f"issn:{ISSN}",)),
+        Paper("p/ivermectin", "Ivermectin, ivermectin and albendazole", year=2017),
+        Paper("p/albendazole", "Albendazole, albendazole and albendazole", year=2016),
+        Paper("p/hcq-1", "Hydroxychloroquine after a fever", year=2016),
+        Paper("p/hcq-2", "Doses of hydroxychloroquine", year=2016),
     ]
 
 
@@ -104,7 +111,20 @@ CASES = (
     Case("author", "Smith J", ("toth",)),
     Case("author and topic", "Toth hepatitis", ("toth",)),
     Case("author and topic", "Kim Mi-Na masks", ("kim",)),
-    Case("venue, year, type", "J Med Virol 2020 hepatitis", ("toth",)),
+    Case("venue, year, type", "J Med Virol 2020 hepatitis", ("toth",), "in J Med Virol from 2020 come first"),
+    Case("venue, year, type", "N Engl J Med masks", ("nejm",), "in The New England journal of medicine come first"),
+    Case("venue, year, type", "masks n engl j med 2021", ("nejm",), "other papers in this venue come first"),
+    Case("venue, year, type", "Proc Xyz Sci masks", ("nejm", "kim", "covid"), "no venue of this index has such a name"),
+    Case("venue, year, type", "2018", ("meta",), "Papers from 2018, the latest first"),
+    Case("venue, year, type", "masks 1950", ("nejm", "kim", "covid"), "No paper of this index is from 1950"),
+    Case("venue, year, type", "papers from 2021 about masks", ("kim",), "Papers from 2021 come first"),
+    Case("venue, year, type", "masks in wards or schools 2019", ("nejm",), "Papers from 2019 come first"),
+    Case("venue, year, type", "meta-analysis of ivermectin", ("meta",), "of the type Meta-Analysis come first"),
+    Case("venue, year, type", ISSN, ("meta",), f"Papers with the ISSN {ISSN}"),
+    Case("venue, year, type", "1932-6203", (), "is an ISSN, and no paper of this index has it"),
+    Case("author", "toth ea 2020 hepatitis", ("toth",), "from 2020 come first"),
+    Case("author", "Toth et al", ("toth",), "Papers by Toth, Eric A."),
+    Case("two things compared", "ivermectin vs albendazole", ("ivermectin",), "with both ivermectin and albendazole"),
     Case("venue, year, type", "hepatitis type:Review year:2020", ("toth",)),
     Case("whole title", "low doses of aspirin", ("aspirin-3",)),
     Case("whole title", "LOW DOSES OF ASPIRIN", ("aspirin-3",)),
@@ -151,6 +171,8 @@ CASES = (
     Case("exclusion", "stem cells NOT embryonic", ("stem-adult",), never=("stem",)),
     Case("boolean", "stem AND (adult OR fish)", ("stem-adult",), never=("stem",)),
     Case("misspelling", "asprin heart atack prevntion", ASPIRIN, '"aspirin heart attack prevention"'),
+    Case("misspelling", "hydroxychloroquinee", ("hcq-1", "hcq-2"), '"hydroxychloroquine"'),
+    Case("misspelled field", "jornal:nature masks", ("kim",), "journal was searched"),
     Case("misspelling", "asprin", ASPIRIN, '"aspirin"'),
     Case("misspelling", "heartattack", ASPIRIN, '"heart attack"'),
     Case("other language", "Krebs bei Kindern Behandlung", (), "German"),

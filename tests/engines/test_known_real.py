@@ -11,12 +11,12 @@ import pytest
 
 from corpora.paper import Accepted
 from corpora.registry import get_corpus
-from search_plugin.author_queries import recognise_author
 from search_plugin.engines.base import Document
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.known import look_up
 from search_plugin.names import stored_readings
+from search_plugin.preferences.recognise import recognise
 from search_plugin.request import make_request
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
@@ -130,8 +130,9 @@ def test_judged_queries_are_left_alone(tmp_path, papers, data_dir):
     for name in ("scifact", "cranfield", "nfcorpus-preprocessed"):
         for line in (data_dir / "eval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines():
             text = json.loads(line)["text"]
-            known = recognise_author(index, look_up(index, text), None)
-            if known.papers or known.author or known.topic != text:
+            known = recognise(index, look_up(index, text), None)
+            named = [one for one in known.preferences if one.kind != "compared"]
+            if known.papers or named or known.topic != text:
                 taken.append((name, text))
     # None of 4,544 in their own indexes, which have no authors; one in an index of other papers, by an author Atkins.
     assert taken in ([], [("nfcorpus-preprocessed", "Atkins diet")])

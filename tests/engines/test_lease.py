@@ -28,8 +28,7 @@ def is_free(engine):
 
 def held_by(engine, **holder):
     """Make somebody else the holder."""
-    with engine.lock("papers"):
-        pass
+    lease._make_index(engine.cluster)
     document = {"holder": "another", "host": "elsewhere", "process": 1, "renewed": time.time(), **holder}
     engine.cluster.call("PUT", LOCK, document)
 
@@ -186,3 +185,83 @@ def test_a_lease_that_could_not_be_given_back_holds_nobody_of_this_machine_off(s
     with connect(proxy.url).lock("papers"):
         proxy.fail(status=400, times=1000)
     assert is_free(server)
+
+
+def has_locks(server):
+    return bool(server.cluster.call("GET", f"/{lease.INDEX}*"))
+
+
+def test_the_index_of_leases_goes_with_the_last_index(server):
+    assert is_free(server)
+    assert not has_locks(server)
+    with server.lock("papers"):
+        index = server.build("papers", SCHEMA, "source")
+        server.publish(index)
+    assert has_locks(server)
+    with server.lock("papers"):
+        server.drop("papers")
+    assert not has_locks(server)
+
+
+def test_the_index_of_leases_stays_while_somebody_holds_one(server):
+    with server.lock("other"):
+        assert is_free(server)
+        assert has_locks(server)
+        assert not is_closed(server)
+        with pytest.raises(UnavailableError, match="Another run is writing the index other"), server.lock("other"):
+            pass
+    assert not has_locks(server)
+    # What a killed process of this machine has left does not count.
+    with server.lock("other"):
+        held_by(server, process=2**31 - 1, host=here())
+    assert not has_locks(server)
+
+
+def is_closed(server):
+    found = server.cluster.call("GET", f"/{lease.INDEX}/_settings", params={"flat_settings": True})
+    return found[lease.INDEX]["settings"].get("index.blocks.write") == "true"
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_lease_that_is_taken_while_the_index_is_removed_holds(server, proxy, when):
+    """The second writer comes before the index is closed, or between that and the deletion."""
+    second, held = connect(server.url), threading.Event()
+    done = threading.Event()
+
+    def take():
+        with second.lock("papers"):
+            held.set()
+            done.wait(20)
+
+    writer = threading.Thread(target=take)
+
+    def meddle(_, forward):
+        if when == "before":
+            writer.start()
+            assert held.wait(20)
+        reply = forward()
+        if when == "after":
+            writer.start()
+            time.sleep(0.5)
+            assert not held.is_set()
+        return reply
+
+    proxy.handle(meddle, match=f"PUT /{lease.INDEX}/_block", times=1)
+    try:
+        assert is_free(connect(proxy.url))
+        assert held.wait(20)
+        assert not is_closed(server)
+        with pytest.raises(UnavailableError, match=HELD), server.lock("papers"):
+            pass
+    finally:
+        done.set()
+        writer.join()
+    assert not has_locks(server)
+
+
+def test_an_index_of_leases_that_a_killed_run_has_closed_is_opened(server, monkeypatch):
+    monkeypatch.setattr(lease, "_WAIT", 0.01)
+    with server.lock("other"):
+        server.cluster.call("PUT", f"/{lease.INDEX}/_block/write")
+        with connect(server.url).lock("papers"):
+            assert not is_closed(server)

@@ -51,6 +51,7 @@ def test_any_id_is_an_id(engine):
     assert sorted(index.ids()) == sorted(ODD[1::2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["embedded", *LANES], indirect=True)
 def test_thousands_at_once(engine):
     count = 10_050
@@ -85,7 +86,7 @@ def test_a_query_may_be_as_long_as_one_is_allowed_to_be(filled):
     assert filled.search(Plan("a" * 9_993 + " virus", (), None, 5))["lexical"]
     longest = Plan(("virus " + " ".join(map(str, range(9_999))))[:10_000], (), None, 5)
     if hasattr(filled, "cluster") and filled.cluster.product.kind == "opensearch":  # which takes 1,024 words
-        with pytest.raises(InputError, match="so many words or conditions at once; shorten query or filter"):
+        with pytest.raises(InputError, match="so many words or conditions at once; shorten the query or filter"):
             filled.search(longest)
     else:
         assert filled.search(longest)["lexical"]

@@ -20,6 +20,7 @@ LANES = [pytest.param(lane, 60_000, 0.9, marks=[getattr(pytest.mark, lane), pyte
 LARGEST = pytest.param("embedded", 160_000, 0.85, marks=pytest.mark.long)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "count", "least"), [("embedded", 60_000, 0.92), LARGEST, *LANES], indirect=["engine"]
 )

@@ -84,7 +84,7 @@ def test_a_reader_that_stops_early_leaves_no_scroll(catalogue):
 
 
 def test_a_missing_index_and_an_empty_one(server):
-    with pytest.raises(NotFoundError, match=f"{server.url} has no index foreign-none; check path"):
+    with pytest.raises(NotFoundError, match=f"{server.url} has no index foreign-none; check its name"):
         list(scan(server.cluster, "foreign-none"))
     server.cluster.call("PUT", "/foreign-empty")
     try:

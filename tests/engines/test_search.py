@@ -116,7 +116,8 @@ def test_a_page_takes_two_requests_once_its_words_are_known(filled):
         return [line.rpartition("/")[2] for lines in page.requests.values() for line in lines]
 
     # Three words may be a title, so the first papers are read before.
-    assert asked("virus protein lung") == [counts, legs, "_msearch for papers", "_msearch for facets"]
+    # An index that was just opened counts its papers, to know which words are rare.
+    assert asked("virus protein lung") == [counts, "_count", legs, "_msearch for papers", "_msearch for facets"]
     assert asked("lung virus") == [legs, shown]
     assert asked("virus gene") == [counts, legs, shown]
     # A word that no paper holds may be held by a new one.

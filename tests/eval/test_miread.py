@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import lzma
 from collections import Counter
+from itertools import combinations
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from encoders.formats import Format
 from eval.files.labelled import read_labelled
 from eval.measures.clusters import purity
 from eval.miread import cluster, evaluate_miread, pair, probe
-from eval.probes.softmax_regression import SoftmaxRegression
+from eval.probes.softmax_regression import SoftmaxRegression, train_epochs
 from tests.commands import fails, ses
 from tests.eval.vectors_by_hand import embedder, write_lines
 from tests.tiny import WORDS, make_model
@@ -54,6 +56,34 @@ def test_the_epoch_that_is_best_on_the_validating_quarter_is_tested(monkeypatch)
     monkeypatch.setattr("eval.miread.train_epochs", lambda *_, **__: iter([wrong, right, wrong]))
     classes, test = ["a", "b"] * 20, [row >= 32 for row in range(40)]
     assert probe(np.array([[-1.0], [1.0]] * 20), classes, test, seeds=1).cells["accuracy"].mean == 1
+
+
+def test_the_probe_has_four_folds_and_five_epochs_of_batches_of_100():
+    from sklearn.model_selection import StratifiedKFold
+
+    rng = np.random.default_rng(4)
+    # Classes that overlap, and so large numbers that five epochs learn something.
+    truth = rng.integers(0, 3, 700)
+    matrix = 40 * rng.standard_normal((700, 6)) + 60 * np.eye(3, 6)[truth]
+    test = np.arange(700) >= 600
+    shares = []
+    for seed in range(3):
+        for fit, validate in StratifiedKFold(4, shuffle=True, random_state=seed).split(matrix[:600], truth[:600]):
+            models = list(train_epochs(matrix[fit], truth[fit], epochs=5, batch=100, rate=0.0005, seed=seed))
+            assert len(models) == 5
+            right = [(model.predict(matrix[validate]) == truth[validate]).sum() for model in models]
+            shares.append((models[int(np.argmax(right))].predict(matrix[test]) == truth[test]).mean())
+    told = probe(matrix, [f"c{one}" for one in truth], test.tolist())
+    assert told.cells["accuracy"].mean == pytest.approx(np.mean(shares))
+    assert 0.4 < np.mean(shares) < 0.95
+
+
+def test_a_probe_needs_four_papers_of_one_class_and_one_of_another_to_learn_from():
+    matrix = np.array([[1.0, 0.0]] * 4 + [[0.0, 1.0]] * 2)
+    told = probe(matrix, ["a"] * 4 + ["b"] * 2, [False] * 5 + [True])
+    assert told.counts == {"papers": 6, "papers_tested": 1, "classes": 2}
+    with pytest.raises(InputError, match="two classes to learn from"):
+        probe(matrix, ["a"] * 4 + ["b"] * 2, [False] * 4 + [True] * 2)
 
 
 @pytest.mark.parametrize("test", [[True] * 8, [False] * 8, [False, False, *[True] * 6]])
@@ -102,6 +132,43 @@ def test_pairs_are_ranked_by_correlation():
     assert told.counts["pairs_alike"] == 1
     assert pair(matrix, labels, most=10).counts["papers_not_paired"] == 20
     assert pair(matrix[:2], [("a",), ("a",)]).cells == {}
+
+
+def test_of_too_many_papers_the_same_are_paired_and_the_rest_counted():
+    matrix, classes = blobs(each=10, spread=8.0)
+    labels = [(name,) for name in classes]
+    told = pair(matrix, labels, most=12)
+    drawn = sorted(Random(0).sample(range(30), 12))
+    assert told.cells == pair(matrix[drawn], [labels[row] for row in drawn]).cells
+    alike = sum(labels[one] == labels[other] for one, other in combinations(drawn, 2))
+    assert told.counts == {"papers": 30, "papers_not_paired": 18, "pairs_alike": alike}
+    assert pair(matrix, labels).counts == {"papers": 30, "papers_not_paired": 0, "pairs_alike": 3 * 45}
+    for alike, of in ((0, [("a",), ("b",), ("c",)]), (3, [("a",)] * 3)):
+        nothing = pair(matrix[:3], of)
+        assert (nothing.cells, nothing.counts["pairs_alike"]) == ({}, alike)
+
+
+def test_clusters_are_means_over_runs_that_are_told_by_seed():
+    matrix, classes = blobs(each=10, spread=20.0)
+    told = cluster(matrix, classes, [2, 30])
+    assert list(told.per_unit) == ["purity k=2", "NMI k=2", "purity k=30", "NMI k=30"]
+    assert told.per_unit["purity k=30"] == {"seed 0": 1, "seed 1": 1, "seed 2": 1}, "as many clusters as papers"
+    assert told.cells == {name: pytest.approx(np.mean(list(of.values()))) for name, of in told.per_unit.items()}
+    with pytest.raises(InputError, match="30 papers can't be divided into 0 clusters"):
+        cluster(matrix, classes, [0])
+
+
+def test_the_three_parts_are_those_of_their_functions_with_the_given_seeds(tmp_path):
+    matrix, classes = blobs(each=10, spread=20.0)
+    path = write_papers(tmp_path / "x.jsonl", [{"label": name} for name in classes])
+    data = read_labelled(path)
+    told = evaluate_miread(data, embedder({f"p{i}": row for i, row in enumerate(matrix)}), clusters=[30], seeds=2)
+    assert list(told) == ["probe", "clusters", "pairs"]
+    counts = {"papers": 30, "papers_tested": sum(data.test), "classes": 3, "papers_missing": 0, **data.counts}
+    assert told["probe"].counts == counts
+    assert told["probe"].cells == probe(matrix, classes, data.test, seeds=2).cells
+    assert list(told["clusters"].per_unit["NMI k=30"]) == ["seed 0", "seed 1"]
+    assert told["pairs"] == pair(matrix, data.labels)
 
 
 def write_papers(path, rows):
@@ -161,6 +228,12 @@ def test_reading_leaves_out_and_counts(tmp_path):
     write_lines(tmp_path / "y.jsonl", [{"title": "x", "label": "a"}])
     with pytest.raises(InputError, match="line 1: there is no id"):
         read_labelled(tmp_path / "y.jsonl")
+
+
+def test_papers_to_learn_from_and_to_test_on_are_told_by_the_names_of_splits(tmp_path):
+    names = ["train", "training", "test"]
+    path = write_papers(tmp_path / "x.jsonl", [{"label": "a", "split": name} for name in names])
+    assert read_labelled(path, fewest=1).test == (False, False, True)
 
 
 def test_a_fifth_of_each_class_is_drawn_where_nothing_divides_them(tmp_path):

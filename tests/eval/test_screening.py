@@ -107,6 +107,43 @@ def test_each_draw_ranks_all_but_its_seeds_and_reviews_count_alike():
     assert (outcome.counts["reviews_with_too_few_included"], outcome.counts["rows_left_out"]) == (1, 4)
 
 
+def test_all_measures_and_counts_of_a_screening_by_hand():
+    whole = review("all", True, True), review("none", False, False), review("few", True, False)
+    one = review("r", True, True, *[False] * 9, True)
+    asked = []
+
+    def by_row(given, seeds, rest):
+        asked.append(len(seeds))
+        return -np.array(rest)
+
+    outcome = screen(Reviews((*whole, one), {"rows_left_out": 4}), by_row)
+    assert asked == [1] * 10
+    assert outcome.counts == {
+        "reviews": 1,
+        "papers": 12,
+        "included": 3,
+        "seeds": 1,
+        "draws": 10,
+        "reviews_with_too_few_included": 3,
+        "rows_left_out": 4,
+    }
+    # Of rows 0, 1 and 11 one is the seed; of the eleven others the first or the first two, and the last, are included.
+    ends, starts = {"AP": (1 + 2 / 11) / 2, "Recall@10%": 0.5}, {"AP": 1.0, "Recall@10%": 0.5}
+    both = np.random.default_rng([0, *b"r"])
+    values = []
+    for _ in range(10):
+        seed = both.choice([0, 1, 11], 1, replace=False)[0]
+        both.random(11)
+        values.append((starts if seed == 11 else ends)["AP"])
+    assert outcome.per_unit["AP"] == {"r": pytest.approx(np.mean(values))}
+    assert outcome.per_unit["Recall@10%"] == {"r": 0.5}
+    assert list(outcome.cells) == ["AP", "WSS@95", "Recall@10%", "Recall@20%", "Recall@50%"]
+    for seeds, draws in ((0, 1), (1, 0)):
+        with pytest.raises(InputError, match=f"1 or more, not {seeds} and {draws}"):
+            screen(Reviews((one,)), by_row, seeds=seeds, draws=draws)
+    assert screen(Reviews((one,)), by_row, seeds=2, draws=1).counts["seeds"] == 2
+
+
 def test_a_ranker_worse_than_chance_has_intervals_too():
     worst = [review(name, *[False] * 18, True, True) for name in ("a", "b", "c")]
     # All others come before the included one: nothing is saved, which is worth -0.05.
@@ -159,6 +196,32 @@ def test_files_are_read_as_they_come(files):
     assert (first.included, second.included) == ((True, False, True), (True, True, False))
     assert read.counts == {"files_without_decisions": 1, "rows_left_out": 2}
     assert read_reviews(files / "B.csv").reviews == (second,)
+
+
+@pytest.mark.parametrize(
+    ("columns", "chosen"),
+    [
+        ("label,included,labels,label_included", 3),
+        ("label,included,labels", 2),
+        ("label,included", 1),
+        ("label", 0),
+    ],
+)
+def test_the_decision_is_in_the_best_of_the_columns(tmp_path, columns, chosen):
+    rows = [",".join(["x", *("1.0" if place == chosen else "0" for place in range(columns.count(",") + 1))])]
+    rows += [",".join(["y", *("0.0" if place == chosen else "1" for place in range(columns.count(",") + 1))])]
+    (tmp_path / "Mine.CSV").write_text("\n".join([f"title,{columns}", *rows]))
+    (only,) = read_reviews(tmp_path / "Mine.CSV").reviews
+    assert only == Review("Mine", (Text("Mine:1", "x", ""), Text("Mine:2", "y", "")), (True, False))
+
+
+def test_a_review_lies_once_in_a_folder_and_needs_titles(files):
+    (files / "more").mkdir()
+    (files / "more" / "D.csv").write_text("abstract,label_included\nx,1\n")
+    assert read_reviews(files).counts == {"files_without_decisions": 2, "rows_left_out": 2}
+    (files / "more" / "B.csv").write_text("title,label\nx,1\n")
+    with pytest.raises(InputError, match="two files of the same name"):
+        read_reviews(files)
 
 
 @pytest.mark.parametrize("content", [b"title,labels\n\xff,1\n", b"title\nx\n", b""])

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from corpora.paper import Accepted, Rejected
+from corpora.paper import Accepted, Deleted, Rejected
+from indexer.dead_letter import DeadLetter
+from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
+from indexer.pruning import Released, release, withdrawn_ids
+from indexer.report import Silent
+from indexer.survey import Survey
+from indexer.target import checked_count
 from search_plugin.engines.registry import connect
+from search_plugin.schema import Bm25
 from tests.conftest import SERVERS, server_url
 from tests.engines.conftest import forget
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.indexer.test_pipeline import counts, expect
+from tests.search_plugin.embedded.small import document, make
 from tests.tiny import papers, write_jsonl
 
 
@@ -95,6 +104,45 @@ def test_the_form_of_vectors_is_chosen_once(tmp_path):
     with pytest.raises(InputError, match="has the quantization none; leave quantization out, or"):
         run_job(tmp_path, make_job(tmp_path, corpus, quantization="int8"))
     assert counts(run_job(tmp_path, make_job(tmp_path, corpus))) == expect(unchanged=5, papers=5)
+
+
+def test_a_new_index_with_papers_of_somebody_else_is_not_put_in_place(tmp_path):
+    _, index = make(tmp_path, 4)
+    given, dead = {"new": 1, "updated": 1, "unchanged": 1}, DeadLetter(tmp_path / "dead.jsonl")
+    assert checked_count(index, given, dead, published=True) == 4
+    with pytest.raises(UnavailableError, match="holds 4 papers and was given 3, so it was not put in place"):
+        checked_count(index, given, dead, published=False)
+
+
+def test_papers_that_a_corpus_withdraws_are_deleted_also_where_no_origin_is_known(tmp_path):
+    _, index = make(tmp_path)
+    origins = {"a": ("tiny",), "b": (), "c": ("other",), "d": ("tiny",), "e": ("other", "tiny")}
+    index.upsert([document(id_, origins=found) for id_, found in origins.items()])
+    survey = Survey(sqlite3.connect(":memory:"), "tiny")
+    withdrawn = [Deleted(line, id_) for line, id_ in enumerate("abce")]
+    survey.read(withdrawn, [].append, Silent())
+    (found,) = withdrawn_ids(index, "tiny", survey)
+    assert sorted(found) == ["a", "b", "e"]
+    assert release(index, "tiny", [found]) == Released(deleted=2, kept=1)
+    assert {id_: paper.origins for id_, paper in index.papers(list("abcde")).items()} == {
+        "c": ("other",),
+        "d": ("tiny",),
+        "e": ("other",),
+    }
+
+
+def test_a_rebuilt_index_has_what_the_one_before_had_unless_told(tmp_path):
+    _, index = make(tmp_path)
+    assert (index.schema.quantization, index.schema.bm25) == ("none", Bm25())
+    given = {"card": None, "encoder": None, "state_dir": tmp_path}
+    job = rebuilding(index, **given)
+    assert (job.index, job.fresh, job.origin, job.cached) == ("papers", True, None, True)
+    assert (job.quantization, job.bm25, job.fields) == ("none", Bm25(), index.schema.added)
+    assert [one.value for one in job.formats] == ["prx", "clf", "rgn"]
+    changed = {"quantization": "int8", "bm25": Bm25(2, 0.5), "language": "german", "cached": False}
+    job = rebuilding(index, **given, **changed)
+    assert {name: getattr(job, name) for name in changed} == changed
+    assert job.source == rebuilding(index, **given).source
 
 
 @pytest.mark.parametrize("lane", [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS])

@@ -38,7 +38,7 @@ def test_kills_end_in_the_index_of_an_uninterrupted_run(tmp_path):
 
     came, rounds, draw = 0, 0, drawn()
     # Each round builds an index, updates it, and builds it anew beside itself, killed again and again on the way.
-    while came < kills(3, 20, 20):
+    while came < kills(3, 8, 20):
         name = f"round{rounds}"
         stages = ((first, "", after_first), (second, "", after_second), (first, "fresh", after_first))
         for corpus, flag, expected in stages:

@@ -101,14 +101,25 @@ class Watched:
     """A progress that notes the steps of the stage of indexing."""
 
     def __init__(self):
-        self.stages, self.steps = [], []
+        self.stages, self.steps, self.blocks = [], [], []
 
     def stage(self, name, total):
         self.stages.append((name, total))
 
-    def advance(self, papers, rejected=0):
+    def advance(self, papers, rejected=0, *, block=0.0, cost=1.0):
         if self.stages[-1][0] == "indexing":
             self.steps.append(papers)
+            self.blocks += [(block, cost)] if block else []
+
+
+def test_blocks_of_longer_texts_cost_more(tmp_path):
+    made = [replace(one, abstract=f"virus {one.id} " * (1 + 3 * (place >= 32))) for place, one in enumerate(papers(64))]
+    watched = Watched()
+    corpus = write_jsonl(tmp_path / "corpus.jsonl", made)
+    index_corpus(replace(make_job(tmp_path, corpus), block=32), engine_in(tmp_path), watched)
+    lengths = [sum(len(one.title) + len(one.abstract.strip()) for one in made[at : at + 32]) for at in (0, 32)]
+    assert [block for block, _ in watched.blocks] == [32, 32]
+    assert [cost for _, cost in watched.blocks] == pytest.approx([2 * one / sum(lengths) for one in lengths])
 
 
 def test_progress_comes_by_batch(tmp_path):
@@ -116,7 +127,8 @@ def test_progress_comes_by_batch(tmp_path):
     watched = Watched()
     index_corpus(replace(make_job(tmp_path, corpus), block=512), engine_in(tmp_path), watched)
     assert sum(watched.steps) == pytest.approx(64)
-    assert max(watched.steps) <= 8 + 1e-9
+    assert len([step for step in watched.steps if step]) == 64 / 8
+    assert watched.blocks == [(64, 1.0)]
     assert ("indexing", 64) in watched.stages
 
 

@@ -1,5 +1,7 @@
 """States that users keep by name."""
 
+import os
+import stat
 from dataclasses import replace
 
 import pytest
@@ -27,6 +29,18 @@ def test_what_was_kept_is_read_again(kept):
     assert kept.load("one") == Feed("papers", "")
     kept.delete("one")
     assert kept.names() == ["a-2"]
+
+
+def test_only_their_owner_can_read_them(kept):
+    before = os.umask(0)
+    try:
+        kept.create("one", FEED)
+        with kept.changing("one") as changing:
+            changing.state = Feed("papers", "")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (kept.folder, *kept.folder.iterdir())}
+    assert modes == {"feeds": 0o700, "one.json": 0o600, "one.lock": 0o600}
 
 
 def test_a_change_that_fails_changes_nothing(kept):

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from search_plugin.author_queries import readings
+from corpora.paper import Paper
+from search_plugin.author_queries import FEW, readings
 from search_plugin.engines.base import Document
 from search_plugin.engines.registry import connect
 from search_plugin.request import make_request
@@ -69,6 +70,7 @@ def test_the_note_tells_the_forms_of_the_name(index):
         ("Kim Mi-Na brain infection", ["p00003"], "brain infection"),
         ("brain infection by Kim, Mi-Na", ["p00003"], "brain infection"),
         ("brain infection Toth EA", ["p00000", "p00001"], "brain infection"),
+        ("papers by Kim, Mi-Na about brain infection", ["p00003"], "brain infection"),
     ],
 )
 def test_with_a_topic_the_authors_papers_come_first(index, query, first, topic):
@@ -100,12 +102,41 @@ def test_ordinary_queries_are_left_alone(index, query):
     assert all(hit.known_by != "author" for hit in page) or query == "Heart J"
 
 
+def test_a_word_of_few_papers_can_be_part_of_a_name_and_one_of_more_is_not(tmp_path):
+    few, more = ["anna few"] * FEW, ["bella more"] * (FEW + 1)
+    made = [Paper(f"{number}", word) for number, word in enumerate([*few, *more])]
+    made += [Paper("f", "x", authors=("Anna Few",)), Paper("m", "x", authors=("Bella More",))]
+    index = connect(f"embedded:{tmp_path}").build("papers", SCHEMA, "s")
+    index.upsert([Document(paper, "h", {"prx": np.ones(8, np.float32)}) for paper in made])
+    index.finish()
+    assert [hit.id for hit in asked(index, "Anna Few", Refusing)] == ["f"]
+    assert {hit.known_by for hit in asked(index, "Bella More")} != {"author"}
+
+
 def test_a_single_word_is_searched_and_the_author_is_mentioned(index):
     page = asked(index, "toth")
     assert page.notes == ('No paper says toth, but authors have this name; "by toth" finds their papers.',)
     assert page.found["prx"] > 10
     assert {hit.id for hit in asked(index, "by toth", Refusing)} == {"p00000", "p00001", "p00002"}
     assert asked(index, "heart").notes == asked(index, "zzzzzz").notes == ()
+
+
+def test_a_name_like_too_many_others_is_searched_as_words(index, monkeypatch):
+    monkeypatch.setattr("search_plugin.engines.embedded.facets.MOST_VALUES", 1)
+    assert asked(index, "Toth EA").notes == ()
+
+
+def test_the_last_word_before_et_al_is_the_name(index):
+    for query in ("brain infection Toth et al.", "Toth et al brain infection", "Toth, et al. brain infection"):
+        page = asked(index, query)
+        assert {hit.id for hit in page.hits[:3]} == {"p00000", "p00001", "p00002"}, query
+    assert asked(index, "Toth et al").notes[0].startswith("Papers by Bela Toth, ")
+
+
+def test_the_topic_after_an_unknown_author_is_searched(index):
+    page = asked(index, "papers by Zimmer about brain infection", size=30)
+    assert page.notes[0].startswith("No paper of the index papers has authors = Zimmer")
+    assert [hit.id for hit in page] == [hit.id for hit in asked(index, "brain infection", size=30)]
 
 
 def test_a_filter_holds_for_an_authors_papers(index):
@@ -122,6 +153,13 @@ def test_a_filter_holds_for_an_authors_papers(index):
         ("E.A. Toth", [("E.A. Toth", "", "initials")]),
         ("masks by Kim, Mi-Na", [("Kim, Mi-Na", "masks", "none")]),
         ("diseases caused by coronavirus", []),
+        ("vasodilation mediated by NO", []),
+        ("smith j 2019 diabetes", [("smith j", "2019 diabetes", "none")]),
+        ("smith j diabetes", []),
+        ("papers by Kim", [("Kim", "", "none")]),
+        ("masks Toth EA et al 2020", [("Toth EA", "masks 2020", "none")]),
+        ("toth et al.", [("toth", "", "none")]),
+        ("et al", [("", "", "none")]),
         ("IL-6", []),
         ("long covid", []),
         ("TNF alpha", []),
@@ -131,3 +169,10 @@ def test_a_filter_holds_for_an_authors_papers(index):
 )
 def test_shapes(query, expected):
     assert [(one.name, one.topic, one.doubt) for one in readings(query)] == expected
+
+
+def test_a_sorted_page_does_not_say_that_some_papers_come_first(index):
+    page = asked(index, "Kim Mi-Na brain infection", sort="-year")
+    assert page.notes[0] == "Papers by Kim, Mi-Na do not come first, since the page is sorted."
+    years = [hit.paper.year or 0 for hit in page]
+    assert years == sorted(years, reverse=True)

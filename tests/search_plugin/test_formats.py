@@ -171,6 +171,15 @@ def test_ris_gives_back_what_papers_say(found):
         assert ("Retracted" in held.get("notes", [])) == paper.retracted
 
 
+def test_no_value_of_a_paper_begins_a_line_of_ris():
+    evil = "a\r\nER  - \n\nTY  - BOOK\nN1  - b"
+    found = Paper(evil, evil, evil, (evil,), 2020, evil, language=evil, fields=(evil,))
+    [record] = rispy.loads(page_of(found).format("ris"))
+    assert record["type_of_reference"] == "JOUR"
+    assert record["secondary_title"] == record["title"] == record["keywords"][0] == " ".join(evil.split())
+    assert "notes" not in record
+
+
 @given(lists)
 def test_csv_gives_back_what_papers_say_and_no_cell_is_a_formula(found):
     rows = list(csv.DictReader(io.StringIO(page_of(*found).format("csv"), newline="")))
@@ -247,3 +256,24 @@ def test_links(identifiers, url, link):
     hit = page_of(Paper("a", "t", identifiers=identifiers, url=url))[0]
     assert hit.link == link
     assert hit.doi == next((one[4:] for one in identifiers if one.startswith("doi:")), "")
+
+
+@pytest.mark.parametrize("form", ["csv", "bibtex", "ris", "jsonl", "json"])
+def test_no_text_is_shown_in_another_order_or_controls_what_shows_it(form):
+    evil = "A \u202egnp\u202c \u2067b\u2069 \x1b[31mc \x9b2J\x07 \u2028 d\u200ce"
+    paper = Paper(
+        evil, evil, evil, (evil,), 2020, evil, identifiers=(f"doi:10.1/{evil}", f"pmid:{evil}"), fields=(evil,),
+        language=evil, extra={"shelf": evil},
+    )  # fmt: skip
+    text = page_of(paper).format(form)
+    assert not re.search("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text), ascii(text)
+    assert "d\u200ce" in text
+    if "json" in form:
+        held = json.loads(text)
+        assert (held["title"] if form == "jsonl" else held["hits"][0]["paper"]["title"]) == evil
+
+
+def test_a_notebook_shows_no_text_in_another_order():
+    shown = page_of(Paper("1", "A \u202egnp\u202c <b>", venue="\u2067b\x1b[1m"))._repr_html_()
+    assert not re.search("[\x1b\u202a-\u202e\u2066-\u2069]", shown)
+    assert "A gnp &lt;b&gt;" in shown

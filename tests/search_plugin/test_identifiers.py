@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.cleaning import identifiers_of
+from corpora.identifiers import identifiers_of
 from corpora.paper import Paper
-from search_plugin.identifiers import MOST, identifier_of, read_identifiers
+from search_plugin.identifiers import MOST, Identifier, identifier_of, read_identifiers
 
 
 def read(text):
@@ -77,12 +79,49 @@ def test_each_identifier_names_the_paper_in_whatever_form_its_corpus_writes():
         assert read_identifiers(text)[0][0].names(paper), text
     for text in ("10.1000/abcd", "pmid:123", "arXiv:2004.1070", "PMC7777", "y"):
         assert not any(one.names(paper) for one in read_identifiers(text)[0]), text
+    for version in range(1, 10):
+        assert identifier_of("arxiv", "2004.10706").names(Paper("x", "t", identifiers=(f"arxiv:2004.10706v{version}",)))
+    for stored in ("doi:10.1000/xYz", "DOI:10.1000/XYZ", "doi:10.1000/xyz"):
+        assert Identifier("doi", "10.1000/xYz").names(Paper("x", "t", identifiers=(stored,))), stored
     assert identifier_of("pmid", "https://pubmed.ncbi.nlm.nih.gov/12").names(paper)
     assert identifier_of("pmid", "012").names(paper)
 
 
+def test_a_paper_of_arxiv_is_named_by_its_doi_too():
+    by_number, by_doi = (
+        Paper("x", "t", identifiers=("arxiv:2004.10706v2",)),
+        Paper("x", "t", identifiers=("doi:10.48550/arxiv.2004.10706",)),
+    )
+    for text in ("arXiv:2004.10706", "https://doi.org/10.48550/arXiv.2004.10706"):
+        assert all(read_identifiers(text)[0][0].names(paper) for paper in (by_number, by_doi)), text
+    assert read_identifiers("https://openalex.org/W12")[0][0].names(Paper("https://openalex.org/W12", "t"))
+
+
 def test_a_long_list_is_read_up_to_a_limit():
     assert len(read_identifiers(" ".join(f"10.1000/{number}" for number in range(MOST + 9)))[0]) == MOST
+
+
+@pytest.mark.parametrize("begin", ["10.1000/a{}", "doi{}x", "x arxiv{}x", "pmid{}x", "pmc{}x", "{}"])
+@pytest.mark.parametrize("part", [")", ")]>}", "(", " ", "(a", ",", ".", "-"])
+def test_the_time_grows_with_the_length_of_the_text(begin, part):
+    def seconds(length):
+        before = process_time()
+        read_identifiers(begin.format(part * (length // len(part))))
+        return process_time() - before
+
+    # 16 times the text: 16 times the work, or 256 times where it is quadratic.
+    assert min(seconds(16_000) for _ in range(3)) < 64 * max(min(seconds(1_000) for _ in range(3)), 1e-4)
+
+
+@given(st.text(st.sampled_from("a()[]<>{}.,"), max_size=12))
+def test_a_doi_ends_before_the_brackets_that_it_does_not_open(end):
+    [doi] = [one.value for one in read_identifiers(f"10.1000/x{end}")[0] if one.certain]
+    rest = f"10.1000/x{end}".removeprefix(doi)
+    assert set(rest) <= set(".,)]>}")
+    assert doi[-1] not in ".,"
+    assert not any(
+        doi[-1] == close and doi.count(close) > doi.count(start) for start, close in ("()", "[]", "<>", "{}")
+    )
 
 
 @given(st.text(max_size=80))

@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.filters.parse import parse_filter
-from search_plugin.request import SearchRequest, clean_query
+from search_plugin.request import SearchRequest, clean_query, typed_query
 from search_plugin.search import search, similar
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import make_model, papers, write_jsonl
@@ -123,6 +123,8 @@ def test_a_page_is_ready_for_json(world):
 
 def test_queries_are_cleaned_and_bounded():
     assert clean_query(" a\x00b\n\tc\ud800 ") == "a b c"
+    assert clean_query("one </s> two") == "one </s> two"
+    assert typed_query("<i>E. coli</i> in CO<sub>2</sub> &amp; air, p<0.05") == "E. coli in CO2 & air, p<0.05"
     assert clean_query("فيروس كورونا 病毒") == "فيروس كورونا 病毒"
     assert [SearchRequest(empty).query for empty in ("", "   ", "\x00\x01")] == ["", "", ""]
     with pytest.raises(InputError, match="has 1,048,576 characters; shorten it to at most 10,000"):

@@ -22,6 +22,7 @@ TEXTS = (
     *["Aspirin prevents a heart attack; treatment and prevention of diabetes."] * 3,
     *["Metastases of a tumour, and Alzheimer's disease in trials."] * 3,
     "The hert of a rare word, asparin.",
+    *["Doses of hydroxychloroquine and of opium."] * 2,
 )
 
 
@@ -56,6 +57,9 @@ def corrected(index, text):
         # A consonant is another one, or the word that is near is rare.
         ("attach", "attach"),
         ("asparn", "asparn"),
+        # Two papers are enough for a long word, and too few for a short one.
+        ("Hydroxychloroquinee", "hydroxychloroquine"),
+        ("opiumm", "opiumm"),
         # Papers say it, in another spelling or by its stem.
         ("tumor hearts", "tumor hearts"),
         # Too many unknown words are no misspellings.
@@ -122,6 +126,15 @@ def test_edits_are_a_distance(one, other):
         ("Behandlung", ("Behandlung",), ""),
         ("the effect of xyz on the abcung", ("xyz", "abcung"), ""),
         ("stem cells", ("stem", "cells"), ""),
+        # Few words may have an ending or a small word of another language by chance, or be part of a name.
+        ("robot grasping", ("robot", "grasping"), ""),
+        ("lung cancer", ("lung", "cancer"), ""),
+        ("management strategies", ("management", "strategies"), ""),
+        ("van der Waals forces", ("Waals", "forces"), ""),
+        ("von der Leyen curve", ("Leyen", "curve"), ""),
+        ("Bildung und Gesundheit", ("Bildung", "Gesundheit"), "german"),
+        ("Wirkung neuer Medikamente auf Patienten", ("neuer", "Medikamente", "Patienten"), "german"),
+        ("Kosten neuer Medikamente von Patienten", ("Kosten", "neuer", "Medikamente", "Patienten"), "german"),
     ],
 )
 def test_other_languages(text, unknown, language):

@@ -16,7 +16,7 @@ from search_plugin.occurrences import find, share_of_words
 from search_plugin.request import SearchRequest
 from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
-from search_plugin.stages import warn
+from search_plugin.stages import literal, warn
 from search_plugin.weakness import FLOORS, Floor, unknown_script
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
@@ -37,7 +37,8 @@ class Encoder:
 def index(tmp_path_factory):
     opened = connect(f"embedded:{tmp_path_factory.mktemp('indexes')}").build("papers", SCHEMA, "s")
     vectors = {id_: np.array([cosine, (1 - cosine**2) ** 0.5], np.float32) for id_, cosine in COSINES.items()}
-    opened.upsert([Document(Paper(id_, title), id_, {"prx": vectors[id_]}) for id_, title in TITLES.items()])
+    papers = [Paper(id_, title, authors=("Fuerst, Max",) * (id_ == "d")) for id_, title in TITLES.items()]
+    opened.upsert([Document(paper, paper.id, {"prx": vectors[paper.id]}) for paper in papers])
     opened.finish()
     return opened
 
@@ -45,7 +46,8 @@ def index(tmp_path_factory):
 @pytest.fixture
 def floor(monkeypatch):
     """With it, a paper needs a cosine of .8, or of .3 with all words of the query."""
-    monkeypatch.setattr(warn, "FLOORS", {"f": Floor(least=0.8, words=0.5)})
+    for stage in (literal, warn):
+        monkeypatch.setattr(stage, "FLOORS", {"f": Floor(least=0.8, words=0.5)})
 
 
 def weak(page):
@@ -83,6 +85,28 @@ def test_a_page_says_if_nothing_matches_well(index):
     assert (empty.hits, empty.notes) == ((), ())
 
 
+@pytest.mark.usefixtures("floor")
+def test_papers_of_an_author_that_come_first_are_not_weak(index):
+    page = search(index, SearchRequest("Fuerst virus"), Encoder)
+    assert page.notes == ("Papers by Fuerst, Max come first.",)
+    assert (page[0].id, page[0].known_by) == ("d", "author")
+    # The name is no word of the topic: .4 + .5 for b, which says the rest.
+    assert weak(page) == {"a": False, "b": False, "c": True, "d": False}
+
+
+@pytest.mark.usefixtures("floor")
+def test_papers_that_say_the_only_word_come_before_those_that_are_a_little_near(index):
+    by_vectors = {"fusion": "rrf", "weights": {"lexical": 0.01}}
+    assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder)] == ["a", "c", "d", "b"]
+    more = search(index, SearchRequest("star xyzzy", verbatim=True, **by_vectors), Encoder)
+    assert [hit.id for hit in more][-1] == "d"
+
+
+def test_without_a_floor_vectors_decide(index):
+    page = search(index, SearchRequest("star", fusion="rrf", weights={"lexical": 0.01}), Encoder)
+    assert [hit.id for hit in page][-1] == "d"
+
+
 def test_of_a_model_without_a_floor_nothing_is_said(index):
     page = search(index, SearchRequest("xyzzy"), Encoder)
     assert set(weak(page).values()) == {False}
@@ -115,6 +139,12 @@ def test_share_of_words_in_another_spelling():
     assert share("TNF\u03b1", "TNF beta") == 0
 
 
+def test_one_of_several_spellings_is_enough_and_one_of_stop_words_alone_is_none():
+    several = (Notion("tumours", (Spelling("neoplasm"), Spelling("the"), Spelling("cancer"))),)
+    assert share_of_words("tumours", frozenset({"cancer"}), notions=several) == 1
+    assert share_of_words("tumours", frozenset({"lung"}), notions=several) == 0
+
+
 @pytest.mark.parametrize(
     ("text", "language", "unknown"),
     [
@@ -129,6 +159,7 @@ def test_share_of_words_in_another_spelling():
         ("Übergewicht", "english", False),
         ("COVID 病毒", "english", False),
         ("病毒感染 p53", "english", True),
+        ("病毒 ab", "english", False),
         ("4983 %", "english", False),
         ("", "english", False),
     ],

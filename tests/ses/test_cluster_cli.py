@@ -28,6 +28,7 @@ def fails(done, code, *parts):
         assert part in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "number"), [("opensearch", "3.6.0"), ("elasticsearch", "9.4.3")])
 def test_what_clients_warn_of_and_log_does_not_reach_the_terminal(kind, number, tmp_path):
     told = {**PRODUCT, "Warning": f'299 {kind}-{number} "this is deprecated"'}
@@ -37,7 +38,7 @@ def test_what_clients_warn_of_and_log_does_not_reach_the_terminal(kind, number, 
             done = in_a_process(["search", "virus"], of(tmp_path, SES_ENGINE=server.url))
         wrong = answer.status != 200
         fails(
-            done, 3 if wrong else 2, "answered 400 (no  [31mway)" if wrong else "There is no index in http://127.0.0.1:"
+            done, 3 if wrong else 2, "answered 400 (no [31mway)" if wrong else "There is no index in http://127.0.0.1:"
         )
 
 
@@ -47,7 +48,7 @@ def test_the_programs_own_log_is_still_heard(tmp_path):
     assert done.stderr == "heard\n"
 
 
-def test_mistaken_settings_are_told_without_secrets(tmp_path):
+def test_mistaken_settings_are_told_without_secrets(tmp_path, impatient):
     fails(ses(tmp_path, "search", "x", SES_ENGINE=f"http://ada:{SECRET}@127.0.0.1:9200"), 2, "leave it out")
     fails(ses(tmp_path, "search", "x", SES_ENGINE="http://x", SES_ENGINE_PASSWORD=SECRET), 2, "set SES_ENGINE_USERNAME")
     fails(

@@ -9,9 +9,11 @@ from importlib.metadata import version
 import pytest
 from filelock import FileLock
 
+from encoders.runtimes.processor import Processor
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
 from search_plugin.schema import IndexSchema, paper_vector
+from ses import checkup
 from tests.commands import fails, ses
 from tests.engines.conftest import SCHEMA
 from tests.engines.pretender import Answer, pretend
@@ -77,6 +79,16 @@ def test_tells_the_same_to_people(home):
         assert part in done.stdout
 
 
+@pytest.mark.parametrize(("saturates", "line"), [(True, "int8 is hardly faster than fp32 here"), (False, "int8")])
+def test_tells_what_the_processor_means_for_speed(saturates, line, home, monkeypatch):
+    monkeypatch.setattr(checkup, "products_saturate", lambda: saturates)
+    monkeypatch.setattr(checkup, "processor", lambda: Processor("A Fast One", 7, "avx2 avx512_vnni"))
+    lines = ses(home, "doctor", SES_MODEL=str(home / "model")).stdout.splitlines()
+    place = lines.index("Processor: A Fast One, 7 cores (avx2, vnni)")
+    assert lines[place + 1].startswith(f"  {line}")
+    assert ("no VNNI" in lines[place + 1]) == saturates
+
+
 def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ses.toml").write_text('threads = 3\nruntime = "openvino"\nengine_token = "hidden-in-file"\n')
@@ -107,7 +119,7 @@ def test_tells_where_each_setting_comes_from(home, tmp_path, monkeypatch):
     assert settings["engine_api_key"] == ("not set", "default")
 
 
-def test_without_an_engine_it_tells_the_rest_and_fails(home):
+def test_without_an_engine_it_tells_the_rest_and_fails(home, impatient):
     found = told(home, "--engine", NOWHERE, code=3)
     assert found["engine"] is None
     assert found["model"]["folder"] == str(home / "model")
@@ -182,8 +194,8 @@ def test_what_a_server_says_cannot_steer_the_terminal(home):
     refusal = Answer({"error": {"type": "x", "reason": "no \x1b]0;way"}, "status": 403}, 403)
     with pretend(answers | {"/_cluster/health": named, "/_cat/plugins": refusal}) as server:
         done = ses(home, "doctor", "--engine", server.url, SES_MODEL=str(home / "model"))
-    assert "mine [31m" in done.stdout
-    assert "no  ]0;way" in done.stdout
+    assert "mine[31m" in done.stdout
+    assert "no ]0;way" in done.stdout
     assert [sign for sign in done.stdout if not sign.isprintable() and sign != "\n"] == []
 
 

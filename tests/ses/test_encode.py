@@ -126,6 +126,7 @@ def test_nothing_to_encode_leaves_the_older_file(home, tmp_path):
     assert (tmp_path / "x.jsonl").read_text() == "older"
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_half_file(home, tmp_path):
     write_jsonl(tmp_path / "many.jsonl", papers(30_000))
     command = [sys.executable, "-m", "ses", "encode", tmp_path / "many.jsonl", "--output", tmp_path / "x.jsonl"]

@@ -47,6 +47,7 @@ def test_prints_means_differences_changes_and_what_is_missing(home):
     ):
         assert line in done.stdout.splitlines()
     assert "corrected for all 2 comparisons" in done.stdout
+    assert "few queries (1 differ): p randomization can't be below 1.0000 there, and is too small" in done.stdout
 
 
 def test_json_and_a_report_at_once(home, tmp_path):

@@ -75,6 +75,7 @@ def build(folder):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.dev
 @pytest.mark.slow
 def test_the_site_builds_and_a_dead_link_fails_it(tmp_path):
     shutil.copy(ROOT / "zensical.toml", tmp_path)

@@ -83,6 +83,18 @@ def test_status_counts_and_estimates(screening):
     assert max(one.read_until(0.95) for one in runs) < 20
 
 
+def test_papers_count_as_read_in_the_order_in_which_they_were_offered(screening):
+    found = {}
+    for name, order in (("as-offered", range(30)), ("included-first", [*range(1, 30, 2), *range(0, 30, 2)])):
+        screening.create(name)
+        screening.label(name, include=["v0"])
+        batch = ids(screening.next(name, size=30))
+        for place in order:
+            screening.label(name, **{"include" if place % 2 else "exclude": [batch[place]]})
+        found[name] = screening.status(name).recall.missing_at_most
+    assert found == {"as-offered": 3, "included-first": 3}
+
+
 def test_labels_known_beforehand_are_no_sample(screening):
     screening.create("lungs")
     screening.label("lungs", exclude=[f"p{n:05d}" for n in range(28)], include=["v0"])
@@ -136,7 +148,8 @@ def test_commands(run, tmp_path):
     told = run("status", "lungs").stdout.splitlines()
     assert told[0] == "34 candidates: 1 included, 1 excluded, 32 unread"
     assert told[1].startswith("Recall is at least 0.030 with 95% confidence; up to 32 relevant")
-    assert told[2] == "The target of 0.950 is not reached yet."
+    assert told[2].startswith("Method: sequential hypergeometric test. It holds however often you look, if each paper")
+    assert told[3] == "The target of 0.950 is not reached yet."
     assert json.loads(run("status", "lungs", "--json").stdout)["recall"]["missing_at_most"] == 32
     path = tmp_path / "labels.csv"
     assert run("export", "lungs", "--output", path).stdout == f"34 papers are in {path}.\n"

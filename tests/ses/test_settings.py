@@ -38,7 +38,11 @@ def test_a_value_is_read(name, given, value):
 @pytest.mark.parametrize(
     ("name", "given", "told"),
     [
-        ("threads", "1025", "The setting threads can't be '1025' (give a whole number from 0 to 1,024); correct it in"),
+        (
+            "threads",
+            "1025",
+            "The setting threads can't be '1025' (give a whole number from 0 to 1,024); correct threads.",
+        ),
         ("threads", -1, "(give a whole number from 0 to 1,024)"),
         ("threads", 1.5, "(give a whole number from 0 to 1,024)"),
         ("threads", True, "(give a whole number from 0 to 1,024)"),
@@ -51,11 +55,11 @@ def test_a_value_is_read(name, given, value):
         ("embedding_cache", "maybe", "(give true or false)"),
         ("precision", "int4", "(give one of int8, bf16, fp32)"),
         ("precision", ["int8"], "(give one of int8, bf16, fp32)"),
-        ("engine", 3, "The setting engine can't be 3 (give a text); correct it in ses.toml, SES_ENGINE or"),
+        ("engine", 3, "The setting engine can't be 3 (give a text); correct engine."),
         ("tuned", 3, "(give a path)"),
         ("engine_ca", "/none", "(there is no such file)"),
         ("engine_ca", "", "(there is no such file)"),
-        ("modle", "x", "There is no setting modle, the nearest is model"),
+        ("modle", "x", "There is no setting modle, the nearest is model; correct the argument."),
     ],
 )
 def test_a_wrong_value_says_what_to_give(name, given, told):
@@ -80,5 +84,8 @@ def test_variables_are_read_in_any_case_and_only_the_value_in_force_is_checked(t
     settings = load_settings(long_text=None)
     assert (settings.threads, settings.long_text) == (3, "ends")
     monkeypatch.delenv("ses_threads")
-    with pytest.raises(InputError, match="threads"):
+    with pytest.raises(
+        InputError, match=r"The setting threads can't be -1 .*; correct it in ses\.toml or SES_THREADS\."
+    ):
         load_settings()
+    assert load_settings(threads=2).threads == 2

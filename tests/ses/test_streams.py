@@ -30,6 +30,7 @@ def home(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
 )
@@ -57,6 +58,7 @@ def shell(home, line):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -71,6 +73,7 @@ def test_a_reader_that_leaves_is_no_error(home, line):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -112,9 +115,9 @@ def test_a_mistyped_variable_names_the_nearest_setting(home):
         (b"a = " + b"[" * 5_000, ["ses.toml can't be read"]),
         (b"threads = -1", ["The setting threads can't be -1"]),
         (b"engine_token = 3", ["The setting engine_token can't be so"]),
-        (b'data_dir = "a\\u0000b"', ["can't hold a null character; correct it in ses.toml."]),
-        (b'cache_dir = "a\\u0000b"', ["can't hold a null character; correct it in ses.toml."]),
-        (b'engine = "embedded:a\\u0000b"', ["can't hold a null character; correct it in ses.toml."]),
+        (b'data_dir = "a\\u0000b"', ["can't hold a null character; correct it in ses.toml or SES_"]),
+        (b'cache_dir = "a\\u0000b"', ["can't hold a null character; correct it in ses.toml or SES_"]),
+        (b'engine = "embedded:a\\u0000b"', ["can't hold a null character; correct it in ses.toml or SES_"]),
         (b'index = "A B"', ["An index can't be named 'A B'"]),
         (b'tuned = "none.json"', ["none.json"]),
     ],
@@ -180,6 +183,7 @@ def test_an_unforeseen_error_is_a_sentence_with_its_place():
     assert (told.startswith("A file or a connection failed (Connection reset)"), code) == (True, 3)
 
 
+@pytest.mark.slow
 def test_control_c_answers_at_once_and_says_what_is_kept(home, tmp_path):
     make_model(tmp_path / "model", width=256, layers=6)
     write_jsonl(tmp_path / "corpus.jsonl", papers(30_000))

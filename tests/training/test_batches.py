@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.batches import examples_of, padded
+from training.batches import by_task, examples_of, length_grouped, padded, texts_of
 from training.samplers.registry import SAMPLERS
 
 SIZES = (700, 90, 301)
@@ -32,7 +32,8 @@ def made(seed=0, epoch=0, **values):
     draw = np.random.default_rng(5)
     data = [Texts(draw.integers(10, 300, size)) for size in SIZES]
     settings = {"sampler": "mixed-proportional", "batch_size": 8, "group_by_length": True} | values
-    recipe = SimpleNamespace(seed=seed, tasks=[SimpleNamespace(rate=1.0)] * len(SIZES), **settings)
+    rates = settings.pop("rates", (1.0,) * len(SIZES))
+    recipe = SimpleNamespace(seed=seed, tasks=[SimpleNamespace(rate=rate) for rate in rates], **settings)
     return data, list(examples_of(recipe, data, epoch))
 
 
@@ -54,6 +55,13 @@ def test_grouped_batches_have_every_example_once_and_the_samplers_order_of_tasks
     everything = Counter((task, example) for task, size in enumerate(SIZES) for example in range(size))
     assert Counter(item for batch in grouped for item in batch) == everything
     assert padding(data, grouped) < 0.05 < 0.15 < padding(data, plain)
+
+
+def test_a_rate_is_the_share_of_a_tasks_examples_that_an_epoch_takes():
+    taken = Counter(item for batch in made(rates=(0.5, 2.0, 0.001))[1] for item in batch)
+    assert [sum(task == number for task, _ in taken) for number in range(3)] == [350, 90, 1]
+    assert {count for (task, _), count in taken.items() if task == 1} == {2}
+    assert sum(taken.values()) == 350 + 180 + 1
 
 
 def test_grouped_batches_come_in_random_order_and_follow_the_seed():
@@ -81,3 +89,35 @@ def test_a_batch_of_many_long_texts_is_one_batch():
     """Inference cuts such a batch in parts, and training did so too, and failed."""
     values, mask = padded([np.full(512, 7, np.int32)] * 9 + [np.full(3, 5, np.int32)])
     assert values.shape == mask.shape == (10, 512)
+
+
+def test_inputs_of_columns_come_column_after_column():
+    texts = [np.array(one, np.int32) for one in ([1], [2, 3], [4], [5, 6, 7])]
+    packed = SimpleNamespace(kept=None, input=lambda example, column: texts[2 * example + column])
+    values, mask = texts_of(packed, [1, 0], [1, 0])
+    assert values.tolist() == [[5, 6, 7], [2, 3, 0], [4, 0, 0], [1, 0, 0]]
+    assert mask.tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 0]]
+    assert (values.dtype, mask.dtype) == (np.int64, np.int64)
+    states = [np.full((len(one), 2), 0.5, np.float16) for one in texts]
+    kept = SimpleNamespace(kept=True, input=lambda example, column: states[2 * example + column])
+    values, mask = texts_of(kept, [0], [0, 1])
+    assert (values.shape, values.dtype, mask.tolist()) == ((2, 2, 2), np.float16, [[1, 0], [1, 1]])
+    assert by_task([(2, 5), (0, 1), (2, 3)]) == {2: [5, 3], 0: [1]}
+
+
+def test_validation_takes_the_longest_first():
+    groups = list(length_grouped(Texts([3, 9, 5, 9, 1]), 2))
+    assert groups == [[1, 3], [2, 0], [4]]
+
+
+class Pairs(Texts):
+    """Examples of two texts each."""
+
+    columns = 2
+
+    def __len__(self):
+        return len(self.starts) // 2
+
+
+def test_an_example_is_as_long_as_its_longest_text():
+    assert list(length_grouped(Pairs([3, 9, 5, 1, 1, 20]), 5)) == [[2, 0, 1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from encoders.registry import find_model
 from tests.training.recipes import LABELS, write_recipe
 from training.data.examples import read_labels
 from training.data.packed import pack
-from training.heads import make_heads, scores
+from training.heads import kept_heads, make_heads, scores
 from training.recipe import read_recipe
 from training.train import train
 
@@ -63,3 +64,43 @@ def test_kept_heads_give_the_labels_of_the_models_own_vectors(tmp_path):
     assert np.mean(own) > np.mean(others) + 0.2
     numbers = found["mse"].predict(encoder.encode(texts, Format.RGN))[:, 0]
     assert np.corrcoef(numbers, [one["value"] for one in papers])[0, 1] > 0.5
+
+
+def test_where_heads_start(tmp_path):
+    import torch
+
+    recipe = read_recipe(write_recipe(tmp_path, ("mse", "triplet", "cross-entropy")))
+    numbers = SimpleNamespace(targets=np.array([7.0, 1.0, 2.0, 100.0]))
+    made = make_heads(recipe, 500, {"mse": 1, "cross-entropy": 3}, [numbers, None, None])
+    assert sorted(made) == ["cross-entropy", "mse"]
+    assert made["mse"].bias.tolist() == [4.5], "the median"
+    assert made["cross-entropy"].bias.tolist() == [0, 0, 0]
+    weight = made["cross-entropy"].weight
+    assert weight.shape == (3, 500)
+    assert 0.0185 < weight.std().item() < 0.0215
+    again = make_heads(recipe, 500, {"mse": 1, "cross-entropy": 3}, [numbers, None, None])
+    assert torch.equal(again["mse"].weight, made["mse"].weight)
+    other = make_heads(
+        recipe.model_copy(update={"seed": 7}), 500, {"mse": 1, "cross-entropy": 3}, [numbers, None, None]
+    )
+    assert not torch.equal(other["mse"].weight, made["mse"].weight)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_unit_vectors_are_scaled_and_some_values_are_dropped_in_training(normalize):
+    import torch
+
+    card = SimpleNamespace(dimension=400, network=SimpleNamespace(normalize=normalize))
+    vectors, length = torch.full((50, 400), 0.05), 20 if normalize else 1
+    kept = scores(torch.nn.Identity(), vectors, card, training=False)
+    np.testing.assert_allclose(kept.numpy(), 0.05 * length, rtol=1e-6)
+    dropped = scores(torch.nn.Identity(), vectors, card, training=True).numpy()
+    assert 0.18 < (dropped == 0).mean() < 0.22
+    np.testing.assert_allclose(dropped[dropped != 0], 0.05 * length / 0.8, rtol=1e-5)
+    head = torch.nn.Linear(400, 2)
+    task = SimpleNamespace(name="t", keep_head=True, format=Format.CLF, multi_label=True)
+    other = SimpleNamespace(name="o", keep_head=False)
+    (found,) = kept_heads(SimpleNamespace(tasks=[other, task]), {"t": head}, card, {"t": ("a", "b")})
+    assert (found.name, found.format, found.labels, found.several) == ("t", Format.CLF, ("a", "b"), True)
+    np.testing.assert_allclose(found.weight, head.weight.detach().numpy() * length, rtol=1e-6)
+    np.testing.assert_array_equal(found.bias, head.bias.detach().numpy())

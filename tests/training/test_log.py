@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.training.recipes import write_recipe
-from training.log import open_log, read_log, write_plots
+from training.log import Log, open_log, read_log, write_plots
 from training.recipe import read_recipe
 from training.train import train
 
@@ -92,3 +92,37 @@ def test_events_for_tensorboard(tmp_path):
     # What the run told of steps after its last state is gone.
     assert losses == pytest.approx([(step, 3.0 / step) for step in range(1, 5)])
     assert [(one.step, one.value) for one in found.Scalars("validation/a")] == [(4, pytest.approx(2.4))]
+
+
+class Events:
+    """Stands for TensorBoard's writer: keeps what it is given."""
+
+    def __init__(self):
+        self.found = []
+
+    def add_scalar(self, *given):
+        self.found.append(given)
+
+    def flush(self):
+        self.found.append("flushed")
+
+
+def test_what_events_are_told(tmp_path):
+    events = Events()
+    with (tmp_path / "log").open("w") as file:
+        Log(file, events).write(entry(2, {"a": 0.5}))
+        assert (tmp_path / "log").read_text() == json.dumps(entry(2, {"a": 0.5})) + "\n", "nothing waits to be written"
+        Log(file, None).write(entry(3))
+    assert events.found == [
+        ("loss/all", 1.5, 2),
+        ("loss/a", 1.0, 2),
+        ("loss/b", 0.5, 2),
+        ("validation/a", 0.5, 2),
+        ("rate", 0.1, 2),
+        "flushed",
+    ]
+    assert [json.loads(line)["step"] for line in (tmp_path / "log").read_text().splitlines()] == [2, 3]
+
+
+def test_a_folder_without_a_log_has_no_entries(tmp_path):
+    assert read_log(tmp_path) == []

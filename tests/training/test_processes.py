@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpora.errors import UnavailableError
 from tests.training.recipes import write_recipe
 from tests.training.test_train import all_weights
 from training.log import read_log
-from training.processes import ALONE, Processes
+from training.processes import ALONE, Processes, _others_live, joined
 from training.train import train
 from training.variants import read_variants
 
@@ -46,6 +47,33 @@ build = {builder = "labels", papers = ["papers.jsonl"], options = {fewest = 2}}
 def close(first, second):
     ours, theirs = all_weights(first), all_weights(second)
     return ours.keys() == theirs.keys() and max(np.abs(ours[name] - theirs[name]).max() for name in ours) < 1e-6
+
+
+def test_a_process_alone(monkeypatch):
+    assert (Processes(), ALONE.first, Processes(1, 2).first) == (Processes(0, 1), True, False)
+    assert ALONE.summed([1, 2.5]) == [1, 2.5]
+    assert ALONE.in_turn(lambda: 3) == 3
+    for size in (None, "1"):
+        monkeypatch.delenv("WORLD_SIZE", raising=False)
+        if size:
+            monkeypatch.setenv("WORLD_SIZE", size)
+        with joined() as found:
+            assert found is ALONE
+
+
+def test_processes_in_turn_wait_for_the_first(monkeypatch):
+    told = []
+    monkeypatch.setattr(Processes, "summed", lambda _, values: told.append(values))
+    for rank, wanted in ((0, ["made", [0.0]]), (1, [[0.0], "made"])):
+        told.clear()
+        assert Processes(rank, 2).in_turn(lambda: told.append("made") or rank) == rank  # noqa: B023 - called at once
+        assert told == wanted
+
+
+def test_the_end_of_another_process_is_told():
+    told = r"Another process of this run has ended; .* why \(first line\)"
+    with pytest.raises(UnavailableError, match=told), _others_live():
+        raise RuntimeError("first line\nsecond line")
 
 
 def test_two_processes_are_one_with_steps_twice_as_large(tmp_path):

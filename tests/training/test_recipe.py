@@ -5,12 +5,111 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from corpora.errors import InputError
 from encoders.formats import Format
 from tests.training.recipes import LABELS, task_files, write_recipe
 from training.data.examples import Example, Unusable, read_examples, read_labels
 from training.recipe import read_recipe
+from training.task import TrainingTask
+
+RECIPE = {
+    "options": {},
+    "plain": (),
+    "similarity": None,
+    "guard": (),
+    "sampler": "mixed-proportional",
+    "batch_size": 16,
+    "accumulation": 1,
+    "epochs": 1,
+    "steps": None,
+    "layer_decay": 1,
+    "schedule": "linear",
+    "warmup": 0,
+    "weight_decay": 0,
+    "clip": 1,
+    "max_tokens": 512,
+    "dropout": 0.1,
+    "precision": "fp32",
+    "keep_states": None,
+    "group_by_length": False,
+    "chunk": None,
+    "activation_checkpointing": False,
+    "validate_every": 100,
+    "keep": 1,
+    "patience": 0,
+    "seed": 42,
+}
+TASK = {
+    "build": None,
+    "validation": None,
+    "query_format": None,
+    "fields": ("title", "abstract"),
+    "label": "label",
+    "labels": None,
+    "multi_label": False,
+    "options": {},
+    "weight": 1,
+    "rate": 1,
+    "limit": None,
+    "keep_head": False,
+}
+
+
+def test_keys_that_are_not_named_have_their_defaults(tmp_path):
+    (tmp_path / "t.jsonl").touch()
+    task = '[[tasks]]\nname = "t"\ntype = "triplet"\ntrain = "t.jsonl"\nformat = "prx"\n'
+    (tmp_path / "r.toml").write_text(f'base = "b"\ntrains = "all"\nlearning_rate = 1\n{task}')
+    recipe = read_recipe(tmp_path / "r.toml")
+    told = recipe.model_dump()
+    (found,) = told.pop("tasks")
+    assert told == RECIPE | {"base": "b", "trains": "all", "learning_rate": 1}
+    named = {"name": "t", "type": "triplet", "train": tmp_path / "t.jsonl", "format": Format.PRX}
+    assert found == TASK | named | {"objective": "triplet"}
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "below"),
+    [
+        *((key, 1, 0) for key in ("batch_size", "accumulation", "epochs", "steps", "chunk", "validate_every", "keep")),
+        *((key, 0, -1) for key in ("warmup", "weight_decay", "clip", "patience", "dropout")),
+        *((key, 1, 1.5) for key in ("layer_decay",)),
+        *((key, 0.1, 0) for key in ("learning_rate", "layer_decay")),
+        *(("max_tokens", 8, 7), ("dropout", 0.99, 1)),
+    ],
+)
+def test_numbers_have_their_limits(tmp_path, key, least, below):
+    assert getattr(read_recipe(write_recipe(tmp_path, **{key: least})), key) == least
+    with pytest.raises(InputError, match=rf"{key} is not valid"):
+        read_recipe(write_recipe(tmp_path, **{key: below}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "several", "objective"),
+    [
+        ("classification", False, "cross-entropy"),
+        ("classification", True, "bce"),
+        ("regression", False, "mse"),
+        ("ranked", False, "kl"),
+        ("vectors", False, "vectors"),
+        ("triplet", False, "triplet"),
+        ("ir", False, "triplet"),
+    ],
+)
+def test_an_objective_for_each_type(tmp_path, kind, several, objective):
+    given = {"name": "t", "type": kind, "train": tmp_path, "format": "prx", "multi_label": several}
+    assert TrainingTask.model_validate(given).objective == objective
+    assert TrainingTask.model_validate({**given, "weight": 0.1, "rate": 0.1, "limit": 1}).limit == 1
+    for key in ("weight", "rate", "limit"):
+        with pytest.raises(ValidationError):
+            TrainingTask.model_validate({**given, key: 0})
+
+
+def test_a_head_is_kept_only_where_there_is_one(tmp_path):
+    path = changed(write_recipe(tmp_path, ("triplet",)), 'name = "triplet"', 'name = "triplet"\nkeep_head = true')
+    with pytest.raises(InputError, match="the objective triplet has no head to keep; remove keep_head"):
+        read_recipe(path)
 
 
 def changed(path, before, after):

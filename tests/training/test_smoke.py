@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from encoders.registry import find_model
-from tests.chance import effort
 from tests.commands import ses
 from training.objectives.registry import OBJECTIVES
 from training.samplers.registry import SAMPLERS
@@ -33,11 +32,10 @@ def test_the_first_step_has_examples_of_every_task():
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_it_trains_as_a_user_has_it(tmp_path):
-    """All of it in CI; a newcomer's tests train one variant, which takes some seconds."""
-    chosen = list(read_variants(SMOKE)) if effort(0, 1, 1) else ["adapters"]
-    some = [part for name in chosen for part in ("--variant", name)]
-    done = ses(tmp_path, "train", SMOKE, "--output", tmp_path / "run", "--json", *some)
+    chosen = list(read_variants(SMOKE))
+    done = ses(tmp_path, "train", SMOKE, "--output", tmp_path / "run", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)["variants"]
     assert list(told) == chosen

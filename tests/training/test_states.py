@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,6 +40,25 @@ def computed(monkeypatch):
     found, compute = [], states._computed
     monkeypatch.setattr(states, "_computed", lambda *given: found.extend(given[-1]) or compute(*given))
     return found
+
+
+def test_layers_below_the_first_trained_one_are_frozen():
+    def found(*names, shared=12, layers=12):
+        card = SimpleNamespace(network=SimpleNamespace(shared_layers=shared, layers=layers))
+        return states.frozen_layers(card, dict.fromkeys(names, 0))
+
+    assert found("encoder.layer.7.output.dense.weight", "encoder.layer.10.a") == 7
+    assert found("encoder.layer.7.a", "embeddings.words") == 0
+    assert found("encoder.layer.7.a", shared=5) == 5
+    assert found("encoder.layer.11.a", layers=12) == 11
+    assert found("encoder.layer.12.a", layers=12) == 11
+    assert found() == 0
+
+
+def test_batches_of_texts_hold_so_many_tokens_of_the_longest():
+    texts = {str(number): range(length) for number, length in enumerate((50, 30, 30, 10, 10, 10, 10, 10, 10, 0, 0))}
+    assert list(states._batches(texts, 40)) == [["0"], ["1"], ["2"], ["3", "4", "5", "6"], ["7", "8", "9", "10"]]
+    assert list(states._batches({}, 40)) == []
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2])

@@ -31,6 +31,38 @@ def apart(tmp_path):
     return found
 
 
+def folder_of(tmp_path, name, **card):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "ses_card.json").write_text(json.dumps({"architecture": "adapters", "base": "b"} | card))
+    for place in filter(None, card.get("adapters", {}).values()):
+        (tmp_path / name / place).mkdir(parents=True)
+        (tmp_path / name / place / "weights").write_text(name)
+    return tmp_path / name
+
+
+def test_adapters_are_copied_to_the_places_of_their_formats(tmp_path):
+    first = folder_of(tmp_path, "first", adapters={"clf": "here", "prx": ""})
+    second = folder_of(tmp_path, "second", adapters={"prx": "adapters/there"})
+    put_together([first, second], tmp_path / "whole")
+    assert json.loads((tmp_path / "whole" / "ses_card.json").read_text()) == {
+        "architecture": "adapters",
+        "base": "b",
+        "adapters": {"clf": "adapters/clf", "rgn": "", "prx": "adapters/prx", "qry": ""},
+    }
+    files = {
+        str(path.relative_to(tmp_path / "whole")): path for path in (tmp_path / "whole").rglob("*") if path.is_file()
+    }
+    assert sorted(files) == ["adapters/clf/weights", "adapters/prx/weights", "ses_card.json"]
+    assert [files[f"adapters/{key}/weights"].read_text() for key in ("clf", "prx")] == ["first", "second"]
+    third = folder_of(tmp_path, "third", adapters={}, base="a")
+    with pytest.raises(InputError, match="have the bases a, b; give models of one base"):
+        put_together([first, third], tmp_path / "other")
+    with pytest.raises(InputError, match=r"first.here and .*fourth.x both bring clf"):
+        put_together([first, folder_of(tmp_path, "fourth", adapters={"clf": "x"})], tmp_path / "other")
+    with pytest.raises(InputError, match=r"\(none\); give models of one base"):
+        put_together([], tmp_path / "other")
+
+
 def test_each_format_is_as_it_was_and_the_others_are_the_bases(apart, tmp_path):
     whole = tmp_path / "whole"
     put_together(apart, whole)

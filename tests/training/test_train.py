@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,10 +24,12 @@ from encoders.formats import Format
 from encoders.registry import find_model
 from tests.chance import drawn, kills
 from tests.training.recipes import TASKS, write_recipe
+from training.checkpoints import TrainingProgress
 from training.log import read_log
 from training.objectives.registry import OBJECTIVES
+from training.processes import Processes
 from training.recipe import read_recipe
-from training.train import train
+from training.train import _finish, train
 from training.trainables.registry import TRAINABLES
 
 pytestmark = pytest.mark.torch
@@ -50,6 +54,32 @@ def same(first, second):
 
 def vectors(model, cache, task_format):
     return load_encoder(str(model), cache_dir=cache, precision="fp32").encode(TEXTS, task_format)
+
+
+@pytest.mark.parametrize(("step", "rank", "model"), [(3, 1, True), (2, 1, False), (2, 0, False)])
+def test_what_a_run_says_at_its_end(tmp_path, step, rank, model):
+    """A process that does not write says where the model is; a run that is not finished has none."""
+    packs = [SimpleNamespace(manifest=SimpleNamespace(unusable=Counter(bad))) for bad in ("aab", "", "c")]
+    tasks = [SimpleNamespace(name=name, rate=1) for name in ("one", "two")]
+    recipe = SimpleNamespace(tasks=tasks, batch_size=8, accumulation=1, epochs=1, steps=None, patience=0)
+    train_data, validation = (Sized(packs[0], 16), Sized(packs[1], 8)), (packs[2], None)
+    ready = SimpleNamespace(recipe=recipe, data=SimpleNamespace(train=train_data, validation=validation))
+    (tmp_path / "log.jsonl").write_text('{"step": 1, "seconds": 3.0, "waited": 1.0}\n')
+    done = _finish(ready, None, TrainingProgress(step), tmp_path, Processes(rank, 2))
+    assert done.folder == (tmp_path / "model" if model else None)
+    assert (done.steps, done.total, done.chosen, done.measures) == (step, 3, step, {})
+    assert done.unusable == {"one": 4, "two": 0}
+    assert (done.waiting, done.plots) == (0.0 if rank else 0.25, [])
+
+
+class Sized:
+    """A pack of so many examples."""
+
+    def __init__(self, pack, size):
+        self.manifest, self.size = pack.manifest, size
+
+    def __len__(self):
+        return self.size
 
 
 def test_every_objective_is_tried():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from training import checkpoints
 from training.log import read_log
 from training.recipe import read_recipe
 from training.train import train
+from training.trouble import plainly
 
 pytestmark = pytest.mark.torch
 
@@ -32,6 +34,36 @@ def changed_record(path, line, **values):
     records = [json.loads(text) for text in path.read_text().splitlines()]
     records[line - 1] |= values
     write(path, records)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(errno.ENOSPC, "no space"), "The disk is full, and .*run can't be written"),
+        (OSError(errno.EDQUOT, "quota"), "The disk is full"),
+        (OSError(errno.EFBIG, "too large"), "The disk is full"),
+        (MemoryError(), "The memory does not hold a batch: lower batch_size"),
+        *(
+            (RuntimeError(f"[x] {words} [y]"), "The memory does not hold a batch")
+            for words in ("can't allocate memory", "not enough memory", "bad_alloc", "CUBLAS_STATUS_ALLOC_FAILED")
+        ),
+    ],
+)
+def test_full_disks_and_memories_are_told(error, told):
+    with pytest.raises(UnavailableError, match=told), plainly(Path("run")):
+        raise error
+    caused = UnavailableError("The state can't be written", "x")
+    caused.__cause__ = error
+    told = "The disk is full" if isinstance(error, OSError) else "The state"
+    with pytest.raises(UnavailableError, match=told), plainly(Path("run")):
+        raise caused
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EACCES, "no"), RuntimeError("shapes"), UnavailableError("gone", "x")])
+def test_other_errors_are_left_as_they_are(error):
+    with pytest.raises(type(error)) as raised, plainly(Path("run")):
+        raise error
+    assert raised.value is error
 
 
 def test_a_loss_that_is_not_a_number_names_the_record(tmp_path):

@@ -17,10 +17,9 @@ from corpora.writing import replacing
 from encoders.registry import find_model
 from eval.reports.provenance import data_hash
 from eval.suites.frozen import FROZEN
-from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord
+from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, held_out_at
 from training.data.builders.registry import BUILDERS
 from training.data.builders.settings import Build
-from training.data.chance import drawn
 from training.data.guard import Guard, make_guard, read_papers
 from training.recipe import Recipe
 from training.task import TrainingTask
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
 
 _MANIFEST = "manifest.json"
-_FORM = 1
+_FORM = 2
 """Increase this number when a builder makes other records from the same papers."""
 
 
@@ -43,7 +42,8 @@ class BuildManifest:
         sources: SHA-256 of every file that was read.
         seed: Seed of the random draws.
         base: Fingerprint of the recipe's base, which a builder may use.
-        papers: Records read, refused by the guard by reason, duplicates, and those the builder left out by reason.
+        papers: Records read, refused by the guard by reason, duplicates, and those left out by reason: by the builder,
+            or because a paper in them is held out.
         records: Number of records made for each part: train and validation.
         outputs: SHA-256 of the files written.
     """
@@ -81,11 +81,12 @@ def build_tasks(
         InputError: If papers can't be read, or give no record.
     """
     guard = cache(lambda: make_guard(recipe.guard))
+    share = max((task.build.validation for task in recipe.tasks if task.build), default=0.0)
 
     def built(task: TrainingTask) -> TrainingTask:
         if task.build is None:
             return task
-        place = _built(task, task.build, recipe, base, model, guard, folder)
+        place = _built(task, task.build, recipe, base, model, guard, folder, share)
         say({"built": task.name, **json.loads((place / _MANIFEST).read_text(encoding="utf-8"))})
         held_out = place / "validation.jsonl"
         found = {"train": place / "train.jsonl", "validation": held_out if held_out.stat().st_size else None}
@@ -102,15 +103,26 @@ def _built(
     model: Callable[..., TextEncoder],
     guard: Callable[[], Guard],
     folder: Path,
+    share: float,
 ) -> Path:
-    """Return the folder of a task's records, written now or before."""
+    """Return the folder of a task's records, written now or before; a share of the papers is held out in all tasks."""
     builder = BUILDERS[build.builder]
     options = {**builder.options, **build.options}
     if "multi_label" in options:
         options["multi_label"] = task.multi_label
     sources = _sources(build, recipe.guard) | _models(options)
     # File names are left out: the same files in another place give the same task.
-    facts = [_FORM, build.builder, options, build.validation, list(sources.values()), recipe.seed, base, task.fields]
+    facts = [
+        _FORM,
+        build.builder,
+        options,
+        build.validation,
+        share,
+        list(sources.values()),
+        recipe.seed,
+        base,
+        task.fields,
+    ]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
     place = folder / f"{task.name}-{key}"
     if (place / _MANIFEST).is_file():
@@ -121,10 +133,10 @@ def _built(
     def begin() -> Iterator[PaperRecord]:
         return read_papers(build.papers, guard(), papers)
 
-    source = BuilderSource(begin, model, recipe.seed, task.fields, build.files, left_out)
+    source = BuilderSource(begin, model, recipe.seed, task.fields, build.files, left_out, share)
     with replacing(place, locked=True) as part:
         part.mkdir()
-        records = _write(part, builder.build(source, options), build.validation)
+        records = _write(part, builder.build(source, options), source, build.validation)
         told = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
         if not records["train"]:
             reasons = ", ".join(f"{name} {count:,}" for name, count in told.items())
@@ -151,15 +163,19 @@ def _models(options: BuilderOptions) -> dict[str, str]:
     return {f"model {name}": find_model(name).card.fingerprint for name in sorted(names)}
 
 
-def _write(folder: Path, made: Iterator[Made], validation: float) -> dict[str, int]:
-    """Write records; a paper is in the same part in all tasks of a recipe, and in every run."""
+def _write(folder: Path, made: Iterator[Made], source: BuilderSource, validation: float) -> dict[str, int]:
+    """Write records: to train on, those without a paper that is held out; to validate on, those that ask about one."""
     counts = {"train": 0, "validation": 0}
     with (
         (folder / "train.jsonl").open("w", encoding="utf-8") as train,
         (folder / "validation.jsonl").open("w", encoding="utf-8") as held_out,
     ):
         for one in made:
-            held = drawn("validation", one.key) < validation
-            counts["validation" if held else "train"] += 1
-            (held_out if held else train).write(json.dumps(one.record) + "\n")
+            asks = held_out_at(one.papers[0]) < validation
+            if not asks and any(map(source.holds_out, one.papers)):
+                of = "of another task" if source.holds_out(one.papers[0]) else "beside the one it asks about"
+                source.left_out[f"held-out paper {of}"] += 1
+                continue
+            counts["validation" if asks else "train"] += 1
+            (held_out if asks else train).write(json.dumps(one.record) + "\n")
     return counts

@@ -10,7 +10,7 @@ import hashlib
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -50,7 +50,7 @@ class PackManifest:
     key: str
     source_sha256: str
     examples: int
-    unusable: Counter[str]
+    unusable: Mapping[str, int]
     labels: tuple[str, ...]
 
 
@@ -199,7 +199,7 @@ def _write(
         ("ends", ends, np.int64),
     ):
         np.save(folder / f"{name}.npy", np.frombuffer(values, dtype=kind) if values else np.empty(0, dtype=kind))
-    manifest = PackManifest(key, source, len(ends), unusable, tuple(labels))
+    manifest = PackManifest(key, source, len(ends), dict(unusable), tuple(labels))
     (folder / "manifest.json").write_text(json.dumps(asdict(manifest) | {"columns": columns}), encoding="utf-8")
 
 
@@ -221,7 +221,7 @@ def _open(folder: Path) -> Packed:
 
     told = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     columns = told.pop("columns")
-    manifest = PackManifest(**told | {"labels": tuple(told["labels"]), "unusable": Counter(told["unusable"])})
+    manifest = PackManifest(**told | {"labels": tuple(told["labels"])})
     arrays = {name: np.load(folder / f"{name}.npy") for name in ("starts", "targets", "ends")}
     tokens = np.memmap(folder / "tokens.bin", dtype=np.int32, mode="r")
     return Packed(columns, manifest, tokens, **arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from encoders.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import SIMILARITIES
 from eval.suites.words import OkapiBm25
-from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, PaperRecord
+from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, PaperRecord, identity_of
 from training.data.queries import PaperFields, folded, query_of, shown
 
 if TYPE_CHECKING:
@@ -25,22 +25,27 @@ BM25, BASE = "bm25", "base"
 
 _QUERIES_AT_ONCE = 64
 
+_Add = Callable[[PaperFields, PaperFields, PaperRecord], int]
+"""Adds a text, its form as an answer, and the whole record; returns its row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A query of the pool.
 
     Attributes:
-        key: Decides whether the query is for training or validation.
+        key: Identity of the paper that it was made of, or of the query itself.
         kind: As an `AnsweredQuery` has it.
         asked: Plain text or a paper.
         answers: Rows of the papers that answer it.
+        held_out: Whether it is only validated on.
     """
 
     key: str
     kind: str
     asked: str | PaperFields
     answers: tuple[int, ...]
+    held_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,23 @@ class Pool:
         papers: Each paper once, complete.
         answers: The same papers; where a query was made from a paper, the query's text is removed.
         queries: Each text once.
+        identities: Of the papers.
+        held_out: Rows of the papers on which nothing is trained.
     """
 
     papers: list[PaperFields] = field(default_factory=list)
     answers: list[PaperFields] = field(default_factory=list)
     queries: list[Asked] = field(default_factory=list)
+    identities: list[str] = field(default_factory=list)
+    held_out: list[int] = field(default_factory=list)
+
+    def barred(self, query: Asked) -> list[int]:
+        """Return the rows of papers that are no candidates for a query: those held out, if it trains."""
+        return [] if query.held_out else self.held_out
+
+    def identities_of(self, query: Asked, *rows: int) -> tuple[str, ...]:
+        """Return the identities of a query and of papers."""
+        return (query.key, *(self.identities[row] for row in rows))
 
     def shown(self, query: Asked, row: int) -> dict[str, Any]:
         """Return a paper as a candidate for a query."""
@@ -75,36 +92,49 @@ def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
     """
     pool, rows, seen = Pool(), dict[int, int](), set[int]()
 
-    def add(text: PaperFields, answer: PaperFields) -> int:
+    def add(text: PaperFields, answer: PaperFields, paper: PaperRecord) -> int:
         key = hash(folded(str(text.get("title") or "") or _words_of(text)))
         if key not in rows:
             rows[key] = len(pool.papers)
             pool.papers.append(text)
             pool.answers.append(answer)
+            pool.identities.append(identity_of(paper))
+            if source.holds_out(pool.identities[-1]):
+                pool.held_out.append(rows[key])
         return rows[key]
 
     for record in source.papers():
-        if "query" in record:
-            right, wrong = _judged(record)
-            answers = tuple(add(text, text) for one in right if (text := source.text_of(one)))
-            for text in filter(None, map(source.text_of, wrong)):
-                add(text, text)
-            asked = record["query"] if isinstance(record["query"], str) else source.text_of(record["query"])
-            found = Asked(_words_of(asked), "", asked, answers) if answers and asked else None
-        elif text := source.text_of(record):
-            query = query_of(record, text, options, source.seed)
-            row = add(text, query.answer if query else text)
-            found = Asked(query.key, query.kind, query.asked, (row,)) if query else None
-        else:
-            found = None
+        found = (_asked_in if "query" in record else _made_of)(record, source, options, add)
         if found is None:
             source.left_out["no query can be made of it"] += 1
-        elif (key := hash(folded(_words_of(found.asked)))) in seen:
+        elif (words := hash(folded(_words_of(found.asked)))) in seen:
             source.left_out["its query is another's too"] += 1
+        elif answers := tuple(row for row in found.answers if row not in pool.barred(found)):
+            seen.add(words)
+            pool.queries.append(replace(found, answers=answers))
         else:
-            seen.add(key)
-            pool.queries.append(found)
+            source.left_out["its answers are held out"] += 1
     return pool
+
+
+def _asked_in(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> Asked | None:  # noqa: ARG001
+    """Return the query of a judged record; its candidates become papers of the pool."""
+    right, wrong = ([(one, text) for one in side if (text := source.text_of(one))] for side in _judged(record))
+    answers = tuple(add(text, text, one) for one, text in right)
+    for one, text in wrong:
+        add(text, text, one)
+    asked = record["query"] if isinstance(record["query"], str) else source.text_of(record["query"])
+    key = identity_of(record["query"])
+    return Asked(key, "", asked, answers, source.holds_out(key)) if answers and asked else None
+
+
+def _made_of(record: PaperRecord, source: BuilderSource, options: BuilderOptions, add: _Add) -> Asked | None:
+    """Return a query made of a paper, which becomes a paper of the pool."""
+    if not (text := source.text_of(record)):
+        return None
+    query = query_of(record, text, options, source.seed)
+    row, key = add(text, query.answer if query else text, record), identity_of(record)
+    return Asked(key, query.kind, query.asked, (row,), source.holds_out(key)) if query else None
 
 
 def _judged(record: PaperRecord) -> tuple[list[PaperRecord], list[PaperRecord]]:
@@ -183,14 +213,17 @@ def _parts_of(text: str | PaperFields) -> Text:
 
 
 def judged(pool: Pool, judges: Sequence[Judge]) -> Iterator[tuple[Asked, list[np.ndarray]]]:
-    """Yield every query with each judge's scores of all papers, float (papers,)."""
+    """Yield every query with each judge's scores of all papers, float (papers,); minus infinity for no candidate."""
+    import numpy as np
+
     # Texts and papers apart, since models encode them for different formats.
     for plain in (True, False):
         queries = (query for query in pool.queries if isinstance(query.asked, str) is plain)
         while block := list(islice(queries, _QUERIES_AT_ONCE)):
             scores = [judge.scores([query.asked for query in block]) for judge in judges]
             for number, query in enumerate(block):
-                yield query, [of_judge[number] for of_judge in scores]
+                barred = np.isin(np.arange(len(pool.papers)), pool.barred(query))
+                yield query, [np.where(barred, -np.inf, of_judge[number]) for of_judge in scores]
 
 
 def best(scores: np.ndarray, count: int) -> list[int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from corpora.documents import read_json
 from corpora.errors import InputError
 from encoders.formats import Format
 
@@ -28,7 +28,7 @@ def read_config(path: Path) -> list[dict[str, Any]]:
         InputError: If it is no such file, or names a data set of the hub in place of files.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
     except (OSError, ValueError) as error:
         raise InputError(f"The task configuration {path} can't be read ({error}); correct it.") from error
     if not isinstance(content, list) or not all(isinstance(one, dict) and "name" in one for one in content):

@@ -27,11 +27,12 @@ def contrast(inputs: Inputs, temperature: float) -> Tensor:
 
     vectors, classes = torch.nn.functional.normalize(inputs.vectors[0], dim=1), classes_of(inputs)
     logits = vectors @ vectors.T / temperature
-    others = 1 - torch.eye(len(vectors), device=logits.device)
+    itself = torch.eye(len(vectors), dtype=torch.bool, device=logits.device)
     alike = (classes[:, None] == classes[None, :]).to(logits.dtype)
-    # The small number keeps the loss finite for a batch of one paper.
-    log_shares = logits - ((logits.exp() * others).sum(dim=1) + 1e-10).log()[:, None]
-    return (-(log_shares * alike * others).sum(dim=1) / alike.sum(dim=1)).mean()
+    # The least finite number instead of minus infinity keeps the loss of a batch of one paper finite.
+    others = logits.masked_fill(itself, torch.finfo(logits.dtype).min)
+    log_shares = logits - torch.logsumexp(others, dim=1, keepdim=True)
+    return (-(log_shares * alike * ~itself).sum(dim=1) / alike.sum(dim=1)).mean()
 
 
 SUPERVISED_CONTRASTIVE = Objective(

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from corpora.documents import json_of, read_within
 from corpora.errors import InputError, require
 from corpora.links import identifier_of
 from corpora.writing import replacing
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 VERSION = 3
 _CONFIG, _DATABASE = "project.json", "results.db"
 _LARGEST = 1 << 30  # bytes of one file of the zip, unpacked
+_LONGEST = 16 << 20  # bytes of a value or a row
 
 _TABLES = """
 PRAGMA user_version = 3;
@@ -61,13 +64,16 @@ def read(path: Path) -> LabelFile:
         InputError: If it is no project, or of another version.
     """
     labels, undecided = [], 0
-    with _unpacked(path) as database, closing(_opened(database)) as connection:
+    with TemporaryDirectory() as folder:
+        database = _unpacked(path, Path(folder))
         try:
-            rows = connection.execute(
-                "SELECT record_id, title, doi, results.label FROM record LEFT JOIN results USING (record_id) "
-                "ORDER BY record_id"
-            ).fetchall()
-        except sqlite3.DatabaseError as error:
+            with closing(_opened(database)) as connection:
+                _check_tables(connection, path)
+                rows = connection.execute(
+                    "SELECT record_id, title, doi, results.label FROM record LEFT JOIN results USING (record_id) "
+                    "ORDER BY record_id"
+                ).fetchall()
+        except sqlite3.Error as error:
             raise InputError(f"{path} holds a damaged ASReview project ({error}).") from error
     for number, title, doi, label in rows:
         if label in (0, 1):
@@ -131,27 +137,45 @@ def _record(row: int, paper: Paper, dataset: str) -> tuple[Any, ...]:
     return row, row, dataset, paper.title, paper.abstract or None, *lists, paper.year, doi, paper.url or None
 
 
-@contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
-    """Provide the database of a project in a temporary folder."""
+def _unpacked(path: Path, folder: Path) -> Path:
+    """Unpack the database of a project into a folder."""
     try:
-        with zipfile.ZipFile(path) as file, TemporaryDirectory() as folder:
+        with zipfile.ZipFile(path) as file:
             names = file.namelist()
             require(_CONFIG in names, f"{path} is no ASReview project: it has no {_CONFIG}.")
-            version = json.loads(file.read(_CONFIG)).get("project_file_version", 1)
+            with file.open(_CONFIG) as config:
+                version = json_of(read_within(config)).get("project_file_version", 1)
             if version != VERSION or _DATABASE not in names:
                 raise InputError(
-                    f"{path} is an ASReview project of version {version}, and only version {VERSION} is read",
+                    f"{path} is an ASReview project of version {version!r:.20}, and only version {VERSION} is read",
                     "open it with ASReview 3 and save it again, or export it as CSV",
                 )
             if file.getinfo(_DATABASE).file_size > _LARGEST:
                 raise InputError(f"The database in {path} is larger than {_LARGEST >> 30} GiB unpacked.")
-            yield Path(file.extract(_DATABASE, folder))
+            return Path(file.extract(_DATABASE, folder))
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.") from None
-    except (zipfile.BadZipFile, json.JSONDecodeError, AttributeError) as error:
+    except OSError as error:
+        raise InputError(f"{path} can't be read ({error.strerror or error}).") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, AttributeError) as error:
+        # RuntimeError: it is encrypted, or packed in a way that Python can't unpack.
         raise InputError(f"{path} is no ASReview project ({error}).") from error
 
 
 def _opened(database: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+    connection = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    return connection
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse views, virtual tables and computed columns: a short one can give rows without end."""
+    for table, columns in {"record": {"record_id", "title", "doi"}, "results": {"record_id", "label"}}.items():
+        plain = "SELECT 1 FROM sqlite_schema WHERE name = ? AND sql LIKE 'CREATE TABLE%'"
+        stored = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"
+        held = {name for (name,) in connection.execute(stored, (table,))}
+        if not connection.execute(plain, (table,)).fetchone() or not columns <= held:
+            raise InputError(
+                f"{path} holds no table {table} as ASReview makes it", "save the project again in ASReview"
+            )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from corpora.assembling import assemble
 from corpora.errors import InputError
 from corpora.links import identifier_of
+from corpora.outgoing import cell, text_of_cell
 from corpora.paper import Accepted, Rejected
 from corpora.tables import open_table
 from corpora.writing import replacing
@@ -17,10 +18,6 @@ from products.screening.files.labels import FileLabel, LabelFile
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-
-_SAFE = "'"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Spreadsheets take a cell that begins so for a formula; an apostrophe before it marks text."""
 
 
 def read(path: Path) -> LabelFile:
@@ -44,7 +41,7 @@ def read(path: Path) -> LabelFile:
             if isinstance(row, Rejected):
                 rejected += 1
                 continue
-            cells = {name: text.removeprefix(_SAFE) for name, text in row.cells.items()}
+            cells = {name: text_of_cell(text) for name, text in row.cells.items()}
             try:
                 decision = parse_decision(cells.get(column, ""))
             except ValueError as error:
@@ -75,8 +72,4 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
             doi = identifier_of(paper, "doi")
             decision = "" if paper.id not in labels else str(int(labels[paper.id]))
             texts = (paper.id, paper.title, paper.abstract, "; ".join(paper.authors), str(paper.year or ""))
-            writer.writerow([*map(_cell, (*texts, paper.venue, doi, paper.url)), decision])
-
-
-def _cell(text: str) -> str:
-    return f"{_SAFE}{text}" if text.lstrip().startswith((*_FORMULA, _SAFE)) else text
+            writer.writerow([*map(cell, (*texts, paper.venue, doi, paper.url)), decision])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from corpora.custom import CustomField
 from corpora.links import identifier_of
+from corpora.outgoing import plain
 from corpora.paper import Accepted
 from corpora.readers import ris
 from corpora.writing import replacing
@@ -38,7 +39,9 @@ def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> No
     """Write papers with their labels, as ASReview and the corpus ris read them."""
     with replacing(path) as part, part.open("w", encoding="utf-8") as file:
         for paper in papers:
-            file.writelines(f"{tag}  - {' '.join(value.split())}\n" for tag, value in _lines(paper, labels) if value)
+            file.writelines(
+                f"{tag}  - {' '.join(plain(value).split())}\n" for tag, value in _lines(paper, labels) if value
+            )
             file.write("ER  - \n\n")
 
 

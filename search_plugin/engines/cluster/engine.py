@@ -132,7 +132,7 @@ class ClusterEngine:
 
     def copy(self, name: str, to: str, done: Callable[[int], None]) -> ClusterIndex:
         """Write the papers of an index and their vectors into another one, and publish that."""
-        self._check_own(name, "a copy needs the reader of indexes: index it with <corpus=index>")
+        self._check_own(name, "it can't be copied", "index its papers with <corpus=index>")
         index = self.open(name)
         # The time is in the source, so that a copy that was killed is never continued: the index may have changed.
         copied = self.build(to, index.schema, f"copy of {name} at {time.time()}")
@@ -153,7 +153,7 @@ class ClusterEngine:
         """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
         generations = self._generations(check_index_name(name))
         if not generations:
-            self._check_own(name, "it can't be dropped; detach it")
+            self._check_own(name, "it can't be dropped", "detach it")
             self.open(name)
         for generation in generations:
             delete_index(self.cluster, physical_name(name, generation.number))
@@ -195,9 +195,9 @@ class ClusterEngine:
         """Return the generations of an index, or of all by `*`."""
         return read_generations(find_indexes(self.cluster, name))
 
-    def _check_own(self, name: str, what: str) -> None:
+    def _check_own(self, name: str, what: str, hint: str) -> None:
         if self.attachments(name):
-            raise not_ours(name, what)
+            raise not_ours(name, what, hint)
 
     def _swap(self, name: str, to: Generation, before: Generation | None) -> None:
         if lease := self._leases.get(name):
@@ -207,7 +207,7 @@ class ClusterEngine:
     def _check_name_is_free(self, name: str, generations: Sequence[Generation]) -> None:
         if any(generation.published for generation in generations):
             return
-        self._check_own(name, "ses can't build an index of this name; detach it, or choose another <index>")
+        self._check_own(name, "ses can't build an index of this name", "detach it, or choose another <index>")
         try:
             self.cluster.call("GET", f"/{name}/_alias")
         except ClusterError as error:

@@ -98,8 +98,19 @@ def failure(url: str, status: int, reply: Any) -> SesError:
         return ClusterError(f"{url} does not allow this ({told}); ask for a user or key that may.", status, kind)
     if gone := _NO_SUCH_INDEX.search(reason) if kind == INDEX_NOT_FOUND else None:
         return ClusterError(f"{url} has no index {gone[1]} any more: somebody deleted it; index again.", status, kind)
+    if kind == "index_closed_exception":
+        return ClusterError(f"{url} has closed the index {_index_of(reply)}", status, kind, "ask for it to be opened")
     if any(sign in f"{kind} {reason}" for sign in _TOO_MANY):
-        return InputError(f"{url} can't search for so many words or conditions at once", "shorten query or <filter>")
+        return InputError(
+            f"{url} can't search for so many words or conditions at once", "shorten the query or <filter>"
+        )
+    if 300 <= status < 400:
+        return ClusterError(
+            f"{url} answers with a redirect, which is not followed, since it could lead credentials to another host",
+            status,
+            kind,
+            "give <engine> the URL to which it leads",
+        )
     busy = status in _BUSY
     told = f"{url} answered {status} ({short(reason or kind or str(reply))})"
     if busy:
@@ -143,6 +154,12 @@ def cause(reply: Any) -> tuple[str, str]:
     if isinstance(inner, Mapping) and inner.get("reason"):
         reason = f"{reason}: {inner['reason']}".removeprefix(": ")
     return kind, reason
+
+
+def _index_of(reply: Any) -> str:
+    """Return the index that an error in a reply is about."""
+    error = reply.get("error") if isinstance(reply, Mapping) else None
+    return str(error.get("index", "")) if isinstance(error, Mapping) else ""
 
 
 def short(text: str) -> str:

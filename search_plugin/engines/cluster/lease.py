@@ -2,6 +2,9 @@
 
 The lease is a document that its holder renews. If the holder dies, the lease expires a minute after its last renewal.
 A process on the same machine need not wait: it can see that the holder has ended.
+
+The index of these documents goes with the last index of ses. Before it is deleted, it is closed to writes, so that
+nobody can take a lease in it between the last look and the deletion.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from corpora.errors import ConflictError, UnavailableError
-from search_plugin.engines.cluster.errors import ClusterError
+from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
 from search_plugin.engines.cluster.holder import here, keeper_of, place_of, seen_dead, silent
-from search_plugin.engines.cluster.transport import READING
+from search_plugin.engines.cluster.physical import find_indexes
+from search_plugin.engines.cluster.transport import ONCE, READING
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
@@ -27,6 +31,14 @@ SECONDS = 60.0
 """A lease that was not renewed for this long has expired."""
 
 _RENEWALS = 4
+_REMOVAL = 5.0
+"""The index of leases is deleted at most so many seconds after it was closed to writes."""
+_WAITS = 50
+_WAIT = 0.2
+"""How often, and how many seconds, a writer waits for its removal: twice as long as that may take."""
+_MOST = 1000
+"""Leases that are looked at."""
+_BLOCK = "index.blocks.write"
 _CHANGED = (404, 409)
 """Statuses of a conditional write if the document has changed or is missing."""
 
@@ -125,6 +137,7 @@ class Lease:
         with suppress(UnavailableError):  # the next one waits a minute, and nothing else is lost
             if self._is_mine():
                 self._cluster.call("DELETE", self._path, params=self._version)
+                _remove_unused(self._cluster)
 
     def _renew(self, retry: RetryPolicy) -> None:
         with self._one_at_a_time:
@@ -140,7 +153,20 @@ class Lease:
     def _put(self, condition: dict[str, Any], retry: RetryPolicy) -> None:
         now = time.time()
         document = {"holder": self._holder, "host": here(), "process": os.getpid(), "renewed": now}
-        reply = self._cluster.call("PUT", self._path, document, params=condition, retry=retry)
+        for waits in range(_WAITS + 1):
+            try:
+                reply = self._cluster.call("PUT", self._path, document, params=condition, retry=retry)
+                break
+            except ClusterError as error:
+                gone = error.type_name == INDEX_NOT_FOUND and "op_type" in condition
+                if not (gone or _BLOCK in error.sentence) or waits == _WAITS:
+                    raise
+            # Somebody removes the index, or has died on the way.
+            self._done.wait(_WAIT)
+            if waits == _WAITS - 1:
+                with suppress(ClusterError):
+                    _open(self._cluster)
+            _make_index(self._cluster)
         self._version, self._renewed = _version(reply), now
 
     def _look(self) -> Mapping[str, Any] | None:
@@ -202,6 +228,32 @@ def _make_index(cluster: Cluster) -> None:
     except ClusterError as error:
         if error.type_name != "resource_already_exists_exception":
             raise
+
+
+def _remove_unused(cluster: Cluster) -> None:
+    """Delete the index of leases if ses has no other index there and nobody holds a lease."""
+    if find_indexes(cluster, "*") or _is_used(cluster):
+        return
+    cluster.call("PUT", f"/{INDEX}/_block/write", retry=ONCE)
+    closed = time.monotonic()
+    try:
+        if not _is_used(cluster) and time.monotonic() - closed < _REMOVAL:
+            cluster.call("DELETE", f"/{INDEX}", retry=ONCE)
+    finally:
+        with suppress(ClusterError):  # it is deleted
+            _open(cluster)
+
+
+def _is_used(cluster: Cluster) -> bool:
+    cluster.call("POST", f"/{INDEX}/_refresh", retry=ONCE)
+    hits = cluster.call("POST", f"/{INDEX}/_search", {"size": _MOST}, retry=ONCE)["hits"]["hits"]
+    # Clocks differ: a holder that is silent for ten times as long has ended.
+    living = (one for one in hits if not (seen_dead(one["_source"]) or silent(one["_source"], 10 * SECONDS)))
+    return any(living) or len(hits) == _MOST
+
+
+def _open(cluster: Cluster) -> None:
+    cluster.call("PUT", f"/{INDEX}/_settings", {_BLOCK: None}, retry=ONCE)
 
 
 def _version(reply: Any) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import ipaddress
+import logging
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -77,6 +80,26 @@ def split_hosts(url: str) -> tuple[str, ...]:
     return tuple(hosts)
 
 
+@functools.cache
+def tell_of_plain_text(host: str) -> None:
+    """Warn once that credentials go over plain http to another machine, where anyone on the way can read them."""
+    from urllib3.util import parse_url
+
+    url = parse_url(host)
+    if url.scheme != "http" or _is_loopback((url.host or "").strip("[]")):
+        return
+    logging.getLogger("ses").warning(
+        "The credentials are sent to %s unencrypted, and anyone on the way can read them; use https.", host
+    )
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
 def probe(hosts: tuple[str, ...], connection: Connection) -> Product:
     """Ask the first node that answers what it is.
 
@@ -103,11 +126,15 @@ def _ask(host: str, connection: Connection) -> Product:
 
     headers = {"accept": "application/json"}
     if connection.authorization:
+        tell_of_plain_text(host)
         headers["authorization"] = connection.authorization
     trust = connection.tls_context() if host.startswith("https:") else None
     try:
         with urllib3.PoolManager(ssl_context=trust) as pool:
-            reply = pool.request("GET", f"{host}/", headers=headers, timeout=connection.limits(), retries=False)
+            # A redirect is not followed: it could lead the credentials to another host.
+            reply = pool.request(
+                "GET", f"{host}/", headers=headers, timeout=connection.limits(), retries=False, redirect=False
+            )
     except (urllib3.exceptions.HTTPError, OSError) as error:
         raise unreachable(host, str(error)) from error
     try:

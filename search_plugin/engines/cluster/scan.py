@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -41,10 +41,27 @@ def split_index_url(url: str) -> tuple[str, str]:
         InputError: If it has another form.
     """
     cluster, _, name = url.rstrip("/").rpartition("/")
-    if not cluster.startswith(("http://", "https://")) or not _NAME.fullmatch(name) or name != name.lower():
+    if not cluster.startswith(("http://", "https://")) or not _is_plain(name):
         shown = url.rpartition("@")[2]
-        raise InputError(f"{shown!r} is no URL of an index", "give <path> as http://HOST:PORT/NAME")
+        raise InputError(f"{shown!r} is no URL of an index", "write it as http://HOST:PORT/NAME")
     return cluster, name
+
+
+def check_plain_name(name: str) -> None:
+    """Refuse what can't be the name of an index or an alias: a pattern, a list, a request.
+
+    Args:
+        name: As given.
+
+    Raises:
+        InputError: If it is none.
+    """
+    if not _is_plain(name):
+        raise InputError(f"{name!r} is not the name of an index or alias", "for several indexes, make an alias of them")
+
+
+def _is_plain(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and name == name.lower()
 
 
 def scan_url(url: str, connection: Connection) -> Iterator[Mapping[str, Any]]:
@@ -55,13 +72,12 @@ def scan_url(url: str, connection: Connection) -> Iterator[Mapping[str, Any]]:
     yield from scan(Cluster(cluster, connection), name)
 
 
-def scan(cluster: Cluster, name: str, fields: Sequence[str] = ()) -> Iterator[Mapping[str, Any]]:
+def scan(cluster: Cluster, name: str) -> Iterator[Mapping[str, Any]]:
     """Yield the documents of an index as they were when the first one was read, each with its id as `_id`.
 
     Args:
         cluster: Where it is.
         name: Of the index, or of an alias with any number of indexes.
-        fields: The fields to read; all if empty.
 
     Yields:
         Each document's source without vectors.
@@ -74,15 +90,14 @@ def scan(cluster: Cluster, name: str, fields: Sequence[str] = ()) -> Iterator[Ma
         mappings = cluster.call("GET", f"/{quote(name, safe='')}/_mapping")
     except ClusterError as error:
         if error.status == 404:
-            raise NotFoundError(f"{cluster.url} has no index {name}", "check <path>") from error
+            raise NotFoundError(f"{cluster.url} has no index {name}", "check its name") from error
         raise
     left_out = sorted({field for index in mappings.values() for field in _unreadable(index.get("mappings", {}))})
-    kept = {"_source": {**({"includes": list(fields)} if fields else {}), "excludes": left_out}}
-    for hit in scan_hits(cluster, name, {"query": {"match_all": {}}, **kept}):
+    for hit in scan_hits(cluster, name, {"query": {"match_all": {}}, "_source": {"excludes": left_out}}):
         yield {**hit.get("_source", {}), "_id": hit["_id"]}
 
 
-def scan_hits(cluster: Cluster, name: str, body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def scan_hits(cluster: Cluster, name: str, body: Mapping[str, Any]) -> Generator[Mapping[str, Any], None, None]:
     """Yield the hits of a search as they were when the first one was read.
 
     A scroll is used, which all versions of both products offer; OpenSearch 2 can't page through a point in time by

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded.closeness import normal
-from search_plugin.engines.embedded.derived import deriving, newest
+from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ LISTS = 4
 READ = 7
 """Lists that a search without a filter reads, per square root of their number."""
 
+_FILE = "lists"
 _SAMPLE = 30
 """Vectors per list from which the centres of the lists are computed."""
 
@@ -96,8 +97,7 @@ def extend(folder: Path, name: str, mapped: Callable[[], np.ndarray], similarity
     import faiss
 
     count = len(mapped())
-    found = newest(folder, _name(name), count)
-    covered = found[0] if found else 0
+    covered = newest(folder, _name(name), count, lambda derived: derived.covered) or 0
     if count < INDEXED_FROM or count - covered <= max(INDEXED_FROM // 2, covered // _GROWTH):
         return
     kept = load(folder, name, count, to_extend=True) if covered else None
@@ -105,7 +105,7 @@ def extend(folder: Path, name: str, mapped: Callable[[], np.ndarray], similarity
         kept = Approximate(0, _empty(mapped, similarity))
     _add(kept, mapped, similarity)
     with deriving(folder, _name(name), count) as part:
-        faiss.write_index(kept.index, str(part))
+        faiss.write_index(kept.index, str(part / _FILE))
 
 
 def _lists(count: int) -> int:
@@ -160,7 +160,6 @@ def _blocks(start: int, stop: int) -> Iterator[slice]:
     return (slice(at, min(at + _BLOCK, stop)) for at in range(start, stop, _BLOCK))
 
 
-@reads_stored
 def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> Approximate | None:
     """Read the index of a field that covers the most vectors.
 
@@ -171,26 +170,19 @@ def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> App
         to_extend: Whether vectors will be added. If not, the file is mapped, so that processes share its memory.
 
     Returns:
-        The index, or None if there is none.
-
-    Raises:
-        RuntimeError: If the file can't be read.
-        ValueError: If it is damaged.
+        The index, or None if there is none that can be used.
     """
-    while (found := newest(folder, _name(name), count)) is not None:
+
+    def read(derived: Derived) -> Approximate:
         import faiss
 
-        covered, path = found
-        try:
-            index = faiss.read_index(str(path), 0 if to_extend else faiss.IO_FLAG_MMAP_IFC)
-            return Approximate(covered, _checked(index, covered))
-        except RuntimeError:
-            if path.exists():
-                raise
-            # An update has replaced the file meanwhile.
-    return None
+        index = faiss.read_index(str(derived.path / _FILE), 0 if to_extend else faiss.IO_FLAG_MMAP_IFC)
+        return Approximate(derived.covered, _checked(index, derived.covered))
+
+    return newest(folder, _name(name), count, read)
 
 
+@reads_stored
 def _checked(index: Any, covered: int) -> Any:
     """Return the index, or raise `ValueError` if it would find vectors that do not exist."""
     import faiss

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.engines.embedded.derived import deriving, newest
+from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.fields import COMPARED, held_values
 from search_plugin.engines.embedded.files import mapped
@@ -126,7 +126,6 @@ def save(folder: Path, parts: Sequence[Columns]) -> None:
     import numpy as np
 
     with deriving(folder, NAME, parts[-1].stop) as part:
-        part.mkdir()
         for name in {name for one in parts for name in one.numbers}:
             with (part / f"{name}.numbers").open("wb") as file:
                 for one in parts:
@@ -157,26 +156,28 @@ def _joined(parts: Sequence[Postings]) -> Iterator[Postings]:
         written += len(piece.rows)
 
 
-@reads_stored
 def load(folder: Path, count: int) -> Columns:
     """Map the columns of a generation that cover the most rows, at most `count`; empty columns if there are none."""
+    return newest(folder, NAME, count, _mapped) or Columns(0, 0, {}, {})
+
+
+@reads_stored
+def _mapped(derived: Derived) -> Columns:
     import numpy as np
 
-    found = newest(folder, NAME, count)
-    if found is None:
-        return Columns(0, 0, {}, {})
-    covered, path = found
     numbers: dict[str, np.ndarray] = {}
     postings: dict[str, Postings] = {}
-    for file in path.iterdir():
-        if file.suffix == ".numbers":
-            numbers[file.stem] = mapped(file, "<f8", covered)
-        elif file.suffix == ".keys":
-            whole = [(file.with_suffix(f".{what}"), kind) for what, kind in _POSTINGS.items()]
-            postings[file.stem] = Postings(
-                *(mapped(one, kind, one.stat().st_size // np.dtype(kind).itemsize) for one, kind in whole)
-            )
-    return Columns(0, covered, numbers, postings)
+    for file in derived.sizes:
+        name, _, what = file.rpartition(".")
+        if what == "numbers":
+            numbers[name] = mapped(derived.path / file, "<f8", derived.covered)
+        elif what == "keys":
+            parts = []
+            for part, kind in _POSTINGS.items():
+                size = derived.sizes[f"{name}.{part}"] // np.dtype(kind).itemsize
+                parts.append(mapped(derived.path / f"{name}.{part}", kind, size))
+            postings[name] = Postings(*parts)
+    return Columns(0, derived.covered, numbers, postings)
 
 
 def _inverted(keys: np.ndarray, rows: np.ndarray) -> Postings:

@@ -1,29 +1,118 @@
-"""Files derived from those of a generation. They can be made again at any time; names say how much they cover."""
+"""Folders of files that are derived from those of a generation. They can be made again at any time.
+
+The name of a folder says how many rows or vectors it covers. Its manifest, which is written last, has the length and
+the checksum of each file. A damaged folder is not used, as if there were none, and `finish` makes it again.
+"""
 
 from __future__ import annotations
 
+import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from corpora.writing import replacing
+from search_plugin.engines.embedded.checksums import cheap, checksum, sealed, unsealed
+from search_plugin.engines.embedded.errors import reads_stored
+
+_MANIFEST = "manifest.json"
+
+T = TypeVar("T")
 
 
-def newest(folder: Path, name: str, most: int) -> tuple[int, Path] | None:
-    """Return the extent and path of the largest derived file that covers at most the limit; None if there is none."""
-    found = [(covered, path) for covered, path in _all(folder, name) if covered <= most]
-    return max(found, default=None)
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A derived folder.
+
+    Attributes:
+        path: The folder.
+        covered: How many rows or vectors it covers.
+        sizes: The bytes of each file.
+    """
+
+    path: Path
+    covered: int
+    sizes: Mapping[str, int]
+
+
+def newest(folder: Path, name: str, most: int, read: Callable[[Derived], T]) -> T | None:
+    """Read the derived folder that covers the most rows or vectors.
+
+    Args:
+        folder: Of the generation.
+        name: Of the derived folders, without the number.
+        most: How many rows or vectors it may cover.
+        read: Reads it. It may raise `ValueError`, `OSError` or `RuntimeError` if what it reads is damaged.
+
+    Returns:
+        What was read; None if there is no folder, or if it is damaged, which is logged in a sentence.
+    """
+    while found := max((one for one in _all(folder, name) if one[0] <= most), default=None):
+        covered, path = found
+        try:
+            return read(_checked(path, covered, whole=False))
+        except (ValueError, OSError, RuntimeError) as error:
+            # If it is gone, an update has replaced it meanwhile.
+            if path.exists():
+                logging.getLogger("ses").warning(
+                    "%s is damaged (%s): papers and vectors are read in its place, which takes longer, until an update "
+                    "or diagnosis of the index makes it again.",
+                    path,
+                    error,
+                )
+                return None
+    return None
 
 
 @contextmanager
 def deriving(folder: Path, name: str, covered: int) -> Iterator[Path]:
-    """Make a derived file or folder at the path that is yielded, and remove those that cover less or are incomplete."""
+    """Make a derived folder, in which the block writes files, and remove those that cover less or are incomplete."""
     with replacing(folder / f"{name}-{covered}", locked=True) as part:
+        part.mkdir()
         yield part
+        files = {path.name: (size := path.stat().st_size, checksum(path, size)) for path in part.iterdir()}
+        (part / _MANIFEST).write_bytes(sealed({"covered": covered, "files": files}))
     incomplete = folder.glob(f"{name}-*.part")
     for path in (*incomplete, *(path for less, path in _all(folder, name) if less < covered)):
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    """Delete a derived folder, or a file that is in the place of one."""
+    shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def damaged(folder: Path) -> Mapping[Path, str]:
+    """Return which derived folders of a generation are damaged, and why; reads all their files."""
+    found = {}
+    for path, covered in sorted((path, covered) for covered, path in _all(folder, "*")):
+        try:
+            _checked(path, covered, whole=True)
+        except (ValueError, OSError) as error:
+            found[path] = str(error)
+    return found
+
+
+@reads_stored
+def _checked(path: Path, covered: int, *, whole: bool) -> Derived:
+    """Return a derived folder; raises `ValueError` or `OSError` if it is damaged.
+
+    Lengths are always compared, checksums where that is cheap, or all of them.
+    """
+    manifest = unsealed((path / _MANIFEST).read_bytes())
+    if manifest["covered"] != covered:
+        raise ValueError(f"it covers {manifest['covered']:,}")
+    sizes = {name: size for name, (size, _) in manifest["files"].items()}
+    for name, size in sizes.items():
+        if (path / name).stat().st_size != size:
+            raise ValueError(f"{name} has not the length that it was written with")
+    for name in sizes if whole else cheap(sizes.items()):
+        if checksum(path / name, sizes[name]) != manifest["files"][name][1]:
+            raise ValueError(f"{name} was changed after it was written")
+    return Derived(path, covered, sizes)
 
 
 def _all(folder: Path, name: str) -> list[tuple[int, Path]]:

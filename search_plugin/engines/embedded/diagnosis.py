@@ -15,6 +15,9 @@ from search_plugin.engines.diagnosis import Diagnosis, Finding, IndexDiagnosis, 
 from search_plugin.engines.embedded.files import folder_bytes
 from search_plugin.engines.embedded.index import EmbeddedIndex
 
+_NAMED = 9
+"""Damaged files and records that are named."""
+
 
 def diagnose_folder(root: Path, indexes: Sequence[IndexDiagnosis]) -> Diagnosis:
     """Return the state of a folder, given that of its indexes; raise `OSError` if it can't be read."""
@@ -49,16 +52,34 @@ def diagnose_index(
             index = open_index(name)
             state = state.with_papers(index.schema, index.count(), index.count)
             state = replace(state, disk_bytes=index.disk_bytes())
-            state = state.plus(*missing_vectors(state), *_check_files(index))
+            state = state.plus(*missing_vectors(state), *_check_files(index), *_check_derived(index, lock(name)))
     except UnavailableError as error:
         return state.plus(Finding(trouble=error.marked))
     return state
 
 
 def _check_files(index: EmbeddedIndex) -> Iterator[Finding]:
-    if changed := ", ".join(index.damaged()):
-        told = f"Files of the index {index.name} changed after they were written ({changed})"
+    if changed := index.damaged():
+        more = f" and {len(changed) - _NAMED:,} more" if len(changed) > _NAMED else ""
+        told = f"Files of the index {index.name} changed after they were written ({', '.join(changed[:_NAMED])}{more})"
         yield Finding(trouble=f"{told}; index again with <fresh>.")
+
+
+def _check_derived(index: EmbeddedIndex, lock: AbstractContextManager[None]) -> Iterator[Finding]:
+    """Make damaged derived files again."""
+    damaged = index.damaged_derived()
+    if not damaged:
+        return
+    told = ", ".join(f"{path.name}: {why}" for path, why in damaged.items())
+    try:
+        with lock:
+            index.derive_again(damaged)
+    except (InputError, UnavailableError) as error:
+        told = f"Derived files of the index {index.name} are damaged ({told}) and can't be made again"
+        yield Finding(trouble=f"{told}: {error.marked}")
+    else:
+        names = [path.name for path in damaged]
+        yield Finding("derived_again", names, f"damaged derived files were made again ({told})")
 
 
 def _is_written(lock: AbstractContextManager[None]) -> bool:

@@ -14,6 +14,7 @@ import orjson
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from corpora.writing import replacing
 from search_plugin.engines.base import Index
+from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, failure
 from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts
 from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
@@ -129,7 +130,7 @@ class EmbeddedEngine:
         self._drop_all_but(name, set())
 
     def diagnose(self, name: str | None = None) -> Diagnosis:
-        """Return how the folder and its indexes (or the named index only) are, without changing anything."""
+        """Return how the folder and its indexes (or the named index only) are; damaged derived files are made again."""
         from search_plugin.engines.embedded.diagnosis import diagnose_folder, diagnose_index
 
         def versions(name: str) -> tuple[int, int, Sequence[int]]:
@@ -167,10 +168,12 @@ class EmbeddedEngine:
         """Return which generation of an index is searched; raises `UnavailableError` if that can't be read."""
         path = self.root / f"{name}.json"
         try:
-            return Alias(**orjson.loads(path.read_bytes()))
+            content = path.read_bytes()
+            # Earlier versions wrote it without a checksum. What it leads to is refused later.
+            return Alias(**(unsealed(content) if b"checksum" in content else orjson.loads(content)))
         except FileNotFoundError:
             return Alias()
-        except (orjson.JSONDecodeError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError) as error:
             raise UnavailableError(f"{path} can't be read ({error})", "delete it and index again") from error
 
     def generations(self, name: str) -> list[int]:
@@ -203,7 +206,7 @@ class EmbeddedEngine:
 
     def _point(self, name: str, alias: Alias) -> None:
         with explained(self.root), replacing(self.root / f"{name}.json", locked=True) as part:
-            part.write_bytes(orjson.dumps(asdict(alias)))
+            part.write_bytes(sealed(asdict(alias)))
 
     def _drop_all_but(self, name: str, kept: set[int]) -> None:
         for generation in set(self.generations(name)) - kept:

@@ -15,7 +15,7 @@ from corpora.errors import ConflictError, UnavailableError
 _FAILURES = OSError, RuntimeError, MemoryError, ValueError
 """What a file system raises that refuses, and libraries that meet a damaged file."""
 
-_MISREAD = LookupError, TypeError, AttributeError, OverflowError, struct.error
+MISREAD = LookupError, TypeError, AttributeError, OverflowError, struct.error
 """What our own code raises when stored bytes are not what they should be. Elsewhere it is a fault of the program."""
 
 _NEARLY_FULL = 16 << 20
@@ -51,7 +51,7 @@ def reads_stored(read: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return read(*args, **kwargs)
-        except _MISREAD as error:
+        except MISREAD as error:
             raise ValueError(f"{type(error).__name__}: {error}") from error
 
     return wrapped

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
 from corpora.writing import replacing
+from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.schema import IndexSchema, from_stored, to_stored
 
@@ -32,7 +31,7 @@ class Facts:
 @reads_stored
 def read_facts(folder: Path) -> Facts:
     """Read the facts of a generation; raises `ValueError` or `OSError` if they are damaged."""
-    content = orjson.loads((folder / _NAME).read_bytes())
+    content = unsealed((folder / _NAME).read_bytes())
     return Facts(from_stored(content["begun"]), from_stored(content["schema"]), str(content["source"]))
 
 
@@ -40,4 +39,4 @@ def write_facts(folder: Path, facts: Facts) -> None:
     """Write the facts of a generation."""
     told = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
     with replacing(folder / _NAME, locked=True) as part:
-        part.write_bytes(orjson.dumps(told))
+        part.write_bytes(sealed(told))

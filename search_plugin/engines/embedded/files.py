@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.writing import sync
+from search_plugin.engines.embedded.checksums import cheap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +79,7 @@ class Files:
         self._names = (ROWS, PAPERS, *map(vectors_file, dimensions))
         counts = [(part, "<u8") for name in self._names for part in (name, _checksum(name))]
         self._line = np.dtype([("opstamp", "<u8"), *counts])
+        self._compared: dict[str, int] = {}
 
     def create(self) -> None:
         """Make the files, empty."""
@@ -109,6 +111,29 @@ class Files:
                 _put(self.folder / name, at * width, part)
             line[name], line[_checksum(name)] = at + len(part) // width, zlib.crc32(part)
         _put(self.folder / LOG, self._lines(opstamp).nbytes, line.tobytes())
+
+    def check(self, name: str, opstamp: int, content: np.ndarray) -> None:
+        """Compare what was appended to a file since the last check with its checksums, where that is cheap.
+
+        Args:
+            name: Of the file.
+            opstamp: Of a commit.
+            content: The file's committed part.
+
+        Raises:
+            ValueError: If it has changed.
+        """
+        import numpy as np
+
+        lines, first = self._lines(opstamp), self._compared.get(name, 0)
+        # Not as an array: a number that is damaged could overflow.
+        ends = [0, *(count * content[:1].nbytes for count in lines[name].tolist())]
+        if cheap([(name, ends[-1] - ends[first])]):
+            held = content.reshape(-1).view(np.uint8)
+            for at, wanted in enumerate(lines[_checksum(name)][first:].tolist(), first):
+                if zlib.crc32(held[ends[at] : ends[at + 1]].data) != wanted:
+                    raise ValueError(f"{name} was changed after it was written")
+        self._compared[name] = len(lines)
 
     def damaged(self, opstamp: int) -> list[str]:
         """Return the names of the files that differ from what was committed; reads all of them."""

@@ -70,7 +70,7 @@ def _papers(files: Files, snapshot: Snapshot, rows: range) -> list[Paper | None]
     records, block = files.papers(snapshot.lengths), slice(rows.start, rows.stop)
     places = zip(*(snapshot.rows[what][block].tolist() for what in ("offset", "size")), strict=True)
     return [
-        from_record(records[start : start + size].tobytes()).paper if live else None
+        from_record(records[start : start + size].tobytes(), start).paper if live else None
         for (start, size), live in zip(places, snapshot.live[block].tolist(), strict=True)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.engines.base import Document, Refused
+from search_plugin.engines.embedded import derived
 from search_plugin.engines.embedded.appending import Written, batch_of, check_dimensions, check_numbers
 from search_plugin.engines.embedded.errors import told
 from search_plugin.engines.embedded.facts import read_facts, write_facts
-from search_plugin.engines.embedded.files import LOG, Appended
+from search_plugin.engines.embedded.files import PAPERS, Appended
 from search_plugin.engines.embedded.finishing import cover_rows, cover_vectors
 from search_plugin.engines.embedded.reading import WORDS_FOLDER, EmbeddedReader, files_of
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
@@ -123,11 +124,23 @@ class EmbeddedIndex(EmbeddedReader):
 
     @told
     def damaged(self) -> list[str]:
-        """Return the names of the files that differ from what was written; reads all of them."""
+        """Return what differs from what was written, without derived files; reads all of it."""
         snapshot = self._snapshot()
-        # A log that has lost its lines is valid up to there.
-        lost = [LOG] if snapshot.searcher.num_docs != int(snapshot.live.sum()) else []
-        return list(dict.fromkeys([*self._files.damaged(snapshot.opstamp), *lost]))
+        appended = self._files.damaged(snapshot.opstamp)
+        words = [f"{WORDS_FOLDER}/{name}" for name in self._words.damaged()]
+        return [*appended, *words, *(snapshot.damaged_records() if PAPERS in appended else [])]
+
+    @told
+    def damaged_derived(self) -> Mapping[Path, str]:
+        """Return which derived folders are damaged, and why; reads all of them."""
+        return derived.damaged(self.folder)
+
+    @told
+    def derive_again(self, folders: Iterable[Path]) -> None:
+        """Delete derived folders, and make them again of papers and vectors."""
+        for folder in folders:
+            derived.remove(folder)
+        self.finish()
 
     def _append(self, written: Sequence[Written], snapshot: Snapshot) -> None:
         if written:

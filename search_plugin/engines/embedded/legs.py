@@ -60,7 +60,7 @@ def vector_leg(snapshot: Snapshot, schema: IndexSchema, plan: Plan, clause: Vect
             f"The query's vector has {clause.vector.size} numbers and the index holds vectors of {field.dimension}",
             f"search with the model that made it, {schema.model}",
         )
-    matrix, (owners, owned) = snapshot.vectors[field.name], snapshot.owners(field.name)
+    matrix, (owners, owned) = snapshot.matrix(field.name), snapshot.owners(field.name)
     allowed = owned if plan.filter is None else snapshot.passing(plan.filter)[owners] & (owners >= 0)
     approximate = None if plan.exact else snapshot.approximate(field.name)
     count = plan.window

@@ -64,6 +64,13 @@ def among(words: Words, ids: Sequence[str]) -> Any:
     return Query.term_set_query(words.schema, "id", list(ids))
 
 
+def from_row(words: Words, row: int) -> Any:
+    """Return the query for papers in a row and all later ones."""
+    from tantivy import FieldType, Query
+
+    return Query.range_query(words.schema, "row", FieldType.Unsigned, row, (1 << 64) - 1)
+
+
 def rows_of(searcher: Any, query: Any, limit: int) -> tuple[list[int], list[float]]:
     """Return the rows and scores of the best papers that a query finds; a limit of 0 finds none."""
     if not limit:

@@ -19,7 +19,8 @@ from search_plugin.engines.embedded.listing import listing
 from search_plugin.engines.embedded.queries import named, rows_of
 from search_plugin.engines.embedded.records import Stored
 from search_plugin.engines.embedded.snapshot import Snapshot
-from search_plugin.engines.embedded.words import META, open_words
+from search_plugin.engines.embedded.word_files import META
+from search_plugin.engines.embedded.words import open_words
 from search_plugin.page import Facets
 
 if TYPE_CHECKING:

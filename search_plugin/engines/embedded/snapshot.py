@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from search_plugin.engines.embedded import approximate, columns, titles
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.files import NOTHING
+from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.passing import passing
-from search_plugin.engines.embedded.queries import among, rows_of
-from search_plugin.engines.embedded.records import Stored, from_record, id_of
+from search_plugin.engines.embedded.queries import among, from_row, rows_of
+from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
+from search_plugin.engines.embedded.word_files import META
 from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.tree import Not
 
@@ -40,12 +41,16 @@ class Snapshot:
         self._files, self._words = files, words
         self.searcher, self.opstamp = words.searcher()
         self.lengths = files.committed(self.opstamp)
-        if self.searcher.num_docs > self.lengths.rows:
-            raise ValueError("the log of commits has lost its end")
         self.rows = files.rows(self.lengths)
+        files.check(ROWS, self.opstamp, self.rows)
+        # Neither words nor rows have lost what a commit has added or deleted.
+        later, _ = rows_of(self.searcher, from_row(words, len(self.rows)), 1)
+        if later or self.searcher.num_docs != int(self.live.sum()):
+            raise ValueError(f"{META}, {LOG} and {ROWS} are not of the same commit")
         self._offsets = self.rows["offset"]
         self._papers = files.papers(self.lengths).data
-        self.vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
+        self._vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
+        self._matrices: dict[str, np.ndarray] = {}
         self._approximate: dict[str, approximate.Approximate | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
@@ -76,8 +81,8 @@ class Snapshot:
 
     @reads_stored
     def stored(self, row: int) -> Stored:
-        """Return the paper in a row; raises `ValueError` if it is damaged."""
-        return from_record(self._record(row))
+        """Return the paper in a row; raises `ValueError` that names it if its record is damaged."""
+        return from_record(*self._record(row))
 
     @cached_property
     @reads_stored
@@ -89,6 +94,13 @@ class Snapshot:
         replaced = np.asarray(self.rows["replaces"])
         live[replaced[replaced != NOTHING]] = False
         return live
+
+    def matrix(self, field: str) -> np.ndarray:
+        """Return all vectors of a field, float32 (vectors, dimension)."""
+        if field not in self._matrices:
+            self._files.check(vectors_file(field), self.opstamp, self._vectors[field])
+            self._matrices[field] = self._vectors[field]
+        return self._matrices[field]
 
     def owners(self, field: str) -> tuple[np.ndarray, np.ndarray | None]:
         """Return which papers the vectors of a field are of.
@@ -110,14 +122,14 @@ class Snapshot:
     def vectors_of(self, row: int, field: VectorField) -> np.ndarray:
         """Return the vector of a row, float32 (dimension,), or those of its passages, (passages, dimension)."""
         start, count = (int(self.rows[row][f"{field.name}.{what}"]) for what in ("start", "count"))
-        held: np.ndarray = self.vectors[field.name][start : start + count].copy()
+        held: np.ndarray = self.matrix(field.name)[start : start + count].copy()
         return held if field.unit == "passage" else held[0]
 
     @reads_stored
     def _owners_of(self, field: str) -> np.ndarray:
         import numpy as np
 
-        owners = np.full(len(self.vectors[field]), NOTHING, np.int32)
+        owners = np.full(len(self._vectors[field]), NOTHING, np.int32)
         rows = np.flatnonzero(self.live)
         starts, counts = (
             np.asarray(self.rows[f"{field}.{what}"])[rows].astype(np.int64) for what in ("start", "count")
@@ -131,7 +143,7 @@ class Snapshot:
     def approximate(self, field: str) -> approximate.Approximate | None:
         """Return the index of a vector field, if there is one."""
         if field not in self._approximate:
-            self._approximate[field] = approximate.load(self._files.folder, field, len(self.vectors[field]))
+            self._approximate[field] = approximate.load(self._files.folder, field, len(self._vectors[field]))
         return self._approximate[field]
 
     def passing(self, where: Filter | None) -> np.ndarray:
@@ -194,10 +206,15 @@ class Snapshot:
         """Read all rows from a given one on into columns."""
         return columns.gather(self._living(start), start, self._words.kinds)
 
-    def _living(self, start: int) -> Iterator[Any]:
-        return (self.stored(row).paper if self.live[row] else None for row in range(start, len(self.rows)))
+    def damaged_records(self) -> list[str]:
+        """Return the names of the current papers' records that are damaged; reads all of them."""
+        return [name for row in self.live.nonzero()[0].tolist() if (name := damaged_record(*self._record(row)))]
 
-    def _record(self, row: int) -> bytes:
+    def _record(self, row: int) -> tuple[bytes, int]:
+        """Return the record of a row, and where it begins."""
         place = self.rows[row]
         start = int(place["offset"])
-        return bytes(self._papers[start : start + int(place["size"])])
+        return bytes(self._papers[start : start + int(place["size"])]), start
+
+    def _living(self, start: int) -> Iterator[Any]:
+        return (self.stored(row).paper if self.live[row] else None for row in range(start, len(self.rows)))

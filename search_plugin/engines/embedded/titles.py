@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.engines.embedded.derived import deriving, newest
+from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import mapped
 from search_plugin.ordering import title_key
@@ -56,23 +56,23 @@ def save(folder: Path, parts: Sequence[Titles]) -> None:
         parts: In order; the first begins at row 0.
     """
     before = 0
-    with deriving(folder, NAME, sum(map(len, parts))) as part:
-        part.mkdir()
-        with (part / "keys").open("wb") as keys, (part / "ends").open("wb") as ends:
-            for one in parts:
-                keys.write(one.keys.tobytes())
-                ends.write((one.ends + before).astype("<i8").tobytes())
-                before += len(one.keys)
+    with (
+        deriving(folder, NAME, sum(map(len, parts))) as part,
+        (part / "keys").open("wb") as keys,
+        (part / "ends").open("wb") as ends,
+    ):
+        for one in parts:
+            keys.write(one.keys.tobytes())
+            ends.write((one.ends + before).astype("<i8").tobytes())
+            before += len(one.keys)
+
+
+def load(folder: Path, count: int) -> Titles:
+    """Map the keys of a generation that cover the most rows, at most `count`; empty if there are none."""
+    return newest(folder, NAME, count, _mapped) or gather([])
 
 
 @reads_stored
-def load(folder: Path, count: int) -> Titles:
-    """Map the keys of a generation that cover the most rows, at most `count`; empty if there are none."""
-    import numpy as np
-
-    found = newest(folder, NAME, count)
-    if found is None:
-        return Titles(np.empty(0, np.uint8), np.empty(0, np.int64))
-    covered, path = found
-    ends = mapped(path / "ends", "<i8", covered)
-    return Titles(mapped(path / "keys", "u1", int(ends[-1])), ends)
+def _mapped(derived: Derived) -> Titles:
+    ends = mapped(derived.path / "ends", "<i8", derived.covered)
+    return Titles(mapped(derived.path / "keys", "u1", int(ends[-1])), ends)

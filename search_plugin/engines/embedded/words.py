@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from corpora.writing import sync
-from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
+from search_plugin.engines.embedded.word_files import META, Commit, changed, check, files, last, link, links_to, newest
 from search_plugin.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.schema import IndexSchema
 
-META = "meta.json"
 _MEMORY = 64 << 20
 _LONGEST_WORD = 255
 _APART = 8
@@ -33,7 +30,7 @@ _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """An opened word index.
+    """An opened word index. If its folder can't be written, tantivy reads one of links, in which it can make its lock.
 
     Attributes:
         folder: Where it is.
@@ -43,6 +40,8 @@ class Words:
         prepare: Separates the words of a text.
         split: Returns the words of a prepared text, one for each position.
         analyze: Returns the indexed terms of a prepared text.
+        sound: Files that need no further check.
+        links: Links to the files, if tantivy reads those.
     """
 
     folder: Path
@@ -52,15 +51,24 @@ class Words:
     prepare: Callable[[str], str]
     split: Callable[[str], list[str]]
     analyze: Callable[[str], list[str]]
+    sound: set[str]
+    links: Path | None = None
 
     def searcher(self) -> tuple[Any, int]:
-        """Return a searcher over the last commit, and the commit's opstamp."""
-        before = -1
-        while before != (opstamp := _opstamp(self.folder)):
-            before = opstamp
+        """Return a searcher over the last commit, and the commit's opstamp; raises `ValueError` for damaged files."""
+
+        def searcher(commit: Commit) -> Any:
+            check(self.folder, commit, self.sound)
+            if self.links:
+                link(self.folder, self.links)
             self.index.reload()
-            searcher = self.index.searcher()
-        return searcher, opstamp
+            return self.index.searcher()
+
+        return last(self.folder, searcher)
+
+    def damaged(self) -> list[str]:
+        """Return the names of the last commit's files that differ from what was written; reads all of them."""
+        return [name for name in files(newest(self.folder)) if changed(self.folder / name)]
 
     @contextmanager
     def committing(self, added: Iterable[tuple[int, Paper]], replaced: Iterable[str]) -> Iterator[None]:
@@ -84,6 +92,7 @@ class Words:
             yield
             writer.commit()
             writer.wait_merging_threads()
+            self.sound.update(files(newest(self.folder)))
         finally:
             del writer  # or an error would keep tantivy's lock
 
@@ -103,18 +112,24 @@ class Words:
 
 def create_words(folder: Path) -> None:
     """Make an empty word index."""
-    from tantivy import Index, SchemaBuilder
+    from tantivy import Index
 
     folder.mkdir()
+    Index(_schema(), str(folder))
+    sync(folder)
+    sync(folder.parent)
+
+
+def _schema() -> Any:
+    from tantivy import SchemaBuilder
+
     builder = SchemaBuilder()
     builder.add_text_field("id", fast=True, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("row", fast=True)
     for name in ("title", "text"):
         builder.add_text_field(name, tokenizer_name="words", index_option="position")
     builder.add_json_field("fields", fast=True, tokenizer_name="raw", index_option="basic")
-    Index(builder.build(), str(folder))
-    sync(folder)
-    sync(folder.parent)
+    return builder.build()
 
 
 def open_words(folder: Path, schema: IndexSchema) -> Words:
@@ -128,13 +143,21 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
         The index.
 
     Raises:
-        ValueError: If a store is damaged; tantivy raises other errors for other files.
+        ValueError: If it is damaged; tantivy raises other errors for other damages.
     """
     from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
 
     language = get_language(schema.language)
-    _check_stores(folder)
-    index = Index.open(str(folder))
+    links = None if os.access(folder, os.W_OK) else links_to(folder)
+    sound: set[str] = set()
+
+    def opened(commit: Commit) -> Any:
+        check(folder, commit, sound)
+        return Index.open(str(links or folder))
+
+    index, _ = last(folder, opened)
+    if index.schema != _schema():
+        raise ValueError(f"{META} was changed after it was written")
     builder = TextAnalyzerBuilder(Tokenizer.simple())
     for step in (
         Filter.remove_long(_LONGEST_WORD),
@@ -149,7 +172,7 @@ def open_words(folder: Path, schema: IndexSchema) -> Words:
     index.config_reader("manual")
     prepare = _in_pairs if language.bigrams else str
     split = TextAnalyzerBuilder(Tokenizer.simple()).build().analyze
-    return Words(folder, index, index.schema, kinds_of(schema), prepare, split, analyzer.analyze)
+    return Words(folder, index, index.schema, kinds_of(schema), prepare, split, analyzer.analyze, sound, links)
 
 
 def _in_pairs(text: str) -> str:
@@ -159,29 +182,3 @@ def _in_pairs(text: str) -> str:
         return " " + " ".join(run[0][at : at + 2] for at in range(max(1, len(run[0]) - 1))) + " "
 
     return _UNSPACED.sub(pairs, text)
-
-
-@reads_stored
-def _check_stores(folder: Path) -> None:
-    """Raise `ValueError` if the store of a segment is damaged.
-
-    tantivy trusts the lengths in a store, and a wrong one aborts the whole process. All its files end with a footer of
-    JSON with the checksum, the footer's length, and a magic number, of 4 bytes each. Stores are small, because no field
-    is stored in them.
-    """
-    for segment in _meta(folder)["segments"]:
-        with suppress(FileNotFoundError):  # merged into another by a writer, since the list was read
-            content = (folder / f"{segment['segment_id'].replace('-', '')}.store").read_bytes()
-            body, size = content[:-8], int.from_bytes(content[-8:-4], "little")
-            if zlib.crc32(body[:-size]) != orjson.loads(body[-size:])["crc"]:
-                raise ValueError("the checksum of a store is wrong")
-
-
-@reads_stored
-def _opstamp(folder: Path) -> int:
-    return int(_meta(folder)["opstamp"])
-
-
-def _meta(folder: Path) -> dict[str, Any]:
-    meta: dict[str, Any] = orjson.loads((folder / META).read_bytes())
-    return meta

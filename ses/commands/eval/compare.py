@@ -97,11 +97,11 @@ def _compared(paths: Sequence[Path], options: dict[str, Any]) -> tuple[Compariso
 
 def _read(paths: Sequence[Path]) -> dict[str, Run]:
     """Read runs by the names of their files, or by their paths where names are the same."""
-    from eval.reports.tables import printable
+    from corpora.outgoing import in_a_line
     from eval.trec.runs import read_run
 
     stems = [path.stem for path in paths]
-    labels = [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
+    labels = [in_a_line(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
     if len(set(labels)) < len(labels):
         raise InputError("A run file is given twice; give each once.")
     return {label: read_run(path) for label, path in zip(labels, paths, strict=True)}

@@ -16,7 +16,7 @@ from search_plugin.plan import TITLE_BOOST
 from search_plugin.request import MAX_WINDOW, Mode
 from ses.commands.eval.collection import Collection, collection_options, in_memory, indexed, open_collection
 from ses.options import engine_options, model_options
-from ses.results import say_json
+from ses.results import say_json, tell
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
@@ -128,7 +128,7 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
         print_table(results.table(), Console())
         for what, count in left_out.items():
             if count:
-                click.echo(counted(count, what))
+                tell(counted(count, what))
     # Last, because an id that a TREC file can't hold must not discard the results.
     if runs:
         for mode, result in outcome.items():

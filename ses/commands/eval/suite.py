@@ -11,7 +11,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from ses.options import runtime_options
-from ses.results import say_json
+from ses.results import say_json, tell
 
 if TYPE_CHECKING:
     from encoders.card import ModelCard
@@ -94,7 +94,7 @@ def suite(
         return
     print_table(results.table(), Console())
     took = sum(one.seconds for of_system in found.values() for one in of_system if not one.cached)
-    click.echo(f"{took:,.0f} s, without what was in the cache")
+    tell(f"{took:,.0f} s, without what was in the cache")
 
 
 def _chosen(entries: Sequence[Entry], parts: Sequence[str]) -> tuple[Entry, ...]:
@@ -129,7 +129,7 @@ def _run(entries: Sequence[Entry], system: _System, settings: Settings) -> list[
     found = []
     for one in run_suite(entries, system.bench, system.key, settings.cache_dir / "eval"):
         told = "from the cache" if one.cached else f"{one.seconds:,.0f} s"
-        click.echo(f"{system.label}: {one.entry.name}, {told}", err=True)
+        tell(f"{system.label}: {one.entry.name}, {told}", err=True)
         found.append(one)
     return found
 

@@ -11,7 +11,8 @@ import rich_click as click
 from corpora.errors import SesError
 from encoders.formats import Format
 from ses.commands.eval.sources import VectorSource, vector_options, vector_source
-from ses.results import say_json
+from ses.messages import message_of
+from ses.results import say_json, tell
 
 if TYPE_CHECKING:
     from eval.scirepeval.protocols import TaskResult
@@ -67,7 +68,7 @@ def task(
     results: list[TaskResult] = []
     failed: dict[str, SesError] = {}
     for one, found in run_tasks(chosen, data, source.embed, _separator(chosen, source), _given(source)):
-        click.echo(f"{one.name}: {'done' if isinstance(found, TaskResult) else 'not run'}", err=True)
+        tell(f"{one.name}: {'done' if isinstance(found, TaskResult) else 'not run'}", err=True)
         if isinstance(found, TaskResult):
             results.append(found)
         else:
@@ -105,7 +106,7 @@ def _tell(
     table, board = task_table(results), leaderboard(averages, source.name)
     solvers = {one.task.name: one.solver for one in results if one.solver}
     files = {one.task.name: one.files for one in results if one.files}
-    reasons = {name: str(error) for name, error in failed.items()}
+    reasons = {name: message_of(error) for name, error in failed.items()}
     if options["report_file"]:
         write_results(table, [source], {**about, "embedding_files": files}, options["report_file"])
     if options["as_json"]:
@@ -124,14 +125,14 @@ def _tell(
     console = Console()
     print_table(table.table(), console)
     for solver in dict.fromkeys(solvers.values()):
-        click.echo(f"{', '.join(name for name, used in solvers.items() if used == solver)}: probes by {solver}")
+        tell(f"{', '.join(name for name, used in solvers.items() if used == solver)}: probes by {solver}")
     for name, used in files.items():
         for use, path in used.items():
-            click.echo(f"{name}: {_USES[use].format(path)}")
+            tell(f"{name}: {_USES[use].format(path)}")
     for name, reason in reasons.items():
-        click.echo(f"{name} was not run: {reason}")
+        tell(f"{name} was not run: {reason}")
     if averages.groups:
-        click.echo()
+        tell()
         print_table(board.table(), console)
         if averages.missing:
-            click.echo(f"The paper's averages have these tasks too: {', '.join(averages.missing)}.")
+            tell(f"The paper's averages have these tasks too: {', '.join(averages.missing)}.")

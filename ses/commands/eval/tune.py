@@ -14,7 +14,7 @@ from search_plugin.plan import LEXICAL
 from search_plugin.planning import SEARCHED
 from ses.commands.eval.collection import collection_options, indexed, open_collection
 from ses.options import engine_options, model_options
-from ses.results import say_json
+from ses.results import say_json, tell
 
 
 @click.command()
@@ -71,7 +71,7 @@ def tune(
     trials = Trials(collection.judged, index, encoder, measure, collection.seen)
     legs = (LEXICAL, SEARCHED)
     untuned, queries = start(legs), list(collection.judged.qrels.gains)
-    click.echo(f"trying settings on {len(queries):,} queries", err=True)
+    tell(f"trying settings on {len(queries):,} queries", err=True)
     fitted = fit(untuned, stages(legs, bm25=bm25), trials, queries, parted)
     columns = {"default": fitted.default, "tuned, by nested cross-validation": fitted.estimate}
     if test:
@@ -100,11 +100,11 @@ def tune(
         say_json(told)
         return
     print_table(results.table(), Console())
-    click.echo(f"Chosen of {trials.count} settings: {fitted.chosen}; written to {output}")
-    click.echo(f"Chosen in the outer folds: {'; '.join(by_fold)}")
+    tell(f"Chosen of {trials.count} settings: {fitted.chosen}; written to {output}")
+    tell(f"Chosen in the outer folds: {'; '.join(by_fold)}")
     for what, count in counts.items():
         if count:
-            click.echo(counted(count, what))
+            tell(counted(count, what))
 
 
 def _test_collection(options: Mapping[str, Any], settings: Any, split: str | None) -> Any:

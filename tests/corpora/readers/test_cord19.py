@@ -138,6 +138,7 @@ def test_damaged_rows_are_rejected_alone(tmp_path):
     assert records[2].reason == "The row has 2 columns where the header has 19."
 
 
+@pytest.mark.slow
 def test_an_open_quote_does_not_swallow_the_file_in_silence(tmp_path):
     good = table({"cord_uid": "a", "title": "t"}).splitlines()[1]
     filler = (b"z" * 999 + b"\n") * ((16 << 20) // 1000 + 2)

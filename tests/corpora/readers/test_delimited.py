@@ -10,7 +10,7 @@ from corpora.errors import InputError
 from corpora.paper import Accepted, Paper
 from corpora.readers import delimited
 
-WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=5)
+WORDS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5)
 
 
 def read(tmp_path, text, columns=None, name="papers.csv"):
@@ -59,7 +59,7 @@ def test_lines_and_ragged_rows(tmp_path):
     ]
 
 
-@given(st.lists(st.tuples(WORDS, WORDS, st.text(st.characters(codec="utf-8", exclude_categories=["C"])))))
+@given(st.lists(st.tuples(WORDS, WORDS, st.text(st.characters(exclude_categories=["C"])))))
 def test_what_csv_writes_is_read_back(tmp_path_factory, rows):
     out = io.StringIO()
     csv.writer(out).writerows([("id", "title", "abstract"), *rows])

@@ -201,12 +201,12 @@ def test_entities_are_neither_expanded_nor_fetched(tmp_path):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_file_cut_off_in_the_middle_gives_what_it_holds(tmp_path, pack):
-    titles = [f"Title {n} {hash((n, 'salt')):x}" for n in range(20_000)]
+    titles = [f"Title {n} {hash((n, 'salt')):x}" for n in range(5_000)]
     data = pack(document(*(article(n, title) for n, title in enumerate(titles))))
     *read_ones, last = read(tmp_path, data[: len(data) // 2])
     papers = [record.paper for record in read_ones if isinstance(record, Accepted)]
     assert [paper.title for paper in papers] == titles[: len(papers)]
-    assert len(papers) > 5_000
+    assert len(papers) > 1_000
     assert all(isinstance(record, Rejected) for record in [*read_ones[len(papers) :], last])
 
 

@@ -23,8 +23,8 @@ def test_the_real_file_reads_well(tmp_path):
 
 
 def shorter(path, folder):
-    """The file with all that tells of retractions, and in a newcomer's tests with a twentieth of the others."""
-    if (every := effort(20, 1, 1)) == 1:
+    """The file with all that tells of retractions, and unless there is time for all, a twentieth of the others."""
+    if (every := effort(20, 20, 1)) == 1:
         return path
     first, *articles = re.split(rb"(?=<PubmedArticle>)", gzip.decompress(path.read_bytes()))
     kept = [one for number, one in enumerate(articles[:-1]) if number % every == 0 or b"Retract" in one]
@@ -32,6 +32,7 @@ def shorter(path, folder):
     return folder / "shorter.xml"
 
 
+@pytest.mark.slow
 def test_retractions_and_deletions_of_the_real_file(tmp_path):
     records = list(pubmed.read(shorter(pubmed_sample.locate(tmp_path), tmp_path), {}))
     papers = [record.paper for record in records if isinstance(record, Accepted)]
@@ -42,6 +43,7 @@ def test_retractions_and_deletions_of_the_real_file(tmp_path):
     assert all(isinstance(record, Deleted) for record in records[-2:])
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_records(tmp_path):
     records = pubmed.read(pubmed_sample.locate(tmp_path), {})
     peaks = []

@@ -125,9 +125,9 @@ def test_says_what_to_install(tmp_path, monkeypatch):
         read(tmp_path, FULL)
 
 
-WORDS = st.lists(
-    st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=8), min_size=1, max_size=4
-).map(" ".join)
+WORDS = st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8), min_size=1, max_size=4).map(
+    " ".join
+)
 
 
 @given(

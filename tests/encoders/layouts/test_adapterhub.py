@@ -252,12 +252,13 @@ def test_a_card_may_name_what_is_on_the_hub(base, tmp_path, hub):
         find_model(str(model))
 
 
-def test_a_downloaded_card_names_no_folders_of_this_machine(base, tmp_path, hub):
+def test_a_downloaded_card_names_no_folders_of_this_machine(base, tmp_path, hub, hub_lock):
     folder = adapter(tmp_path / "a", base)
     hub |= {"org/base": base, "org/model": tmp_path / "m", "org/adapter": folder}
     write_card(tmp_path / "m", base="org/base", adapters={"prx": "org/adapter"})
     assert find_model("org/model").card.formats == (Format.PRX,)
     for named in ({"adapters": {"prx": str(folder)}}, {"adapters": {"prx": "../a"}}, {"base": str(base)}):
         write_card(tmp_path / "m", **({"base": "org/base", "adapters": {"prx": "org/adapter"}} | named))
+        hub_lock.unlink()
         with pytest.raises(InputError, match=r"neither a folder nor a hub id|was fetched from the hub and names"):
             find_model("org/model")

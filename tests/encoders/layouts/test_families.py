@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError
+from encoders.architectures.bert import Network
 from encoders.batching import batches
 from encoders.encoder import load_encoder
+from encoders.layouts.families import read_network
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_modernbert, make_mpnet, make_multilingual
 from tests.encoders.formulas.modernbert import ModernBert
@@ -122,6 +126,85 @@ def test_the_fingerprint_knows_what_modernberts_attention_sees(key, tmp_path):
     assert find_model(str(folder)).card.fingerprint != before
 
 
+SIZES = {
+    "num_hidden_layers": 5,
+    "num_attention_heads": 4,
+    "hidden_size": 64,
+    "vocab_size": 70,
+    "max_position_embeddings": 130,
+}
+MODERN = {"global_layers": [0, 3], "reach": 64, "global_theta": 160_000.0, "local_theta": 10_000.0}
+
+
+@pytest.mark.parametrize(
+    ("config", "changed"),
+    [
+        ({"model_type": "bert"}, {}),
+        ({"model_type": "bert", "layer_norm_eps": 1e-6, "norm_eps": 3, "pad_token_id": 9}, {"epsilon": 1e-6}),
+        ({"model_type": "bert", "layer_norm_eps": 1, "hidden_act": "gelu"}, {"epsilon": 1.0}),
+        ({"model_type": "roberta"}, {"first_position": 2}),
+        ({"model_type": "xlm-roberta", "pad_token_id": 4}, {"first_position": 5}),
+        ({"model_type": "camembert", "pad_token_id": 0}, {"first_position": 1}),
+        ({"model_type": "mpnet", "pad_token_id": 7}, {"first_position": 2}),
+        ({"model_type": "mpnet", "relative_attention_num_buckets": 32}, {"first_position": 2}),
+        ({"model_type": "modernbert"}, {"epsilon": 1e-5, "options": MODERN}),
+        ({"model_type": "modernbert", "hidden_act": "relu", "norm_eps": 1e-4}, {"epsilon": 1e-4, "options": MODERN}),
+        (
+            {"model_type": "modernbert", "global_attn_every_n_layers": 2, "local_attention": 7, "global_rope_theta": 5},
+            {"epsilon": 1e-5, "options": MODERN | {"global_layers": [0, 2, 4], "reach": 3, "global_theta": 5.0}},
+        ),
+        (
+            {"model_type": "modernbert", "layer_types": ["sliding_attention"] * 5, "local_rope_theta": 6},
+            {"epsilon": 1e-5, "options": MODERN | {"global_layers": [], "local_theta": 6.0}},
+        ),
+        (
+            {
+                "model_type": "modernbert",
+                "rope_parameters": {"full_attention": None, "sliding_attention": {"rope_theta": 7}},
+            },
+            {"epsilon": 1e-5, "options": MODERN | {"local_theta": 7.0}},
+        ),
+    ],
+)
+def test_a_configuration_that_says_little_has_its_familys_values(config, changed):
+    expected = Network(5, 4, 64, 70, 130, 0, 1e-12, 5, "mean", normalize=True, options={})
+    assert read_network(Path("c"), SIZES | config, "mean", normalize=True) == replace(expected, **changed)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"model_type": "gpt2"},
+        {"model_type": "bert", "hidden_act": "relu"},
+        {"model_type": "mpnet", "relative_attention_num_buckets": 64},
+        {"model_type": "modernbert", "hidden_activation": "silu"},
+        *({"model_type": "modernbert", key: True} for key in ("attention_bias", "mlp_bias", "norm_bias")),
+        {"model_type": "modernbert", "rope_scaling": {"factor": 2}},
+        {"model_type": "modernbert", "layer_types": ["full_attention"] * 4},
+        {"model_type": "modernbert", "layer_types": ["full_attention"] * 4 + ["chunked_attention"]},
+        {"model_type": "modernbert", "rope_parameters": {"full_attention": {"rope_type": "yarn"}}},
+        {"model_type": "modernbert", "rope_parameters": {"sliding_attention": {"rope_type": "yarn"}}},
+    ],
+)
+def test_what_no_family_here_can_run_is_left_to_others(config):
+    assert read_network(Path("c"), SIZES | config, "cls", normalize=False) is None
+
+
+@pytest.mark.parametrize("key", SIZES)
+def test_a_size_is_a_whole_number_from_one(key):
+    for wrong in (0, -1, 2.0, "2", True, None):
+        with pytest.raises(InputError, match=f"c gives no whole number for {key}; fetch the model again"):
+            read_network(Path("c"), SIZES | {"model_type": "bert", key: wrong}, "cls", normalize=False)
+    assert read_network(Path("c"), SIZES | {"model_type": "bert", key: 1}, "cls", normalize=False)
+
+
+def test_epsilon_is_a_number():
+    for wrong in (True, "1e-12", None):
+        with pytest.raises(InputError, match="c gives no number for layer_norm_eps; fetch the model again"):
+            read_network(Path("c"), SIZES | {"model_type": "bert", "layer_norm_eps": wrong}, "cls", normalize=False)
+
+
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
@@ -144,7 +227,19 @@ def test_weights_of_an_mpnet_that_are_missing_or_too_many_are_told(edit, told, t
 @pytest.mark.parametrize(
     ("make", "changed", "told"),
     [
-        (make_modernbert, {"vocab_size": 80}, "don't fit its config.json (75 rows in embeddings.tok_embeddings"),
+        (
+            make_modernbert,
+            {"vocab_size": 80},
+            "embeddings.tok_embeddings.weight has the shape (75,",
+        ),
+        (make_modernbert, {"num_hidden_layers": 10**9}, "gives 1e+09 for num_hidden_layers, and no encoder has more"),
+        (make_modernbert, {"max_position_embeddings": 10**12}, "gives 1e+12 for max_position_embeddings, and no"),
+        (make_modernbert, {"local_attention": 10**300}, "gives 1e+300 for local_attention, and no encoder"),
+        (make_modernbert, {"hidden_size": 10**7}, ", and the config.json says (75, 10000000)"),
+        (make_modernbert, {"num_attention_heads": 10**7}, "don't fit its config.json"),
+        (make_multilingual, {"num_hidden_layers": 10**9}, "gives 1e+09 for num_hidden_layers, and no encoder has more"),
+        (make_multilingual, {"num_hidden_layers": 1000}, "they lack encoder.layer."),
+        (make_multilingual, {"max_position_embeddings": 9999}, "embeddings.position_embeddings.weight has the shape"),
         (make_modernbert, {"num_hidden_layers": 6}, "they hold layers.6.attn.Wo.weight"),
         (make_modernbert, {"num_attention_heads": 5}, "don't fit its config.json"),
         (make_modernbert, {"global_attn_every_n_layers": 0}, "config.json holds a value of the wrong kind"),

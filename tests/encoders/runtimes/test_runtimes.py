@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -114,6 +115,35 @@ def usable(runtime):
 def test_without_a_gpu_auto_does_not_try_those_for_gpus():
     with_cuda, without = fastest_of([RUNTIMES["onnx-cuda"], RUNTIMES["onnx"]]), fastest_of([RUNTIMES["onnx"]])
     assert with_cuda.version("fp32", 0) == without.version("fp32", 0)
+
+
+def test_each_runtime_has_its_precisions_packages_and_device():
+    assert {name: (one.precisions, one.packages, one.device) for name, one in RUNTIMES.items()} == {
+        "onnx": (("int8", "fp32"), ("onnxruntime",), "cpu"),
+        "openvino": (("int8", "bf16", "fp32"), ("openvino",), "cpu"),
+        "torch": (("fp32", "bf16"), ("torch",), "cpu"),
+        "onnx-cuda": (("fp32",), ("onnxruntime",), "cuda"),
+        "torch-cuda": (("bf16", "fp32"), ("torch",), "cuda"),
+        "optimum": (("fp32",), ("optimum", "optimum.exporters.onnx"), "cpu"),
+        "transformers": (("fp32", "bf16"), ("torch", "transformers"), "cpu"),
+        "auto": (("int8", "bf16", "fp32"), (), "cpu"),
+    }
+    assert [one.name for one in RUNTIMES.values()] == list(RUNTIMES)
+
+
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_each_runtime_is_that_of_its_module(name, monkeypatch):
+    module = import_module(f"encoders.runtimes.{name.removesuffix('-cuda')}")
+    for function in ("prepare", "load"):
+        monkeypatch.setattr(module, function, lambda *given, function=function, **named: (function, given, named))
+    runtime, named = RUNTIMES[name], {"device": "cuda"} if name.endswith("-cuda") else {}
+    # auto chooses from all that can run any model.
+    single = tuple(RUNTIMES[one] for one in ("onnx", "openvino", "torch", "onnx-cuda", "torch-cuda"))
+    first = (single,) if name == "auto" else ()
+    assert runtime.prepare(1, 2, 3) == ("prepare", (*first, 1, 2, 3), named)
+    assert runtime.load(4, 5) == ("load", (*first, 4, 5), named)
+    if name != "auto":
+        assert runtime.version("fp32", 3) == ""
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError, UnavailableError
+from encoders.architectures.bert import Network
 from encoders.batching import batches
 from encoders.encoder import load_encoder
 from encoders.export import export_model
@@ -81,6 +83,16 @@ def test_its_vectors_are_those_of_transformers(family, pooling, tmp_path):
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-5)
 
 
+def test_its_network_is_known_by_its_sizes_alone(copy):
+    network = find_model(str(copy)).card.network
+    config = network.options["config"]
+    assert network == Network(
+        2, 4, 64, config["vocab_size"], 128, 0, 0.0, 2, "cls", normalize=False, options=network.options
+    )
+    (copy / "tokenizer_config.json").write_text('{"model_max_length": 99}')
+    assert find_model(str(copy)).card.network == replace(network, positions=99)
+
+
 def test_bf16_and_unit_length(copy, tmp_path):
     (copy / "ses_card.json").write_text(json.dumps({"pooling": "mean", "normalize": True}))
     exact, rounded = (encoder_of(copy, tmp_path, precision=kind).encode(TEXTS) for kind in ("fp32", "bf16"))
@@ -148,6 +160,10 @@ def test_the_fingerprint_knows_the_configuration(copy):
         ({"hidden_size": "wide"}, "is not a configuration of electra"),
         ({"num_hidden_layers": 3}, "fit its config.json: they lack encoder.layer.2."),
         ({"num_hidden_layers": 1}, "fit its config.json: they hold encoder.layer.1."),
+        ({"num_hidden_layers": 10**9}, "gives 1e+09 for num_hidden_layers, and no encoder has more than 1,000"),
+        ({"num_hidden_layers": 900}, "gives 900 for num_hidden_layers, and its weights don't fit: there are"),
+        ({"embedding_size": 10**7}, "gives 10,000,000 for embedding_size, and its weights don't fit: their largest"),
+        ({"max_position_embeddings": 10**9}, "gives 1e+09 for max_position_embeddings, and no encoder has more"),
         ({"vocab_size": 80}, "transformers can't load the model"),
         ({"max_position_embeddings": 256}, "transformers can't load the model"),
     ],

@@ -9,6 +9,7 @@ import ses
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from tests.commands import ses as command
 from tests.engines.attached.conftest import opened
+from tests.engines.conftest import every_version
 from tests.engines.foreign import ALIAS, ATTACHED, INDEXES, document, drop, sources, write
 from tests.tiny import make_model
 
@@ -23,7 +24,7 @@ def test_nobody_else_s_index_is_changed_by_other_commands(server, library, attac
         library.drop(ALIAS)
     with pytest.raises(InputError, match="ses can't build an index of this name"):
         library.rebuild(ALIAS)
-    with pytest.raises(InputError, match="a copy needs"):
+    with pytest.raises(InputError, match="it can't be copied; index its papers with corpus=index"):
         library.copy(ALIAS, "other")
     with pytest.raises(InputError, match="its owner writes its fields"):
         library.update(ALIAS, {"id-1": {"shelf": ("C",)}})
@@ -48,6 +49,31 @@ def test_attached_indexes_are_listed_and_diagnosed(server, library, attached):
     with pytest.raises(UnavailableError, match="bring it back, or detach it"):
         library[ALIAS].search("x")
     assert library.detach(ALIAS).restored == 0
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_documents_that_no_update_can_give_a_vector_are_told_apart(server, library, beside):
+    blank = {
+        "empty": {"title_t": "", "summary_t": "Only about a virus"},
+        "blank": {"title_t": " "},
+        "none": {"pub_year": 1},
+    }
+    write(server.cluster, INDEXES[0], blank)
+    report = library.attach(ALIAS, **ATTACHED, beside=beside)
+    assert (report.papers, report.rejected) == (60, 3)
+    (found,) = server.diagnose(ALIAS).indexes
+    assert (found.details["no_papers"], found.troubles) == (3, ())
+    told = "documents that are no papers, so that no update gives them a vector: 3 (The record has neither title "
+    told += "nor abstract; The record has no title)"
+    assert told in found.lines
+    found = library[ALIAS].search("only about a virus", mode="lexical", size=70, verbatim=True)
+    assert {hit.id for hit in found}.isdisjoint(blank)
+    write(server.cluster, INDEXES[0], {"late": document(200)})
+    (found,) = server.diagnose(ALIAS).indexes
+    assert found.details["no_papers"] == 3
+    assert found.troubles == (
+        "In the attached index catalogue, 1 of 64 documents have no vector; attach it with <update>.",
+    )
 
 
 def test_documents_that_are_no_papers_are_listed(server, library):
@@ -84,7 +110,12 @@ def test_another_model_has_to_be_attached_anew(server, library, attached, tmp_pa
         ({"fields": {"year": "doi_s"}}, "year has to be a number or a date"),
         ({"fields": {"venue": "summary_t"}}, "is analysed text, whose values can't be compared"),
         ({"fields": {"x": "unsearched"}}, "is not indexed there"),
+        ({"fields": {"x": "uncounted"}}, "uncounted of catalogue-a has no doc_values in its mapping"),
         ({"fields": {"journal": "doi_s", "venue": "doi_s"}}, "The field venue is given twice"),
+        ({"fields": {"title": "journal.name"}}, "title is given twice, as title_t and as journal.name; leave one"),
+        ({"fields": {"Title": "journal.name"}}, "The field title is given twice"),
+        ({"abstract": "summary_t", "fields": {"abstract": "title_t"}}, "abstract is given twice, as summary_t and as"),
+        ({"fields": {"origin": "doi_s"}}, "Origins are the corpora of an index that ses made"),
         ({"fields": {"id": "doi_s"}}, "A document's id is that of the index"),
         ({"fields": {"and": "doi_s"}}, "A field can't be named 'and'"),
     ],
@@ -103,6 +134,25 @@ def test_what_can_not_be_attached_is_told(server, library, tmp_path):
         library.attach("nowhere")
     with pytest.raises(NotFoundError, match=r"No index 'nowhere' of .* is attached"):
         library.detach("nowhere")
+    for target in (
+        "",
+        "*",
+        "catalogue-*",
+        "catalogue-a,catalogue-b",
+        "_all",
+        "_mapping",
+        "<day-{now/d}>",
+        "-x",
+        "Upper",
+    ):
+        with pytest.raises(
+            InputError, match="is not the name of an index or alias; for several indexes, make an alias"
+        ):
+            library.attach(target, name="other")
+    with pytest.raises(
+        InputError, match=r"ses can't call an index 'a\.b'; give it another name here by index: up to 64"
+    ):
+        library.attach("a.b")
     with pytest.raises(InputError, match="Only an index of OpenSearch or Elasticsearch"):
         ses.open(tmp_path / "folder").attach("x")
     library.index("mine", [{"id": "x", "title": "New"}])
@@ -138,6 +188,55 @@ def test_a_mapping_that_is_full_gets_a_companion(server, library):
     assert library[ALIAS].search("virus").hits
 
 
+@every_version
+def test_an_index_that_is_closed_is_told(server, library):
+    cluster, before = server.cluster, sources(server.cluster)
+    cluster.call("POST", f"/{INDEXES[0]}/_close")
+    told = f"has closed the index {INDEXES[0]}; ask for it to be opened"
+    with pytest.raises(UnavailableError, match=told):
+        library.attach(ALIAS, **ATTACHED)
+    cluster.call("POST", f"/{INDEXES[0]}/_open", params={"wait_for_active_shards": "all"})
+    library.attach(ALIAS, **ATTACHED)
+    cluster.call("POST", f"/{INDEXES[0]}/_close")
+    for use in (library.follow, library.detach, lambda name: library[name].search("virus")):
+        with pytest.raises(UnavailableError, match=told):
+            use(ALIAS)
+    assert told in server.diagnose(ALIAS).indexes[0].troubles[0]
+    cluster.call("POST", f"/{INDEXES[0]}/_open", params={"wait_for_active_shards": "all"})
+    assert library.detach(ALIAS).restored == 60
+    assert sources(cluster) == before
+
+
+TEXT = {"title_t": {"type": "text"}}
+
+
+def made_for(server):
+    """The settings without which an OpenSearch index holds no vectors."""
+    return {"settings": {"index": {"knn": True}}} if server.cluster.product.kind == "opensearch" else {}
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_index_that_was_made_anew_is_told(server, library, beside):
+    library.attach(ALIAS, **ATTACHED, beside=beside)
+    drop(server.cluster)
+    with pytest.raises(
+        UnavailableError, match="has no index catalogue any more, to which catalogue is attached; bring"
+    ):
+        library.follow(ALIAS)
+    for mapping, told in (
+        ({"title_t": {"type": "keyword"}}, "its field title_t is of another type, from which title is taken"),
+        ({}, "its field title_t is gone, from which title is taken; attach it again with the fields"),
+        ({**TEXT, "pub_year": {"type": "date"}}, "its field pub_year is of another type, from which year is taken"),
+    ):
+        server.cluster.call("PUT", f"/{INDEXES[0]}", {"mappings": {"properties": mapping}, "aliases": {ALIAS: {}}})
+        with pytest.raises(InputError, match=told):
+            library.follow(ALIAS)
+        drop(server.cluster)
+    mappings = {"properties": TEXT}
+    server.cluster.call("PUT", f"/{INDEXES[0]}", {**made_for(server), "mappings": mappings, "aliases": {ALIAS: {}}})
+    assert library.follow(ALIAS).papers == 0
+
+
 def test_years_may_be_dates(library):
     library.attach(ALIAS, title="title_t", fields={"year": "acquired"})
     index = library[ALIAS]
@@ -152,6 +251,22 @@ def test_years_may_be_dates(library):
     page = index.search(filter="year in (2020, 2019)", facets="year", size=1)
     assert page.facets.counts["year"] == ((2020, 60),)
     assert page.hits[0].paper.year == 2020
+
+
+@every_version
+@pytest.mark.parametrize("beside", [False, True])
+def test_dates_are_read_in_every_format_of_the_mapping(server, library, beside):
+    # 31 December 2003, as milliseconds since 1970.
+    write(server.cluster, INDEXES[1], {"odd": {**document(200), "acquired": 1072828800000}})
+    library.attach(ALIAS, title="title_t", fields={"year": "acquired", "day": "acquired"}, beside=beside)
+    index = library[ALIAS]
+    paper = index.show("odd")
+    assert (paper.year, paper.extra) == (2003, {"day": "2003-12-31"})
+    for mode in ("lexical", "vector"):
+        for filter_ in ("year=2003", "day=2003-12-31", "day<2004 and year>2002"):
+            assert [hit.id for hit in index.search(document(200)["title_t"], filter=filter_, mode=mode)] == ["odd"]
+    assert dict(index.search(facets=["year"]).facets.counts["year"]) == {2003: 1, 2020: 60}
+    assert index.search(sort="year", size=1).hits[0].id == "odd"
 
 
 def test_routed_documents_are_found_again(server, library):

@@ -86,6 +86,25 @@ def test_an_index_that_can_not_hold_vectors_gets_a_companion(server, library):
     assert cluster.call("GET", "/ses.attached*") == {}
 
 
+@every_version
+def test_a_document_that_was_written_back_without_its_vectors_gets_new_ones(server, library, attached):
+    cluster = server.cluster
+    # Elasticsearch from 9.2 shows hits without vectors.
+    hit = cluster.call("GET", f"/{INDEXES[0]}/_doc/id-3")
+    hit["_source"]["ses"] = {"hash": hit["_source"]["ses"]["hash"]}
+    write(cluster, INDEXES[0], {"id-3": hit["_source"]})
+    (found,) = server.diagnose(ALIAS).indexes
+    assert "1 of 60 documents have no vector; attach it with <update>" in found.troubles[0]
+    with pytest.raises(UnavailableError, match="The document id-3 has no vector yet"):
+        attached.similar("id-3")
+    report = library.follow(ALIAS)
+    assert (report.new, report.unchanged, report.papers) == (1, 59, 60)
+    assert attached.similar("id-3", size=1).hits
+    write(cluster, INDEXES[0], {"id-3": hit["_source"]})
+    library.detach(ALIAS)
+    assert cluster.call("POST", f"/{ALIAS}/_count", {"query": {"exists": {"field": "ses.hash"}}})["count"] == 0
+
+
 def test_a_new_index_behind_the_alias_is_told_and_attached_by_an_update(server, library, attached):
     cluster = server.cluster
     cluster.call("DELETE", f"/{INDEXES[1]}")
@@ -127,7 +146,7 @@ class Stopping:
     def stage(self, name, total):
         self.now = name
 
-    def advance(self, papers, rejected=0):
+    def advance(self, papers, rejected=0, **_):
         if self.now == self.name and papers:
             raise KeyboardInterrupt
 
@@ -150,7 +169,7 @@ def test_a_write_of_the_owner_in_between_is_not_lost(server, library):
                 write(server.cluster, INDEXES[0], {"id-3": {**document(3), "title_t": "Galaxy"}})
                 server.cluster.call("DELETE", f"/{INDEXES[0]}/_doc/id-4", params={"refresh": True})
 
-        def advance(self, papers, rejected=0):
+        def advance(self, papers, rejected=0, **_):
             pass
 
     report = library.attach(ALIAS, **ATTACHED, progress=Changing(""))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
+from io import BufferedReader, BytesIO
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from corpora.errors import InputError
 from eval.authors.protocol import evaluate_authors
 from eval.authors.signatures import Signatures, read_named_papers, read_s2and
 from eval.embedder import Text, Vectors
+from eval.files.text import read_within
 from ses.commands.eval import eval_
 
 
@@ -68,7 +71,15 @@ def test_seeds_are_told_and_not_measured():
     # Left are a2, b2 (nearer to a1 than to b1) and c2.
     assert outcome.per_unit["B3 precision"] == {"j smith": 0.5, "p li": 1.0}
     assert outcome.cells["B3 precision"].mean == pytest.approx(2 / 3)
-    assert (outcome.counts["signatures"], outcome.counts["signatures_given_as_seeds"]) == (3, 4)
+    assert outcome.counts == {
+        "signatures": 3,
+        "blocks": 2,
+        "authors": 3,
+        "signatures_given_as_seeds": 4,
+        "signatures_without_vector": 0,
+        "signatures_without_author": 0,
+        "papers_repeated": 0,
+    }
 
 
 def test_a_signature_without_vector_is_alone_and_counted():
@@ -122,6 +133,17 @@ def test_s2ands_files_and_the_command(s2and, tmp_path):
     assert run.exit_code == 0, run.output
     row = json.loads(run.stdout)["rows"][0]
     assert (row["set"], row["measures"]["B3 F1"]["mean"], row["counts"]["signatures_without_author"]) == ("qian", 1, 1)
+
+
+def test_a_small_file_takes_little_memory_and_a_large_one_is_refused():
+    tracemalloc.start()
+    assert read_within(BufferedReader(BytesIO(b"x" * 9)), 4 << 30, "too large") == b"x" * 9
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
+    content = bytes(range(256)) * 10_000
+    assert read_within(BufferedReader(BytesIO(content)), len(content), "too large") == content
+    with pytest.raises(InputError, match="too large"):
+        read_within(BufferedReader(BytesIO(content)), len(content) - 1, "too large")
 
 
 def test_files_of_another_form_are_refused(s2and, tmp_path):

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
-from eval.measures.metrics import KINDS, Measure, evaluate, parse_measure
+from eval.measures.metrics import KINDS, Measure, Scores, evaluate, parse_measure
+from eval.statistics.interval import mean_interval
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
 
@@ -109,6 +110,30 @@ def test_nothing_is_dropped_uncounted():
     assert scores.same_id_dropped == 0
 
 
+def test_what_is_counted_is_told_by_name_beside_intervals_of_the_level():
+    values = {"P@1": {"a": 1.0, "b": 0.0, "c": 1.0}}
+    scores = Scores(values, 1, 2, 3, 4, 5)
+    assert scores.outcome().counts == {
+        "queries": 3,
+        "queries_without_results": 1,
+        "queries_without_relevant": 2,
+        "queries_unjudged": 3,
+        "hits_of_same_id_dropped": 4,
+        "judged_before_dropped": 5,
+    }
+    assert scores.outcome().cells == {"P@1": mean_interval([1.0, 0.0, 1.0])}
+    assert scores.outcome(level=0.5).cells == {"P@1": mean_interval([1.0, 0.0, 1.0], level=0.5)}
+    assert scores.outcome().per_unit == values
+    assert Scores({}).queries == 0
+
+
+def test_a_reciprocal_rank_counts_up_to_the_cut_off_of_any_size():
+    found = {str(rank): 1 / rank for rank in (1, 2, 3, 7, 49, 999_998, 999_999)}
+    for rank, value in found.items():
+        assert parse_measure(f"MRR@{rank}").value({"recip_rank": value}) == value
+        assert parse_measure(f"MRR@{max(1, int(rank) - 1)}").value({"recip_rank": value}) == (value == 1)
+
+
 def test_same_id_pairs_are_dropped_only_when_asked():
     qrels = Qrels({"a": {"b": 1}, "c": {"d": 1}})
     run = Run("t", {"a": [("a", 2.0), ("b", 1.0)], "c": [("c", 1.0)]})
@@ -136,7 +161,16 @@ def test_measure_names_round_trip_in_any_case(kind, cutoff):
         }
 
 
-@pytest.mark.parametrize(("alias", "name"), [("AP", "MAP"), ("rr@10", "MRR@10"), ("R@100", "Recall@100")])
+def test_only_r_precision_takes_no_cut_off():
+    with pytest.raises(InputError, match="Rprec takes no cut-off: write Rprec alone"):
+        parse_measure("Rprec@5")
+    assert [str(parse_measure(f"{kind.name}@5")) for kind in KINDS[:-1]] == [f"{kind.name}@5" for kind in KINDS[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("AP", "MAP"), ("rr@10", "MRR@10"), ("R@100", "Recall@100"), ("precision@5", "P@5"), ("Hit@1", "Success@1")],
+)
 def test_aliases(alias, name):
     assert str(parse_measure(alias)) == name
 

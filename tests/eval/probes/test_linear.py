@@ -18,6 +18,7 @@ def data():
     return train, test, train @ weights + noise
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_one_class_a_row_is_scikit_learns_own_search(data):
     from sklearn.model_selection import GridSearchCV

@@ -2,10 +2,12 @@
 
 import json
 import re
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +17,13 @@ from eval.outcome import Outcome
 from eval.reports import html, latex, markdown
 from eval.reports.provenance import Provenance
 from eval.reports.registry import FORMS, check_report, write_report
-from eval.reports.report import Report
+from eval.reports.report import Plot, Report
 from eval.reports.results import Results, results_report
 from eval.reports.tables import TextTable
 from eval.statistics.pairs import compare_values
 
 NASTY = '<script>alert("1")</script> a&b a_b a|b $x$ 100% #1 {y} \\z ~^ "q" `c` [red] *i*\nnew\x1b[2J\u202e 中文'
-CLEAN = NASTY.replace("\n", " ").replace("\x1b", " ").replace("\u202e", " ")
+CLEAN = NASTY.replace("\n", " ").replace("\x1b", "").replace("\u202e", "")
 PROVENANCE = Provenance(
     command=f"ses eval compare {CLEAN}",
     date="2024-05-06T07:08:09+00:00",
@@ -191,3 +193,130 @@ def test_where_no_report_can_go_is_found_before_the_work(tmp_path, monkeypatch):
     with pytest.raises(UnavailableError, match=r"pip install 'ses\[eval\]'"):
         check_report(tmp_path / "r.html")
     check_report(Path(tmp_path / "r.md"))
+
+
+TABLE = TextTable("A <b>", ("name", "what", "F_1"), (("x" * 25, "y & z", "-0.5"),), text_columns=2, notes=("n_1", "m"))
+SMALL = Report("T & t", PROVENANCE, (TABLE,), details=(TextTable("More", ("q", "long" * 7), (("1", "2"),)),))
+
+
+def test_a_page_by_hand():
+    lines = html.render(SMALL).split("\n")
+    long = "x" * 25
+    table = [
+        '<div class="scroll" role="region" tabindex="0" aria-label="A &lt;b&gt;"><table>',
+        '<thead><tr><th scope="col" class="text">name</th><th scope="col" class="text">what</th>'
+        '<th scope="col" class="number">F_1</th></tr></thead>',
+        "<tbody>",
+        f'<tr><th scope="row" class="text long">{long}</th><td class="text">y &amp; z</td>'
+        '<td class="number">-0.5</td></tr>',
+        "</tbody></table></div>",
+        '<ul class="notes"><li>n_1</li><li>m</li></ul>',
+    ]
+    begin = lines.index('<section aria-labelledby="s0">')
+    assert lines[begin + 1 : begin + 9] == ['<h2 id="s0">A &lt;b&gt;</h2>', *table, "</section>"]
+    more = lines.index('<h2 id="s1">Every query</h2>')
+    assert lines[more + 1] == "<details><summary>More</summary>"
+    assert lines[more + 3].count('class="number long"') == 1
+    assert lines[more + 5] == '<tr><th scope="row" class="text">1</th><td class="number">2</td></tr>'
+    assert lines[more + 7] == "</details>"
+    assert lines[:6] == [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    ]
+    assert "<header><h1>T &amp; t</h1>" in lines
+    made = "2024-05-06T07:08:09+00:00 · tiny (0123456789abcdef) · Lance 0.40.0 · onnx-int8"
+    assert f'<p class="made">{made}</p></header>' in lines
+    places = enumerate(("A &lt;b&gt;", "Every query", "How this was made"))
+    links = "".join(f'<li><a href="#s{place}">{name}</a></li>' for place, name in places)
+    assert f'<nav aria-label="Contents"><ul>{links}</ul></nav>' in lines
+    assert lines[-4:] == ["</main>", "</body>", "</html>", ""]
+
+
+def test_plots_of_one_kind_stand_together_between_the_tables():
+    plots = [Plot(kind, f"{kind} & {n}", lambda: "<svg></svg>") for kind, n in (("K", 1), ("K", 2), ("L", 3))]
+    page = html.render(Report("T", PROVENANCE, (TABLE, TABLE), tuple(plots)))
+    assert re.findall("<h2[^>]*>([^<]*)</h2>", page) == ["A &lt;b&gt;", "K", "L", "A &lt;b&gt;", "How this was made"]
+    figures = [f"<figure><svg></svg><figcaption>K &amp; {n}</figcaption></figure>" for n in (1, 2)]
+    assert "\n".join(['<div class="figures">', *figures, "</div>"]) in page
+
+
+def test_markdown_by_hand():
+    assert markdown.render(SMALL).split("\n")[:10] == [
+        "# T &amp; t",
+        "",
+        "## A &lt;b&gt;",
+        "",
+        r"| name | what | F\_1 |",
+        "| --- | --- | ---: |",
+        f"| {'x' * 25} | y &amp; z | -0.5 |",
+        "",
+        r"- n\_1",
+        "- m",
+    ]
+    assert markdown.render(SMALL).endswith("| packages | numpy 2.1.0 |\n")
+
+
+def test_latex_by_hand():
+    lines = latex.render(SMALL).split("\n")
+    made = PROVENANCE.table().rows
+    assert lines[: len(made) + 2] == [
+        "% T & t",
+        *(f"% {what}: {value}" for what, value in made),
+        r"% Needs \usepackage{booktabs}.",
+    ]
+    assert lines[len(made) + 2 :] == [
+        "",
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{A \textless{}b\textgreater{}. n\_1. m.}",
+        r"\begin{tabular}{llr}",
+        r"\toprule",
+        r"name & what & F\_1 \\",
+        r"\midrule",
+        f"{'x' * 25} & y \\& z & $-$0.5 " + r"\\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+        "",
+    ]
+    every = r"\{}$&#_%~^<>|[]*-" + '"`'
+    assert latex.escape(every) == (
+        r"\textbackslash{}\{\}\$\&\#\_\%\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}"
+        r"\textbar{}{[}{]}{*}-{}{''}{`}"
+    )
+
+
+def test_what_is_told_of_how_it_was_made():
+    assert PROVENANCE.table() == TextTable(
+        "How this was made",
+        ("what", "value"),
+        (
+            ("command", f"ses eval compare {CLEAN}"),
+            ("date", "2024-05-06T07:08:09+00:00"),
+            ("model tiny", "fingerprint 0123456789abcdef"),
+            ("runtime", "onnx-int8"),
+            ("engine", "Lance 0.40.0"),
+            ("data qrels.tsv", f"SHA-256 {'ab' * 32}"),
+            ("seed", "0"),
+            ("Python", "3.11.9, Linux x86_64"),
+            ("packages", "numpy 2.1.0"),
+        ),
+        text_columns=2,
+    )
+    nothing = replace(PROVENANCE, models={}, runtime="", engine="", data={}, settings={}).table().rows
+    assert nothing[2:5] == (
+        ("model", "none: the input doesn't tell"),
+        ("runtime", "none: nothing was encoded"),
+        ("engine", "none: nothing was searched"),
+    )
+    assert len(nothing) == 7
+
+
+def test_json_by_hand():
+    told = json.loads(FORMS[".json"](replace(SMALL, values={"a": float("nan"), "b": np.float64(0.5)})))
+    assert told == {"title": "T & t", "a": None, "b": 0.5, "provenance": asdict(PROVENANCE)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean, stdev
 
 import numpy as np
 import pytest
@@ -29,6 +30,41 @@ def test_the_choice_is_the_simplest_that_is_not_worse_by_a_standard_error():
     assert choose(flat, 5, 0) == 0
     assert choose(np.ones((3, 10)), 5, 0) == 0
     assert choose(np.stack([np.zeros(10), np.ones(10)]), 5, 0) == 1
+
+
+def chosen_by_hand(values, folds, seed):
+    """The rule of one standard error, written out."""
+    order = np.random.default_rng(seed).permutation(len(values[0])).tolist()
+    size, more = divmod(len(order), folds)
+    sizes = [size + (part < more) for part in range(folds)]
+    parts = [order[sum(sizes[:part]) : sum(sizes[: part + 1])] for part in range(folds)]
+    means = [[fmean(row[query] for query in part) for part in parts] for row in values]
+    best = max(means, key=fmean)
+    for place, row in enumerate(means):
+        behind = [top - mean for top, mean in zip(best, row, strict=True)]
+        if fmean(behind) <= stdev(behind) / len(behind) ** 0.5:
+            return place
+    raise AssertionError
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_choices_are_those_of_the_rule_written_out(seed):
+    draw = np.random.default_rng(seed)
+    values = draw.uniform(size=(8, 23)) + np.linspace(0, 0.4, 8)[:, None]
+    assert choose(values, 4, seed) == chosen_by_hand(values.tolist(), 4, seed)
+    # The inner folds are drawn by the next seed; five, where nothing else is said.
+    queries = [str(number) for number in range(23)]
+    points = tuple(SearchSettings("minmax", {"a": 1.0, "b": float(place)}) for place in range(8))
+    for folds, inner, start in ((None, 5, 0), (Folds(3, 4, seed), 4, seed)):
+        assert fit_table(points, values, queries, folds).chosen == points[chosen_by_hand(values, inner, start + 1)]
+
+
+def test_fewest_queries_and_folds():
+    assert (Folds().outer, Folds().inner, Folds().seed) == (5, 5, 0)
+    assert len(fit_table(POINTS, np.ones((6, 10)), [str(number) for number in range(10)]).by_fold) == 5
+    assert len(fit_table(POINTS, np.ones((6, 4)), list("abcd"), Folds(2, 2)).by_fold) == 2
+    assert choose(np.eye(2), 1, 0) == 0
+    assert choose(np.array([[0.0], [1.0]]), 5, 0) == 1, "of one query, no more is allowed"
 
 
 def test_an_outer_fold_has_no_say_in_what_measures_it():

@@ -186,3 +186,11 @@ def test_what_can_not_stand_for_factors_is_refused(arguments, reason, plain, dat
     file = write_vectors(tmp_path / "v.jsonl", {f"p{row}": [1, row] for row in range(12)})
     model = [] if any("--embeddings" in one or one == "--model" for one in arguments) else ["--model", plain]
     assert reason in refused(invoke(data, *(one.replace("FILE", str(file)) for one in arguments), *model))
+
+
+def test_each_data_set_has_an_instruction_of_its_own_for_each_factor():
+    nips, kdd, sigir = (instructions_for(name) for name in ("NIPS", "KDD", "SIGIR"))
+    assert nips == NIPS
+    assert instructions_for("SciRepEval") == sigir
+    assert [tuple(given) for given in (nips, kdd, sigir)] == [FACTORS] * 3
+    assert len({*nips.values(), *kdd.values(), *sigir.values()}) == 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tarfile
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from corpora.errors import InputError
-from eval.embedder import Vectors
+from eval.embedder import Text, Vectors
 from eval.reviewers.combined import compare_factors
 from eval.reviewers.gold_standard import compare_pairs, evaluate_gold_standard, read_gold_standard, score_predictions
 from ses.commands.eval import eval_
@@ -23,6 +24,21 @@ def test_pairs_by_hand():
     found = compare_pairs(predicted, reported)
     # ab is wrong (1), ac is a tie (3 / 2), cd is no difference; ad, bc and bd are right.
     assert found == (1 + 1.5, 1 + 3 + 3 + 2 + 2, 3, 4, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "easy", "hard"),
+    [
+        *((4.0, 2.0, 1, 0), (5.0, 1.0, 1, 0), (4.0, 2.5, 0, 0), (3.5, 2.0, 0, 0)),
+        *((5.0, 4.0, 0, 1), (4.5, 4.0, 0, 1), (4.0, 3.5, 0, 0), (3.0, 1.0, 0, 0), (5.0, 5.0, 0, 0)),
+    ],
+)
+def test_easy_and_hard_pairs_by_their_bounds(one, other, easy, hard):
+    for first, second in ((one, other), (other, one)):
+        right = compare_pairs({"a": first, "b": second}, {"a": first, "b": second})
+        assert right == (0, abs(one - other), easy, easy, hard, hard) if one != other else (0, 0, 0, 0, 0, 0)
+        wrong = compare_pairs({"a": second, "b": first}, {"a": first, "b": second})
+        assert wrong == (abs(one - other), abs(one - other), 0, easy, 0, hard)
 
 
 def test_a_paper_without_prediction_ties():
@@ -74,10 +90,33 @@ def test_vectors_predict_by_the_nearest_paper(small, tmp_path):
     outcome = evaluate_gold_standard(read_gold_standard(small), embed)
     assert outcome.cells["loss"].mean == 1
     assert sorted(text.id for text in seen) == ["p", "q", "x", "y", "z"]
+    assert outcome.counts == {
+        "reviewers": 2,
+        "papers": 3,
+        "draws": 1,
+        "papers_without_vector": 0,
+        "scores_not_predicted": 0,
+    }
     del embedded["y"]
     missing = evaluate_gold_standard(read_gold_standard(small), embed)
     assert missing.cells["loss"].mean == pytest.approx((4 / 2 + 1) / 5)
     assert (missing.counts["papers_without_vector"], missing.counts["scores_not_predicted"]) == (1, 1)
+
+
+def test_draws_are_in_the_order_of_their_numbers_and_the_folder_may_lie_in_another(small):
+    draws = small / "evaluation_datasets"
+    for number, papers in ((10, ["q"]), (2, ["q", "p"])):
+        shutil.copytree(draws / "d_20_1", draws / f"d_20_{number}")
+        own = "".join(json.dumps(note(name, name)) + "\n" for name in papers)
+        (draws / f"d_20_{number}" / "archives" / "~1.jsonl").write_text(own)
+    data = read_gold_standard(small.parent)
+    assert [draw["1"] for draw in data.draws] == [("p",), ("q", "p"), ("q",)]
+    assert data.expertise == {"1": {"x": 5.0, "y": 1.0}, "2": {"x": 4.0, "z": 5.0}}
+    assert data.papers["x"] == Text("x", "x", "")
+    assert data == read_gold_standard(small)
+    shutil.rmtree(draws)
+    with pytest.raises(InputError, match="has no evaluation_datasets/d_20_1"):
+        read_gold_standard(small)
 
 
 def test_the_command_takes_the_archive_too(small, tmp_path):

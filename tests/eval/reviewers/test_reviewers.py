@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from eval.embedder import Vectors
+from eval.embedder import Text, Vectors
 from eval.reviewers.data import read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers, rank_reviewers
 from products.reviewers.rules import MATCHINGS, chain_of_factors, mean_of_top, openreview, reciprocal_ranks
@@ -190,6 +190,74 @@ def test_a_file_of_vectors_and_a_model_are_not_taken_together(scirepeval):
         eval_, ["reviewers", "--data", str(scirepeval), "--embeddings", "v.jsonl", "--model", "minilm"]
     )
     assert isinstance(run.exception, InputError)
+
+
+def test_by_scirepevals_rules_one_run_is_measured_on_both_sets_and_all_is_counted(scirepeval):
+    soft = [("7", "r1", 1), ("7", "r2", 1), ("8", "r1", 1)]
+    lines(
+        scirepeval / "test_soft_qrel.jsonl",
+        [{"query_id": query, "cand_id": name, "score": grade} for query, name, grade in soft],
+    )
+    embedded = vectors(**{"7": [1, 0], **{f"p{n}": [1, n] for n in range(1, 5)}})
+    rule = MATCHINGS["scirepeval"]
+    found = evaluate_reviewers(read_reviewers(scirepeval), dict.fromkeys(rule.factors, lambda _: embedded), rule)
+    # r1 to r4 are ranked in this order; r5 has no vector, and r6 no papers.
+    assert found.per_unit == {
+        "soft P@5": {"7": 2 / 5},
+        "soft P@10": {"7": 2 / 10},
+        "hard P@5": {"7": 1 / 5},
+        "hard P@10": {"7": 1 / 10},
+    }
+    assert found.counts == {
+        "submissions": 1,
+        "submissions_without_vector": 0,
+        "reviewer_papers": 4,
+        "reviewer_papers_without_vector": 1,
+        "reviewers_without_papers": 2,
+        "soft_submissions_left_out": 1,
+        "judgments_repeated": 1,
+        "reviewers_repeated": 0,
+    }
+    elsewhere = vectors(p1=[1, 0])
+    with pytest.raises(InputError, match="No submission has a vector"):
+        evaluate_reviewers(read_reviewers(scirepeval), dict.fromkeys(rule.factors, lambda _: elsewhere), rule)
+
+
+def test_what_a_folder_in_cofs_layout_holds(cof):
+    read = read_reviewers(cof)
+    assert (read.name, read.profiles) == ("KDD", {"x": ("p",), "y": ("q",)})
+    assert read.hard.gains == read.soft.gains == {"s": {"x": 1, "y": 0}}
+    assert [text.id for text in read.texts()] == ["s", "p", "q"]
+    lines(cof / "KDD_queries_test_soft.json", [{"query_id": "s", "score": {"x": 2}}, {"query_id": "t", "score": {}}])
+    papers = [
+        {"paper": "p", "title": "", "abstract": " "},
+        {"paper": "q", "abstract": "A"},
+        {"paper": "q", "title": "T"},
+    ]
+    lines(cof / "KDD_papers_test.json", papers)
+    read = read_reviewers(cof)
+    assert (read.hard.gains, read.soft.gains) == ({"s": {"x": 1, "y": 0}}, {"s": {"x": 2}})
+    assert {name: count for name, count in read.counts.items() if count} == {
+        "submissions_without_judgments": 1,
+        "papers_repeated": 1,
+    }
+    assert read.papers == {"q": Text("q", "T", "")}
+    assert read.texts() == [Text("q", "T", "")]
+    lines(cof / "KDD_queries_test_soft.json", [{"query_id": "s", "score": {"x": 1}}, {"query_id": "s", "score": {}}])
+    with pytest.raises(InputError, match='line 2: a "query_id" comes once'):
+        read_reviewers(cof)
+    lines(cof / "KDD_queries_test_soft.json", [{"query_id": "s", "score": {}}])
+    with pytest.raises(InputError, match="holds no judgments"):
+        read_reviewers(cof)
+    lines(cof / "ABC_queries_test_hard.json", [])
+    with pytest.raises(InputError, match=r"several data sets \(ABC, KDD\)"):
+        read_reviewers(cof)
+
+
+def test_without_texts_ids_are_asked_for(scirepeval):
+    read = read_reviewers(scirepeval)
+    assert read.texts() == [Text(name, "") for name in ("7", "p1", "p2", "p3", "p4", "p5")]
+    assert (read.name, read.papers) == ("", {})
 
 
 def test_ties_at_the_cut_go_by_id_as_in_trec_eval(scirepeval):

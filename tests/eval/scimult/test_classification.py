@@ -92,6 +92,33 @@ def test_cosine_l2_and_labels_of_their_own_file(tmp_path):
     assert (ranked("dot"), ranked("cosine"), ranked("l2")) == (0.0, 1.0, 1.0)
 
 
+def test_all_counts_and_the_forms_of_labels(tmp_path):
+    folder = write_fine(tmp_path, [["a", "gone"], ["b", "a"]], [["a"], []], ["a", "b"])
+    found = evaluate_classification(read_classification(folder, "Toy"), embedder({"p0": (1.0,), "a": (1.0,)}))
+    counts = {"papers": 2, "papers_missing": 1, "labels": 2, "labels_missing": 1, "gold_labels_unknown": 1}
+    assert [(way, outcome.counts) for way, outcome in found.items()] == [("", counts), ("with label matching", counts)]
+    described = [
+        {"label": "a", "name": "A", "definition": "means"},
+        {"label": "b", "name": ["B", "other"]},
+        {"label": "c", "name": [], "definition": None},
+    ]
+    write_lines(folder / "Toy_label.json", described)
+    labels = read_classification(folder, "Toy").labels
+    assert [(text.id, text.title, text.abstract) for text in labels[:2]] == [("a", "A", "means"), ("b", "B", None)]
+    assert labels[2].abstract is None
+
+
+def test_numbers_of_labels_begin_at_0_and_end_at_the_last_line(tmp_path):
+    write_lines(tmp_path / "MAG_label.json", [{"label": name, "name": name, "definition": ""} for name in "xyz"])
+    write_lines(tmp_path / "MAG_papers_test.json", [paper("p0", label=0), paper("p1", label=2)])
+    data = read_classification(tmp_path, "MAG")
+    assert (data.gold, data.single, data.matched) == ({"p0": {"x"}, "p1": {"z"}}, True, None)
+    for wrong in (3, -1):
+        write_lines(tmp_path / "MAG_papers_test.json", [paper("p0", label=wrong)])
+        with pytest.raises(InputError, match="a number below 3"):
+            read_classification(tmp_path, "MAG")
+
+
 def test_texts_and_formats(tmp_path):
     data = read_classification(write_fine(tmp_path, [["a"]], None, ["a"]), "Toy")
     asked = []

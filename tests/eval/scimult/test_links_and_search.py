@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.formats import Format
-from eval.scimult.data import read_links, read_searches
+from eval.scimult.data import find_sets, read_links, read_searches
 from eval.scimult.protocols import evaluate_links, evaluate_searches
 from tests.commands import ses
 from tests.eval.scimult.worlds import paper
@@ -75,6 +75,68 @@ def test_patients_are_queries_of_their_own(tmp_path):
     found = evaluate_links(read_links(tmp_path, "PPR"), embedder(vectors))["patient"]
     assert [found.cells[f"R@{k}"].mean for k in (20, 50)] == pytest.approx([1 / 3, 2 / 3])
     assert found.counts["links_to_unknown_papers"] == 1
+
+
+def test_all_counts_of_links_and_searches(tmp_path):
+    lines = [
+        paper("a", cite=["b", "b", "gone", ""]),
+        paper("b", cite=["a"]),
+        paper("c", **{"co-cite": ["a"]}),
+        paper("d"),
+    ]
+    write_lines(tmp_path / "L_papers_test.json", lines)
+    data = read_links(tmp_path, "L")
+    assert [text.id for text in data.queries] == ["a", "b", "c"]
+    assert data.linked == {"cite": {"a": {"b", "gone"}, "b": {"a"}}, "co-cite": {"c": {"a"}}}
+    found = evaluate_links(data, embedder({"a": (1.0, 0.0), "b": (2.0, 0.0), "d": (0.5, 0.0)}))
+    assert {relation: dict(outcome.counts) for relation, outcome in found.items()} == {
+        "cite": {
+            "queries": 2,
+            "queries_missing": 0,
+            "candidates": 4,
+            "candidates_missing": 1,
+            "links_to_unknown_papers": 1,
+        },
+        "co-cite": {
+            "queries": 1,
+            "queries_missing": 1,
+            "candidates": 4,
+            "candidates_missing": 1,
+            "links_to_unknown_papers": 0,
+        },
+    }
+    for name, rerank in (("SciFact", False), ("TRECCOVID_SciRepEval", True), ("Search", True)):
+        searches = write_search(tmp_path, name)
+        assert (searches.rerank, searches.ungraded) == (rerank, 1)
+        known = {one: vector for one, vector in VECTORS.items() if one not in ("2", "x00")}
+        assert evaluate_searches(searches, embedder(known)).counts == {
+            "queries": 2,
+            "queries_missing": 1,
+            "queries_without_relevant": 0,
+            "queries_without_grades": 1,
+            "papers": 14,
+            "papers_missing": 1,
+            "judged_papers_missing": 1,
+        }
+
+
+def test_sets_are_found_by_the_names_of_their_files_also_packed(tmp_path):
+    for name in ("B_papers_test.json", "A_patients_test.json.gz", "C_papers_test.json.xz", "C_label.json", "D_queries"):
+        (tmp_path / name).write_text("")
+    assert find_sets(tmp_path) == ("A", "B", "C")
+    with pytest.raises(InputError, match=r"There is no A_papers_test\.json in .*; its sets are: A, B, C"):
+        read_searches(tmp_path, "A")
+
+
+def test_lines_without_ids_are_called_by_their_number(tmp_path):
+    write_lines(tmp_path / "P_patients_test.json", [{"title": "x", "abstract": "y"}, paper("z")])
+    write_lines(tmp_path / "P_queries_test.json", [{"title": "q", "abstract": None, "patient": ["line 1"]}])
+    data = read_links(tmp_path, "P")
+    assert [text.id for text in data.candidates] == ["line 1", "line 2"]
+    assert data.linked == {"patient": {"line 1": {"line 1"}}}
+    write_lines(tmp_path / "P_queries_test.json", [{"query": "q", "title": "q", "patient": []}])
+    with pytest.raises(InputError, match='line 1: there are no ids under "patient"'):
+        read_links(tmp_path, "P")
 
 
 QUERIES = [

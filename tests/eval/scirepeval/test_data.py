@@ -117,6 +117,27 @@ def test_queries_with_their_candidates(tmp_path):
     }
 
 
+def test_a_candidate_is_embedded_as_a_query_where_its_text_differs(tmp_path):
+    texts = {"q": "Q", "a": "A", "b": "B"}
+    rows = [
+        {"doc_id": name, "query": {"doc_id": name, "title": text}, "candidates": [{"doc_id": "a", "title": other}]}
+        for name, text, other in (("q", "Q", "A"), ("a", "A", "A"), ("b", "B", "A"))
+    ]
+    rows[0]["candidates"].append({"doc_id": "b", "title": "another text"})
+    write_jsonl(tmp_path / "one" / "metadata.jsonl", rows)
+    judged = [{"query_id": "q", "cand_id": name, "score": 1} for name in ("a", "b")]
+    write_jsonl(tmp_path / "one" / "test_qrel.jsonl", judged)
+    data = read_ranking(a_task(tmp_path, "proximity", ["ndcg"]), tmp_path, "[SEP]")
+    # a and b are ranked, so their texts as queries are embedded; no other candidate is left.
+    assert {text.id: text.title for text in data.queries} == texts
+    assert data.candidates == ()
+    assert {name: count for name, count in data.counts.items() if count} == {"candidates_embedded_as_queries": 1}
+    for wrong in ("a", [1], None):
+        write_jsonl(tmp_path / "one" / "metadata.jsonl", [{"doc_id": "q", "query": "x", "candidates": wrong}])
+        with pytest.raises(InputError, match='no list of papers under "candidates"'):
+            read_ranking(a_task(tmp_path, "proximity", ["ndcg"]), tmp_path, "[SEP]")
+
+
 @pytest.mark.parametrize(
     "row",
     [

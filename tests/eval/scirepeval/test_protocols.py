@@ -9,6 +9,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.formats import Format
+from eval.scirepeval.average import task_table
 from eval.scirepeval.protocols import TaskResult
 from eval.scirepeval.running import run_task, run_tasks
 from tests.eval.scirepeval.worlds import a_task, embedder, write_jsonl, write_labels, write_papers
@@ -57,6 +58,11 @@ def test_classes_far_apart_are_told_apart(clear_classes):
         "15_shot_runs": 2,
     }
     assert "LinearSVC(squared_hinge) of scikit-learn" in result.solver
+    note = "interval over 3 values without a known scale: if they are skewed, it contains the mean too rarely"
+    assert result.outcome.notes["f1 20-shot"].startswith(note)
+    assert "f1" not in result.outcome.notes
+    shown = task_table([result]).table().notes
+    assert sum(note in line for line in shown) == 2
 
 
 def test_few_shot_probes_are_scikit_learns_without_a_search(tmp_path):

@@ -38,6 +38,9 @@ def test_limits_of_few_rows_lie_farther_out():
     reach = stats.t.ppf(0.975, 11) * sample.std(ddof=1) / 12**0.5
     got = bootstrap_statistic(np.mean, sample, resamples=20_000)
     assert (got.low, got.high) == pytest.approx((-reach, reach), rel=0.05)
+    half = stats.t.ppf(0.75, 11) * sample.std(ddof=1) / 12**0.5
+    got_half = bootstrap_statistic(np.mean, sample, level=0.5, resamples=20_000)
+    assert (got_half.low, got_half.high) == pytest.approx((-half, half), rel=0.05)
     percentiles = np.random.default_rng(0).choice(sample, (20_000, 12)).mean(axis=1)
     assert got.high > 1.1 * np.quantile(percentiles, 0.975)
 

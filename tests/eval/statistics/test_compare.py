@@ -6,13 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from eval.reports.comparison import comparison_tables
+from eval.reports.comparison import comparison_report, comparison_tables
+from eval.reports.per_query import query_tables
 from eval.statistics.compare import compare_runs
 from eval.statistics.interval import mean_interval
 from eval.statistics.pairs import compare_values
 from eval.statistics.significance import holm, paired_bootstrap_p, randomization_p
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
+from tests.eval.reports.test_forms import PROVENANCE
 
 QRELS = Qrels({"q1": {"a": 1}, "q2": {"a": 1, "b": 0}, "q3": {"c": 1, "gone": 2}, "q4": {"z": 0}, "q5": {"a": 1}})
 # Ties rank by id, last first, as in trec_eval: in q1 "x" comes before "a".
@@ -65,12 +67,79 @@ def test_tables_show_it():
     assert differences.rows[0][-1] == "2/1/2"
     assert changes.rows == (
         ("q3", "x" * 59 + "…", "1.000", "0.000", "-1.000"),
-        ("q1", "virus [31m", "0.500", "1.000", "+0.500"),
+        ("q1", "virus[31m", "0.500", "1.000", "+0.500"),
     )
     assert changes.notes == ("the 2 largest of 3 changes; 2 queries have the same value in both",)
     assert missing.rows[1] == ("second", "2", "1", "2 of 4", "3 of 5", "0", "2")
     for told in ("second lacks judged queries: q3, q4", "second has queries without judgments: other", "queries: 5"):
         assert told in missing.notes
+
+
+def test_every_table_of_a_comparison_by_hand():
+    def spread(found):
+        return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+    found = compared(corpus_ids=iter("abcz"))
+    means, differences, changes, missing = comparison_tables(found)
+    intervals = [mean_interval(list(found.values[name]["MRR"].values())) for name in ("first", "second")]
+    assert (means.caption, means.header) == ("Means", ("run", "MRR"))
+    assert means.rows == (("first", spread(intervals[0])), ("second", spread(intervals[1])))
+    assert means.notes == ("[low, high]: 95% confidence interval over queries",)
+    (pair,) = found.pairs
+    low, high = (f"{value:+.4f}" for value in (pair.difference.low, pair.difference.high))
+    # -1, .5, .5, 0, 0 have a mean of 0, so the effect is 0, and nothing is more extreme than what was observed.
+    assert differences.rows == (
+        ("MRR", "second - first", f"+0.0000 [{low}, {high}]", "+0.00", *["1.0000 (1.0000)"] * 2, "2/1/2"),
+    )
+    assert differences.header == (
+        *("measure", "pair", "difference", "effect", "p randomization (Holm)", "p bootstrap (Holm)", "+/-/="),
+    )
+    assert (differences.caption, differences.text_columns, len(differences.notes)) == ("Differences", 2, 4)
+    # Of three queries that differ, the least p-value is two of eight.
+    assert "(3 differ): p randomization can't be below 0.2500 there" in differences.notes[3]
+    assert (changes.caption, changes.text_columns) == ("Queries that changed: MRR, first to second", 1)
+    assert changes.header == ("query", "first", "second", "difference")
+    assert [row[0] for row in changes.rows] == ["q3", "q1", "q2"]
+    assert missing.caption == "What was missing"
+    assert missing.header == (
+        *("run", "queries missing", "queries unjudged", "documents unjudged", "relevant not found", "same id dropped"),
+        "not in the corpus",
+    )
+    assert missing.rows == (
+        ("first", "2", "0", "1 of 5", "2 of 5", "0", "1"),
+        ("second", "2", "1", "2 of 4", "3 of 5", "0", "2"),
+    )
+    assert missing.notes == (
+        "queries: 5",
+        "queries without relevant: 1",
+        "judged documents not in the corpus: 1",
+        "first lacks judged queries: q4, q5",
+        "second lacks judged queries: q3, q4",
+        "second has queries without judgments: other",
+        "a judged query that a run lacks counts 0 in it",
+    )
+    assert comparison_tables(compared())[-1].rows[0] == ("first", "2", "0", "1 of 5", "2 of 5", "0")
+
+
+def test_a_report_of_a_comparison_has_bars_and_points_and_all_values():
+    found = compared(texts={"q1": "virus"}, level=0.5)
+    report = comparison_report(found, PROVENANCE)
+    assert report.title == "Comparison of first, second"
+    assert [(plot.kind, plot.caption.partition(":")[0]) for plot in report.plots] == [
+        ("Values", "Means with 50% confidence intervals over queries."),
+        ("Query by query", "MRR of each query, a larger point for several alike"),
+    ]
+    assert report.tables == comparison_tables(found, top=10)
+    assert report.tables[0].notes == ("[low, high]: 50% confidence interval over queries",)
+    assert report.details == query_tables(found.values, {"q1": "virus"})
+    assert report.values == found.as_dict()
+    told = found.as_dict()
+    assert list(told) == ["level", "counts", "coverage", "pairs"]
+    assert told["counts"] == {"queries": 5, "queries_without_relevant": 1, "queries_without_text": 4}
+    assert told["coverage"]["second"]["missing_queries"] == ("q3", "q4")
+    changes = told["pairs"][0]["changes"]
+    assert changes[0] == {"query": "q3", "baseline": 1.0, "run": 0.0, "difference": -1.0}
+    assert changes[1] == {"query": "q1", "baseline": 0.5, "run": 1.0, "difference": 0.5, "text": "virus"}
 
 
 def test_same_id_results_are_dropped_when_asked_and_counted():

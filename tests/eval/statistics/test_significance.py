@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from eval.statistics import significance
-from eval.statistics.significance import EXACT, holm
+from eval.statistics.significance import EXACT, holm, least_randomization_p
 
 values = st.sampled_from([0.0, 0.1, 0.2, 0.3, 1 / 3, 0.7, 1.0])
 pairs = st.lists(st.tuples(values, values), min_size=1, max_size=9)
@@ -52,6 +52,16 @@ def test_equal_queries_do_not_count_towards_what_can_be_enumerated():
     a = np.concatenate([differing, np.full(500, 0.5)])
     b = np.concatenate([np.zeros(EXACT), np.full(500, 0.5)])
     assert randomization_p(a, b, resamples=1) == 2 / 2**EXACT
+
+
+@given(st.lists(values, min_size=1, max_size=9))
+def test_the_least_p_is_that_of_differences_in_one_direction(differences):
+    assume(any(differences))
+    assert least_randomization_p(np.array(differences)) == randomization_p(np.zeros(len(differences)), differences)
+    assert least_randomization_p(np.array([0.1, -0.2, 0.3, -0.4, 0.5])) == 0.0625
+    assert least_randomization_p(np.ones(EXACT + 1), resamples=99) == randomization_p(
+        np.zeros(40), np.ones(40), resamples=99
+    )
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.08])

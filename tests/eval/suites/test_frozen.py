@@ -20,6 +20,7 @@ HELD_OUT = ["Meijboom_2021", "Nelson_2002", "van_der_Valk_2021"]
 """The reviews that the suite's manifest names."""
 
 
+@pytest.mark.long
 def test_the_list_is_what_the_entries_test_on(data_dir):
     assert list(frozen_lines(data_dir, ENTRIES)) == FROZEN.read_text().splitlines()
 

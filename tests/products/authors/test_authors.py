@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from eval.measures.clusters import b_cubed
-from products.authors.blocks import block_of, read_blocks
+from products.authors.blocks import AuthorName, block_of, read_blocks
 from products.authors.clustering import cut_block
 from tests.commands import fails, ses
 from tests.tiny import make_model
@@ -42,6 +42,8 @@ def test_names_that_contradict_keep_papers_apart():
         ("John A. Smith", "j smith"),
         ("Jan van der Berg", "j berg"),
         ("Müller, Jürgen", "j muller"),
+        ("Plato", "plato"),
+        (" ? ", "?"),
     ],
 )
 def test_a_block_is_the_family_name_with_an_initial(name, block):
@@ -51,7 +53,9 @@ def test_a_block_is_the_family_name_with_an_initial(name, block):
 def test_rows_are_checked():
     good = {"id": "a", "title": "t", "name": "Ada Byron"}
     (block,) = read_blocks([(1, good), (2, {"id": 5, "title": "t", "block": "a byron", "author": "x"})]).values()
-    assert [(row.id, row.author) for row in block] == [("a", ""), ("5", "x")]
+    assert block == [AuthorName("a", "a byron", "Ada Byron", "t", ""), AuthorName("5", "a byron", "", "t", "", "x")]
+    named = {**good, "abstract": "s", "block": "own"}
+    assert read_blocks([(1, named)]) == {"own": [AuthorName("a", "own", "Ada Byron", "t", "s")]}
     for rows, message in (
         ([], "no rows"),
         ([(3, {**good, "title": ""})], "Line 3 has no title"),

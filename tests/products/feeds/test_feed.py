@@ -1,7 +1,8 @@
 """Papers of a feed, and feeds as Atom and HTML."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,8 @@ from corpora.links import link_of
 from corpora.paper import Paper
 from products.feeds.feed import Feed, add_seeds, remove_seeds
 from products.feeds.formats import FORMATS, feed_format
-from products.feeds.ranking import FeedEntry, LikedNear
+from products.feeds.html import entry_html
+from products.feeds.ranking import DISLIKED, FeedEntry, LikedNear, wanted_vector
 
 FEED = Feed("papers", "embedded:/x", ("a", "b"), ("c",))
 MOMENT = datetime(2026, 11, 22, 18, 30, tzinfo=UTC)
@@ -38,6 +40,12 @@ def test_what_contradicts_itself_is_refused():
         add_seeds(Feed("papers", "", query="virus"), ["a"], [])
     with pytest.raises(InputError, match="learns from up to 1,000 papers"):
         add_seeds(FEED, [f"p{n}" for n in range(1000)], [])
+
+
+def test_the_search_goes_to_what_is_liked_and_away_from_what_is_disliked():
+    liked, disliked = [np.array([9.0, 0, 0]), np.array([0, 0.1, 0])], [np.array([0, 0, 4.0]), np.zeros(3)]
+    np.testing.assert_allclose(wanted_vector(liked, disliked), [0.5, 0.5, -DISLIKED / 2], atol=1e-6)
+    np.testing.assert_allclose(wanted_vector(liked, []), [0.5, 0.5, 0], atol=1e-6)
 
 
 EVIL = '<script>alert("1")</script> & \x00\x0b'
@@ -96,3 +104,40 @@ def test_any_text_can_be_in_a_feed(text):
 def test_other_formats_are_named():
     with pytest.raises(InputError, match="There is no format 'pdf' of feeds; choose one of atom, html"):
         feed_format("pdf")
+
+
+@pytest.mark.parametrize(("authors", "abstract"), [(5, 600), (6, 601)])
+def test_an_entry_shows_five_authors_and_600_characters(authors, abstract):
+    paper = Paper("p", "T", "x" * abstract, tuple("ABCDEF"[:authors]), 2020, "V", url="https://x.org")
+    near = (LikedNear("n", "N", 0.625), LikedNear("m", "M", 0.5))
+    more = authors > 5
+    assert entry_html(FeedEntry(1, paper, 0.5, near)) == (
+        '<p><b><a href="https://x.org">T</a></b></p>'
+        f"<p>A, B, C, D, E{' et al.' if more else ''} · V · 2020</p><p>{'x' * 600}{'…' if more else ''}</p>"
+        "<p><i>Near what you liked: N (0.62); M (0.50)</i></p>"
+    )
+    assert entry_html(FeedEntry(1, Paper("p", "T"), 0.5)) == "<p><b>T</b></p>"
+
+
+def test_atom_has_what_rfc_4287_asks_for():
+    papers = [Paper("a/b", "T", "S", ("A",), url="https://x.org"), Paper("c", "U")]
+    moment = MOMENT.astimezone(timezone(timedelta(hours=2)))
+    document = feed_format("atom")("m/e", "Mine", [FeedEntry(n, paper, 0.5) for n, paper in enumerate(papers)], moment)
+    assert document.startswith("<?xml version='1.0' encoding=")
+    assert document.endswith("</feed>\n")
+    root = etree.fromstring(document.encode())
+    told = [(etree.QName(one).localname, (one.text or "").strip(), dict(one.attrib)) for one in root.iter()]
+    update = ("updated", "2026-11-22T18:30:00Z", {})
+    assert told == [
+        ("feed", "", {}), ("id", "urn:ses:feed:m%2Fe", {}), ("title", "Mine", {}), update, ("generator", "ses", {}),
+        ("author", "", {}), ("name", "ses", {}),
+        ("entry", "", {}), ("id", "urn:ses:paper:a%2Fb", {}), ("title", "T", {}), update, ("author", "", {}),
+        ("name", "A", {}), ("link", "", {"rel": "alternate", "href": "https://x.org"}), ("summary", "S", {}),
+        ("content", '<p><b><a href="https://x.org">T</a></b></p><p>A</p><p>S</p>', {"type": "html"}),
+        ("entry", "", {}), ("id", "urn:ses:paper:c", {}), ("title", "U", {}), update,
+        ("content", "<p><b>U</b></p>", {"type": "html"}),
+    ]  # fmt: skip
+
+
+def test_a_feed_has_room_for_1000_papers():
+    assert len(add_seeds(FEED, [f"p{n}" for n in range(997)], []).seeds) == 1000

@@ -7,15 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import percentileofscore, spearmanr
+from sklearn.linear_model import RidgeCV
 
 from corpora.errors import InputError, SesError
 from encoders.formats import Format
-from products.forecasts.forecaster import intervals
-from products.forecasts.percentiles import CitedPaper, ranked_papers
+from encoders.heads import Head
+from indexer.report import Silent
+from products.forecasts.apply import apply_forecaster
+from products.forecasts.forecaster import Forecaster, intervals
+from products.forecasts.percentiles import CitedPaper, cited_papers, ranked_papers
 from products.forecasts.store import DESCRIPTION, read_forecaster, write_forecaster
-from products.forecasts.training import ForecastOptions, measured_forecasts, train_forecaster
+from products.forecasts.training import ForecastOptions, _correlation, measured_forecasts, train_forecaster
 from products.trained import TrainedVectors
 from tests.damage import EDITS, edited
+from tests.search_plugin.embedded.small import document, make
 
 SOURCE = TrainedVectors("tiny", "f", Format.RGN)
 
@@ -73,6 +78,54 @@ def test_calibration_papers_are_neither_fitted_nor_tested(forecaster):
     found = train_forecaster("n", SOURCE, noise, draw.random(400) * 100, [2020] * 400, ForecastOptions()).measures
     assert found.coverage > 0.8
     assert found.width > 60
+
+
+def test_each_part_of_the_papers_decides_one_thing():
+    vectors, percentiles = planted(400)
+    options = ForecastOptions(seed=3)
+    order = np.random.default_rng(3).permutation(400)
+    share = int(options.held_out * 400)
+
+    def trained(changed):
+        given = percentiles.copy()
+        given[changed] /= 2
+        made = train_forecaster("n", SOURCE, vectors, given, [2020] * 400, options)
+        weights = [*made.head.weight[0].tolist(), *made.head.bias.tolist()]
+        return weights, [made.edges.tolist(), made.low.tolist(), made.high.tolist()], made.measures
+
+    plain = trained(order[:0])
+    # Papers to test, to calibrate and to fit.
+    for changed, same in ((order[:share], [1, 1, 0]), (order[share : 2 * share], [1, 0]), (order[2 * share :], [0])):
+        found = [one == other for one, other in zip(trained(changed), plain, strict=True)]
+        assert found[: len(same)] == list(map(bool, same))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30))
+def test_the_correlation_is_spearmans_also_with_equal_values(pairs):
+    one, other = np.array(pairs, float).T
+    constant = min(len(set(one)), len(set(other))) == 1
+    assert _correlation(one, other) == pytest.approx(0.0 if constant else spearmanr(one, other).statistic)
+
+
+def test_a_forecast_at_an_edge_is_of_the_category_above(forecaster):
+    vectors, _ = planted(1, seed=4)
+    (expected,) = forecaster.forecast(vectors)[:, 0]
+    ends = {"low": np.array([1.0, 2.0]), "high": np.array([98.0, 99.0])}
+    at_edge = replace(forecaster, edges=np.array([expected]), **ends)
+    assert at_edge.forecast(vectors)[0, 1:].tolist() == [2, 99]
+    # As in the calibration: of the forecasts 1, 2, 2 and 3, the upper half begins with the first 2.
+    edges, low, high = intervals(np.array([1.0, 2, 2, 3]), np.array([10.0, 20, 30, 40]), 0.5, 2)
+    assert (edges.tolist(), low.tolist(), high.tolist()) == ([2], [0, 20], [100, 40])
+
+
+def test_as_many_papers_as_a_level_needs_are_enough():
+    # (19 + 1) * (1 - 0.9) / 2 = 1, which is a little less in floating-point numbers.
+    _, low, high = intervals(np.zeros(19), np.arange(19.0), 0.9, 1)
+    assert (low.tolist(), high.tolist()) == ([0], [18])
+    _, low, high = intervals(np.zeros(19), np.arange(1.0, 20), 0.9, 1)
+    assert (low.tolist(), high.tolist()) == ([1], [19])
+    _, low, high = intervals(np.zeros(18), np.arange(1.0, 19), 0.9, 1)
+    assert (low.tolist(), high.tolist()) == ([0], [100])
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=60), st.sampled_from([50, 80, 90]), st.integers(1, 4))
@@ -136,6 +189,17 @@ def test_percentiles_are_within_field_and_year(rows):
     assert by_id == pytest.approx(expected)
 
 
+def test_papers_are_compared_within_a_year_or_within_the_first_value_of_a_field_too(tmp_path):
+    _, index = make(tmp_path)
+    cited = {"a": {"score": 3, "tags": ("x", "y")}, "b": {"score": 0.0}, "c": {"tags": ("x",)}, "d": {"score": -1}}
+    index.upsert([document(id_, year=2020, extra=extra) for id_, extra in cited.items()])
+    index.upsert([document("e", year=None, extra={"score": 5})])
+    assert cited_papers(index, "score", "") == [CitedPaper("a", 3, ("", 2020)), CitedPaper("b", 0, ("", 2020))]
+    assert [one.group for one in cited_papers(index, "score", "tags")] == [("x", 2020), ("", 2020)]
+    with pytest.raises(InputError, match="The field shelf is of the kind keyword"):
+        cited_papers(index, "shelf", "")
+
+
 @pytest.mark.parametrize("options", [{"level": 1.0}, {"held_out": 0.5}])
 def test_options_out_of_bounds_are_refused(options):
     with pytest.raises(InputError):
@@ -146,3 +210,36 @@ def test_too_few_papers_are_refused():
     vectors, percentiles = planted(99)
     with pytest.raises(InputError, match="99 papers have vector, citations and year, and a forecaster needs 100"):
         train_forecaster("n", SOURCE, vectors, percentiles, [2020] * 99, ForecastOptions())
+
+
+def test_applied_forecasts_have_one_decimal_and_their_origin(tmp_path):
+    _, index = make(tmp_path, 4)
+    head = Head(
+        "n", Format.CLF, (), several=False, weight=np.full((1, 3), 10, np.float32), bias=np.full(1, 50, np.float32)
+    )
+    source = TrainedVectors("tiny", "0123", Format.CLF)
+    made = Forecaster("n", source, head, np.array([50.0]), np.array([1.25, 60]), np.array([40.0, 99]), 0.9)
+    report = apply_forecaster(index, made, None, Silent())
+    assert (report.forecaster, report.index, report.papers, report.written) == ("n", "papers", 4, 4)
+    names = ["n", "n_low", "n_high"]
+    for id_, row in index.vectors([f"p{number}" for number in range(4)], "clf").items():
+        expected = float(np.clip(50 + 10 * row.sum(), 0, 100))
+        low, high = (60, 99) if expected >= 50 else (1.25, 40)
+        told = [round(one, 1) for one in (expected, min(low, expected), max(high, expected))]
+        assert [index.values([id_], names)[id_][name] for name in names] == pytest.approx(told, abs=1e-6)
+    fields = [index.schema.field(name) for name in names]
+    assert [(field.kind, field.facet, field.origin) for field in fields] == [("number", False, "forecast")] * 3
+    with pytest.raises(InputError, match="The field n is of the kind number and from forecast"):
+        cited_papers(index, "n", "")
+
+
+def test_the_penalty_suits_the_papers():
+    vectors, percentiles = planted(400)
+    fitted = np.random.default_rng(0).permutation(400)[200:]
+    for scale in (1, 3):  # of penalties of 10 and 100
+        rows = (scale * vectors).astype(np.float64)
+        wanted = RidgeCV((0.01, 0.1, 1, 10, 100, 1000)).fit(rows[fitted], percentiles[fitted])
+        head = train_forecaster("n", SOURCE, rows, percentiles, [2020] * 400, ForecastOptions()).head
+        np.testing.assert_allclose(head.weight[0], wanted.coef_, rtol=1e-5)
+        np.testing.assert_allclose(head.bias, wanted.intercept_, rtol=1e-5)
+        assert wanted.alpha_ in (10, 100), wanted.alpha_

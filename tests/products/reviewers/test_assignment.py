@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from corpora.errors import InputError
-from products.reviewers import assignment
+from products.reviewers import assignment, fairness
 from products.reviewers.assignment import ScoreFloor, assign
 from products.reviewers.fairness import assign_fairly, reachable, sums_of
 from products.reviewers.spool import Spool
@@ -70,6 +70,8 @@ def test_conflicts_that_leave_too_few_name_the_submissions(spooled):
     scores = [[1, 1, 1], [1, -np.inf, -np.inf]]
     with pytest.raises(InputError, match=r"1 of 4 reviews find no reviewer .*\(submissions second\)"):
         assign(spooled(scores), 2, [2, 2, 2], ["first", "second"])
+    with pytest.raises(InputError, match=r"\(submissions 2\)"):
+        assign(spooled(scores), 2, [2, 2, 2])
 
 
 def all_assignments(scores, per_paper, room):
@@ -119,3 +121,52 @@ def test_a_floor_holds_for_every_submission(spooled):
     scores = np.array([[1.0, 0.5, 0.4], [0.9, 0.3, 0.35]])
     pairs = assign(spooled(scores), 1, [1, 1, 1], (), ScoreFloor(1, 0.35))
     assert scores[pairs[:, 0], pairs[:, 1]].min() >= 0.35
+
+
+def test_prices_bring_in_the_pairs_that_would_improve_the_sum(spooled):
+    scores = np.array([[0.0, 1.0, 0.5, 0.75], [0.5, 0.25, 1.0, -np.inf], [0.25, 1.0, 0.5, 0.0]], np.float32)
+    of_row, of_column, of_good = (
+        np.array([-0.5, -0.25, -1.0]),
+        np.array([0.0, -0.5, -0.5, 0]),
+        np.array([-0.75, 0, -0.5]),
+    )
+    held = np.array([3, 4, 9])
+    program = assignment._Program(held, scores.ravel()[held], 3, np.ones(4), 1, ScoreFloor(1, 0.5))
+    gain = scores + of_row[:, None] + of_column - (scores >= 0.5) * of_good[:, None]
+    gain.ravel()[held] = -np.inf
+    pairs, values = assignment._improving(spooled(scores), 0.0, 1.0, program, (of_row, of_column, of_good))
+    assert pairs.tolist() == np.flatnonzero(gain.ravel() > 1e-7).tolist() == [1, 2, 6]
+    assert values.tolist() == scores.ravel()[pairs].tolist()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 9])
+def test_the_best_pairs_are_those_above_a_bound(count):
+    values = np.array([[0.5, 0.25, 1.0], [0.75, 0.5, 0.0]])
+    pairs, held = assignment._best(5, values, count, 0.25)
+    best = sorted(15 + place for row in (0, 3) for place in row + np.argsort(-values.ravel()[row : row + 3])[:count])
+    assert pairs.tolist() == [pair for pair in best if values.ravel()[pair - 15] > 0.25]
+    assert held.tolist() == values.ravel()[pairs - 15].tolist()
+
+
+def test_the_first_five_submissions_without_a_reviewer_are_named(spooled):
+    def told(count):
+        scores = np.full((count, 2), -np.inf)
+        scores[0] = 1
+        with pytest.raises(InputError) as caught:
+            assign(spooled(scores), 1, [9, 9], list("abcdefgh")[:count])
+        return str(caught.value)
+
+    assert "5 of 6 reviews find no reviewer" in told(6)
+    assert "(submissions b, c, d, e, f)" in told(6)
+    assert "(submissions b, c, d, e, f and others)" in told(7)
+
+
+def test_nobody_can_be_assigned_where_all_have_a_conflict(spooled):
+    with pytest.raises(InputError, match="2 of 2 reviews find no reviewer"):
+        assign(spooled(np.full((2, 3), -np.inf)), 1, [9, 9, 9])
+
+
+def test_the_nearest_pairs_of_each_submission_are_its_best(spooled):
+    edges, values, least = fairness._best(spooled([[0.25, 1.0, 0.5], [0.75, -np.inf, 0.5]]), 2)
+    assert (edges.tolist(), values.tolist()) == ([[0, 1], [0, 2], [1, 0], [1, 2]], [1.0, 0.5, 0.75, 0.5])
+    assert least == 0.25

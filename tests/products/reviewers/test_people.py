@@ -131,3 +131,14 @@ def test_conflicts_by_declaration_institution_and_co_authors():
         "u": {"bob": "declared"},
     }
     assert count_reasons(found) == {"declared": 2, "institution": 1, "co-author": 2}
+
+
+def test_a_conflict_is_found_by_each_name_of_a_reviewer():
+    pool = make_pool({"bob": ["1"]})
+    people = {"bob": Reviewer("bob", "Robert Hull")}
+    submissions = [Paper(name, "t", authors=(author,)) for name, author in (("a", "B. Hill"), ("b", "Hull, Robert"))]
+    submissions.append(Paper("c", "t", authors=("Bob Hall",)))
+    # The papers were written under another name than the table of reviewers has.
+    found = find_conflicts(submissions, pool, [{"Bob Hill", "Lise Meitner"}], people, ())
+    assert found == {0: {0: "co-author"}, 1: {0: "co-author"}}
+    assert find_conflicts(submissions, pool, [set()], people, ()) == {1: {0: "co-author"}}

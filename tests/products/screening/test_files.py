@@ -7,9 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import rispy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.documents import LARGEST
 from corpora.errors import InputError
 from corpora.paper import Paper
 from products.screening.files.labels import FileLabel, LabelFile, match
@@ -81,6 +83,17 @@ def test_notes_of_ris_are_those_of_asreview(tmp_path):
     assert (found(path).labels, read(path).undecided) == (LABELS, 1)
 
 
+def test_a_written_ris_says_what_papers_say(tmp_path):
+    said = Paper("a", "A\ntitle", "Some text", ("Ada B", "C, D"), 2020, "The Lancet", identifiers=("doi:10.1/x",))
+    label_format(tmp_path / "x.ris").write(tmp_path / "x.ris", [said, Paper("b", "t")], {"a": True, "b": False})
+    first, second = rispy.loads((tmp_path / "x.ris").read_text())
+    assert first == {
+        "type_of_reference": "JOUR", "id": "a", "title": "A title", "abstract": "Some text", "doi": "10.1/x",
+        "authors": ["Ada B", "C, D"], "year": "2020", "secondary_title": "The Lancet", "notes": ["ASReview_relevant"],
+    }  # fmt: skip
+    assert second == {"type_of_reference": "GEN", "id": "b", "title": "t", "notes": ["ASReview_irrelevant"]}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -117,14 +130,42 @@ def test_other_files_hold_no_labels(tmp_path):
         ({"project.json": "["}, "is no ASReview project"),
         ({"project.json": '{"version": "1.2"}'}, "of version 1, and only version 3 is read; open it with ASReview 3"),
         ({"project.json": '{"project_file_version": 3}', "results.db": "no database"}, "damaged ASReview project"),
+        ({"project.json": "[" * 100_000}, "is no ASReview project .*nested too deep"),
+        ({"project.json": '{"project_file_version": ' + "[" * 200 + "]" * 200 + "}"}, "nested too deep"),
+        ({"project.json": b"\xff\xfe{\x00\xd8"}, "is no ASReview project .*can't decode"),
+        ({"project.json": '{"a": "' + "x" * LARGEST + '"}'}, "is no ASReview project .it is larger than 16 MiB"),
+        ({"project.json": "[]"}, "is no ASReview project"),
     ],
 )
 def test_other_projects_are_refused(tmp_path, members, told):
     path = tmp_path / "x.asreview"
-    with zipfile.ZipFile(path, "w") as file:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in members.items():
             file.writestr(name, content)
     with pytest.raises(InputError, match=told):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "DROP TABLE record; CREATE VIEW record AS WITH RECURSIVE n(record_id) AS (SELECT 1 UNION ALL SELECT record_id "
+        "FROM n) SELECT record_id, 'x' AS title, '' AS doi FROM n",
+        "ALTER TABLE record DROP COLUMN title; ALTER TABLE record ADD COLUMN title AS (hex(zeroblob(99999999)))",
+        "DROP TABLE results",
+    ],
+)
+def test_tables_that_are_computed_are_refused(tmp_path, statements):
+    path, database = tmp_path / "x.asreview", tmp_path / "results.db"
+    label_format(path).write(path, PAPERS, LABELS)
+    with zipfile.ZipFile(path) as file:
+        file.extractall(tmp_path)
+    with closing(sqlite3.connect(database)) as base:
+        base.executescript(statements)
+    with zipfile.ZipFile(path, "w") as file:
+        file.write(tmp_path / "project.json", "project.json")
+        file.write(database, "results.db")
+    with pytest.raises(InputError, match=r"holds no table re.* as ASReview makes it"):
         read(path)
 
 

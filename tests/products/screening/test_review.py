@@ -7,8 +7,9 @@ from corpora.errors import InputError
 from corpora.paper import Paper
 from products.relevance.views import views_of
 from products.screening.review import Decision, ReviewState, label, offer
-from products.screening.screening import scores_of
-from products.screening.simulation import draw_known, growing, learner_of, simulate
+from products.screening.screening import Status, scores_of
+from products.screening.simulation import draw_known, growing, learner_of, papers_until, simulate
+from products.screening.stopping import Recall, may_stop
 
 REVIEW = ReviewState("papers", "embedded:/x")
 
@@ -19,6 +20,10 @@ def test_labels_keep_the_order_of_the_decisions_and_who_was_offered():
     assert review.decisions == (Decision("a", True), Decision("c", False, True), Decision("b", True, True))
     assert review.offered == ("b", "c", "d")
     assert review.labels == {"a": True, "c": False, "b": True}
+
+
+def test_labelled_papers_that_are_gone_are_no_candidates_that_were_read():
+    assert Status(10, 3, 4, 2, Recall(0.0, 0, 0.9, 0.9)).unread == 5
 
 
 def test_a_label_is_changed_only_on_wish():
@@ -78,3 +83,26 @@ def test_a_simulation_begins_with_one_of_each_kind():
     for labels in ([True, False], [True, True], [False, False]):
         with pytest.raises(InputError, match="at least two included papers and one excluded"):
             draw_known(labels, 0)
+
+
+def test_a_share_of_the_relevant_papers_is_counted_in_whole_papers():
+    # In floating point, 0.95 x 20 is more than 19.
+    assert [papers_until(recall, [True] * 20) for recall in (0.95, 0.951, 1)] == [19, 20, 20]
+    assert papers_until(0.5, [False, True, False, False, True]) == 2
+    assert papers_until(0.51, [False, True, False, False, True]) == 5
+
+
+def test_a_simulation_reads_on_only_on_wish():
+    included = [True, True, True, *[False] * 5]
+
+    def learner(rows, relevant):
+        return -np.arange(8.0)
+
+    given = {"batch": lambda _: 1, "target": 0.5, "confidence": 0.1}
+    short = simulate(included, learner, [0, 7], **given)
+    whole = simulate(included, learner, [0, 7], whole=True, **given)
+    assert whole.relevant == (True, True, False, False, False, False)
+    assert short.relevant == whole.relevant[: max(2, short.stopped)]
+    assert (short.stopped, short.papers) == (whole.stopped, 6)
+    stops = [may_stop(whole.relevant[:read], 6 - read, known=1, target=0.5, confidence=0.1) for read in range(1, 7)]
+    assert short.stopped == 1 + stops.index(True)

@@ -81,7 +81,17 @@ def test_venues_that_near_papers_share_make_probabilities_sharper():
     apart = near_of(np.repeat(list("ABCD"), 10), axes)
     mixed = near_of(draw.permutation(np.repeat(list("ABCD"), 10)), axes)
     assert fit_temperature(apart) < fit_temperature(mixed)
-    assert fit_temperature(apart[:19]) == TEMPERATURE
+    assert fit_temperature(apart[:19]) == TEMPERATURE != fit_temperature(apart[:20])
+
+
+def test_three_papers_speak_for_a_suggestion_and_equal_ones_are_in_order():
+    near = [Neighbour(Paper(str(n), "P", authors=("Bo", "Al"), references=("r",)), 0.9 - n / 10) for n in range(4)]
+    found = suggest_reviewers(near)
+    assert [(one.name, one.because) for one in found] == [("Al", ("0", "1", "2")), ("Bo", ("0", "1", "2"))]
+    assert found[0].score == pytest.approx(0.8)
+    assert suggest_references(near, lambda _: {})[0].because == ("0", "1", "2")
+    equal = suggest_references([Neighbour(Paper("z", "P", references=("b", "a")), 0.5)], lambda _: {})
+    assert [(one.name, one.score) for one in equal] == [("a", 1), ("b", 1), ("z", 1)]
 
 
 def test_references_are_what_the_nearest_cite_and_themselves():

@@ -1,5 +1,6 @@
 import json
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,14 +9,20 @@ from hypothesis import given
 from corpora.errors import InputError, SesError
 from encoders.formats import Format
 from encoders.heads import Head
+from indexer.report import Silent
+from products.tags.apply import apply_tagger, record_labels
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
-from products.tags.measures import measured
-from products.tags.report import label_rows, report_page, summary_lines
+from products.tags.labels import LabelledPapers
+from products.tags.measures import LabelMeasures, ReliabilityBin, measured
+from products.tags.measuring import measure_tagger
+from products.tags.names import tagger_of_names
+from products.tags.report import label_rows, reliability_plot, report_page, summary_lines
 from products.tags.store import DESCRIPTION, read_tagger, write_tagger
 from products.tags.suggest import suggested
 from products.tags.tagger import Tagger
 from products.trained import TrainedVectors, names_in, place_of
 from tests.damage import EDITS, edited
+from tests.search_plugin.embedded.small import make
 
 SOURCE = TrainedVectors("tiny", "0123", Format.CLF)
 KNOWN = make_hierarchy([Concept("b", ("a",), "A letter", ("B",)), Concept("c")])
@@ -100,6 +107,16 @@ def test_unknown_truths_count_neither_way():
     assert (found.labels[0].precision, found.labels[0].recall, found.labels[0].ece) == (1, 1, 0)
 
 
+def test_labels_without_a_test_paper_leave_the_mean_f1_as_it_is():
+    truth = np.array([[1, 0], [1, 0]], np.int8)
+    given = truth == 1
+    found = measured(
+        given.astype(float), given, truth, ["a", "b"], thresholds=np.array([0.5, 0.5]), trained=[1, 1], how=""
+    )
+    assert [one.positives for one in found.labels] == [2, 0]
+    assert found.macro_f1 == 1
+
+
 def test_the_report_names_every_label_and_draws_it():
     tagger, _ = with_measures(make_tagger())
     told = "\n".join(summary_lines(tagger))
@@ -139,6 +156,16 @@ def test_suggestions_are_papers_in_doubt_that_differ():
     assert suggested(tagger, [], rows[:0], 3) == []
 
 
+def test_a_suggestion_differs_from_all_before_it():
+    head = Head(
+        "x", Format.CLF, ("a",), several=True, weight=np.eye(1, 4, dtype=np.float32), bias=np.zeros(1, np.float32)
+    )
+    tagger = Tagger("x", SOURCE, head, np.array([0.5]), hierarchy=Hierarchy())
+    # The third is like the first, and differs from the second; the fourth is between all of them.
+    rows = np.array([[0.0, 1, 0, 0], [0.01, 0, 1, 0], [0.02, 1, 0, 0], [0.03, 1, 1, 1]], np.float32)
+    assert [one.id for one in suggested(tagger, list("pqrs"), rows, 3)] == ["p", "q", "s"]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -153,6 +180,18 @@ def test_a_tagger_whose_files_do_not_fit_is_refused(tmp_path, change, said):
     path = tmp_path / DESCRIPTION
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(InputError, match=said):
+        read_tagger(tmp_path)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-Infinity", "9" * 400, "NaN"])
+@pytest.mark.parametrize("key", ["most", "thresholds"])
+def test_numbers_that_no_program_holds_are_refused(tmp_path, key, number):
+    write_tagger(tmp_path, make_tagger())
+    path = tmp_path / DESCRIPTION
+    told = json.loads(path.read_text())
+    given = json.dumps(told | {key: "HERE"}).replace('"HERE"', number if key == "most" else f"[{number}, 0]")
+    path.write_text(given)
+    with pytest.raises(InputError, match=r"not finite|400 digits"):
         read_tagger(tmp_path)
 
 
@@ -175,3 +214,109 @@ def test_a_name_that_is_missing_or_leads_elsewhere_is_refused(tmp_path):
         place_of(folders, "yours", "tagger")
     with pytest.raises(InputError, match="can't be named"):
         place_of(folders, "../one", "tagger")
+
+
+def test_a_tagger_is_measured_by_the_labels_that_it_shares():
+    tagger, _ = with_measures(make_tagger())
+    truth = np.random.default_rng(4).integers(-1, 2, (50, 2)).astype(np.int8)
+    papers = LabelledPapers(
+        tuple(f"p{row}" for row in range(50)), ("other", "c", "b"), np.c_[truth[:, 0], truth], {}, ()
+    )
+    found = measure_tagger(tagger, papers, VECTORS, "a table").measures
+    probabilities = tagger.probabilities(VECTORS)
+    given = tagger.given(probabilities)
+    assert found == measured(probabilities[:, 1:], given[:, 1:], truth[:, ::-1], ["b", "c"],
+                             thresholds=np.array([0.3, np.inf]), trained=[2, 3],
+                             how="50 papers with labels from a table")  # fmt: skip
+    assert [one.trained for one in measure_tagger(make_tagger(), papers, VECTORS, "").measures.labels] == [0, 0]
+    with pytest.raises(InputError, match="The tagger letters has none of the labels from a table"):
+        measure_tagger(tagger, LabelledPapers((), ("other",), truth[:, :1], {}, ()), VECTORS, "a table")
+
+
+def test_names_are_given_to_the_papers_that_are_much_nearer_than_the_mean(tmp_path):
+    queries, asked = np.random.default_rng(5).standard_normal((3, 4)).astype(np.float32), []
+
+    class Encoder:
+        def encode(self, texts, task_format):
+            asked.append((texts, task_format))
+            return queries
+
+    made = tagger_of_names("x", SOURCE, KNOWN, Encoder(), VECTORS, near=0.5, made_from="names")
+    assert asked == [(["a", "b. A letter", "c"], Format.QRY)]
+    closeness = VECTORS @ queries.T
+    far = (closeness - closeness.mean(axis=0)) / closeness.std(axis=0)
+    found = made.probabilities(VECTORS)[:, 1:]
+    np.testing.assert_allclose(found, (1 / (1 + np.exp(0.5 - far)))[:, 1:], atol=1e-5)
+    assert made.given(made.probabilities(VECTORS))[:, 1:].tolist() == (far >= 0.5)[:, 1:].tolist()
+    assert (made.method, made.most, made.made_from, made.hierarchy) == ("names", 3, "names", KNOWN)
+    write_tagger(tmp_path / "x", made)
+    assert read_tagger(tmp_path / "x").method == "names"
+    made = tagger_of_names("x", SOURCE, KNOWN, Encoder(), VECTORS, most=1)
+    assert (made.most, made.given(np.eye(3)).tolist()) == (
+        1,
+        [[True, False, False], [True, True, False], [False, False, True]],
+    )
+    assert made.head.bias == pytest.approx(-closeness.mean(axis=0) / closeness.std(axis=0) - 2, abs=1e-5)
+    with pytest.raises(InputError, match="3 labels can't be compared with 1 papers; give some of both"):
+        tagger_of_names("x", SOURCE, KNOWN, Encoder(), VECTORS[:1])
+    with pytest.raises(InputError, match="0 labels can't be compared with 50 papers"):
+        tagger_of_names("x", SOURCE, Hierarchy(), Encoder(), VECTORS)
+    tagger_of_names("x", SOURCE, KNOWN, Encoder(), VECTORS[:2])
+
+
+def test_doubt_is_the_distance_from_the_threshold_as_a_share_of_the_largest_possible():
+    weight = np.eye(2, 4, dtype=np.float32)
+    head = Head("x", Format.CLF, ("a", "b"), several=True, weight=weight, bias=np.zeros(2, np.float32))
+    tagger = Tagger("x", SOURCE, head, np.array([0.2, np.inf]))
+    wanted = np.array([[0.6, 0.9], [0.1, 0.3], [0.2, 0.05]])  # doubts of 0.5 and 0.2, of 0.875 and 0.6, of 1 and 0.1
+    rows = np.c_[np.log(wanted / (1 - wanted)), 100 * np.eye(3)[:, :2]].astype(np.float32)
+    found = suggested(tagger, ["p", "q", "r"], rows, 3)
+    assert {one.id: (one.label, one.probability) for one in found} == {
+        "p": ("a", pytest.approx(0.6)), "q": ("a", pytest.approx(0.1)), "r": ("a", pytest.approx(0.2))
+    }  # fmt: skip
+    assert [one.id for one in suggested(tagger, ["p", "q", "r"], rows, 1)] == ["r"]
+
+
+def test_the_report_shows_numbers_and_dots_where_they_belong():
+    bins = (ReliabilityBin(0.25, 0.5, 25), ReliabilityBin(0.75, 1.0, 1))
+    plot = reliability_plot(bins, "<x>", 112)
+    assert plot.startswith('<svg role="img" aria-label="Reliability of &lt;x&gt;" width="112" height="112">')
+    assert '<rect x="6" y="6" width="100" height="100"' in plot
+    assert '<line x1="6" y1="106" x2="106" y2="6"' in plot
+    assert '<polyline points="31.0,56.0 81.0,6.0"' in plot
+    assert '<circle cx="31.0" cy="56.0" r="5.0"' in plot
+    assert '<circle cx="81.0" cy="6.0" r="2.2"' in plot
+    tagger, _ = with_measures(make_tagger())
+    label = LabelMeasures("x", 1234, 5, 0.25, 0.5, 0.125, 0.75, 0.0625, ())
+    rows = label_rows(replace(tagger.measures, labels=(label, replace(label, threshold=None))))
+    assert rows[1] == ("x", "1,234", "5", "0.250", "0.500", "0.125", "0.750", "0.062")
+    assert rows[2][3] == "never"
+    assert rows[0] == ("label", "trained on", "tested on", "threshold", "precision", "recall", "F1", "ECE")
+    lines = list(summary_lines(make_tagger(measures=replace(tagger.measures, macro_f1=0.5, micro_f1=0.25, ece=0.125,
+                                                             label_ece=0.0625, untagged=0.2))))  # fmt: skip
+    assert lines[2] == (
+        "Macro F1 0.500, micro F1 0.250; calibration error 0.125 over all, 0.062 as the mean of labels; "
+        "20% of the papers get no tag"
+    )
+
+
+def test_applied_tags_are_counted_and_written_once(tmp_path):
+    _, index = make(tmp_path, 12)
+    head = Head("letters", Format.CLF, ("b", "a", "c"), several=True, weight=np.eye(3, dtype=np.float32),
+                bias=np.zeros(3, np.float32))  # fmt: skip
+    tagger = Tagger("letters", SOURCE, head, np.array([0.5, 0.5, np.inf]))
+    vectors = index.vectors([f"p{number}" for number in range(12)], "clf")
+    wanted = {id_: {name for name, value in zip("ba", row, strict=False) if value >= 0} for id_, row in vectors.items()}
+    report = apply_tagger(index, tagger, None, Silent())
+    held = {id_: set(row.get("letters", ())) for id_, row in index.values(list(vectors), ["letters"]).items()}
+    assert {id_: held.get(id_, set()) for id_ in vectors} == wanted
+    tagged = sum(map(bool, wanted.values()))
+    counts = {name: sum(name in row for row in wanted.values()) for name in "ab"}
+    ranked = sorted(counts, key=lambda name: (-counts[name], name))
+    assert (report.papers, report.tagged, report.written, dict(report.counts)) == (12, tagged, tagged, counts)
+    assert (list(report.counts), report.to_dict()["index"], report.seconds > 0) == (ranked, "papers", True)
+    field = index.schema.field("letters")
+    assert (field.kind, field.origin) == ("keywords", "tag")
+    assert apply_tagger(index, tagger, None, Silent()).written == 0
+    assert record_labels(index, "letters", {"p1": {"x": True, "y": False}, "gone": {"x": True}}) == ["gone"]
+    assert dict(index.values(["p1"], ["letters_by_person"])["p1"]) == {"letters_by_person": ("x",)}

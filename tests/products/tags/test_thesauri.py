@@ -83,8 +83,10 @@ def test_what_is_no_hierarchy_is_refused(tmp_path, name, text, said):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(InputError, match="can't be read"):
+    with pytest.raises(InputError, match="There is no file"):
         read_hierarchy(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="can't be read"):
+        read_hierarchy(tmp_path / "none.json")
 
 
 @given(EDITS, st.sampled_from(["own.csv", "own.json", "own.txt"]))

@@ -1,3 +1,5 @@
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from encoders.formats import Format
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import labelled_papers
 from products.tags.measures import calibration_error, reliability
-from products.tags.training import STRENGTHS, TaggerOptions, _platt, threshold_for, train_tagger
+from products.tags.training import STRENGTHS, Calibration, TaggerOptions, _platt, threshold_for, train_tagger
 from products.trained import TrainedVectors
 from tests.products import planted
 
@@ -75,6 +77,7 @@ def test_few_labels_are_measured_by_cross_validation():
 
 @pytest.mark.parametrize("calibration", ["platt", "isotonic"])
 def test_both_calibrations_give_probabilities(matrix, calibration):
+    assert set(get_args(Calibration)) == {"auto", "platt", "isotonic"}  # what the library accepts
     tagger = trained(matrix, calibration=calibration)
     assert set(tagger.curves) == (set(planted.LABELS) if calibration == "isotonic" else set())
     probabilities = tagger.probabilities(matrix)
@@ -163,10 +166,16 @@ def test_the_threshold_for_a_precision_gives_as_many_as_it_can(pairs, precision)
     assert (probabilities >= threshold).sum() == max(enough, default=0)
 
 
-def test_platts_calibration_is_the_minimum_of_its_own_loss():
+def test_a_threshold_is_halfway_to_the_next_paper():
+    assert threshold_for(np.array([0.9, 0.5, 0.1]), np.array([True, False, False])) == pytest.approx(0.7)
+    assert threshold_for(np.array([0.5, 0.9]), np.array([True, True])) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("count", [12, 300])  # of few papers, the targets are far from 0 and 1
+def test_platts_calibration_is_the_minimum_of_its_own_loss(count):
     draw = np.random.default_rng(5)
-    true = draw.random(300) < 0.3
-    odds = 4 * true + draw.standard_normal(300) * 2 - 5
+    true = draw.random(count) < 0.3
+    odds = 4 * true + draw.standard_normal(count) * 2 - 5
     up, down = (true.sum() + 1) / (true.sum() + 2), 1 / ((~true).sum() + 2)
     target = np.where(true, up, down)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import ses as api
 from corpora.errors import InputError
-from products.topics.clusters import clean_field, find_topics, terms_of
+from products.topics import clusters
+from products.topics.clusters import Projection, clean_field, find_topics, terms_of
 from tests.commands import fails, ses
 from tests.tiny import make_model, papers, write_jsonl
 
@@ -32,6 +34,13 @@ def test_papers_that_are_alike_share_a_topic_with_their_terms():
     assert all(len(group) == 1 for group in groups)
     assert found.topics[found.topic_of[-1]].terms == ("ocean", "soil") or "soil" in found.topics[2].label
     assert set(found.topics[2].nearest) <= set(ids[24:])
+    # A paper in the middle of its topic stands for it, and not one with the longest vector.
+    for start in (0, 12, 24):
+        vectors[start] *= 3
+        vectors[start + 5] = vectors[start : start + 10].mean(axis=0)
+    middle = find_topics(ids[:-2], vectors[:-2], texts[:-2], count=3)
+    firsts = [middle.topic_of.tolist().index(number) for number in range(3)]
+    assert [topic.nearest[0] for topic in middle.topics] == [ids[12 * (place // 12) + 5] for place in firsts]
     assert found.places.shape == (34, 2)
     again = find_topics(ids[:-2], vectors[:-2], texts[:-2], count=3)
     assert again.topic_of.tolist() == found.topic_of.tolist()
@@ -116,3 +125,45 @@ def test_a_dry_run_writes_nothing_and_wrong_requests_are_told(tmp_path):
     fails(ses(tmp_path, "topics", "--topics", 13), 2, "12 papers can't be divided into 13 topics")
     fails(ses(tmp_path, "topics", "--format", "clf"), 2, "no clf vectors")
     fails(ses(tmp_path, "topics", "--topics", 2, "--field", "Bad"), 2, "can't be named 'Bad'")
+
+
+def test_the_number_of_topics_is_the_root_of_half_the_papers():
+    ids, vectors, texts = three_groups()
+    found = find_topics(ids, vectors, texts)
+    assert len(found.topics) == 4 == round((36 / 2) ** 0.5)
+    assert sorted(found.topic_of) == sorted(n for n, topic in enumerate(found.topics) for _ in range(topic.size))
+    assert len(find_topics(ids[11:13], vectors[11:13], texts[11:13]).topics) == 2
+    with pytest.raises(InputError, match="1 papers can't be divided into 2 topics; give topics from 2"):
+        find_topics(ids[:1], vectors[:1], texts[:1])
+
+
+def test_coordinates_are_the_principal_components_of_the_directions():
+    ids, vectors, texts = three_groups()
+    vectors *= np.arange(1, 37, dtype=np.float32)[:, None]
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    left, scales, _ = np.linalg.svd(units - units.mean(axis=0), full_matrices=False)
+    places = find_topics(ids, vectors, texts, count=3).places
+    np.testing.assert_allclose(np.abs(places), np.abs(left[:, :2] * scales[:2]), atol=1e-4)
+
+
+def test_t_sne_has_a_limit(monkeypatch):
+    assert set(get_args(Projection)) == {"pca", "tsne"}  # what the library accepts
+    monkeypatch.setattr(clusters, "_LARGEST_MAP", 35)
+    with pytest.raises(InputError, match="t-SNE is too slow for 36 papers: up to 35 is possible; use map=pca"):
+        find_topics(*three_groups(), projection="tsne")
+    assert find_topics(*three_groups(4), count=2, projection="tsne").places.shape == (12, 2)
+
+
+def test_a_label_has_three_terms_and_more_or_a_number_if_it_is_taken():
+    used = set()
+    given = [tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), ("a",), ("a",), (), (), ()]
+    assert [clusters._label(terms, used) for terms in given] == [
+        "a / b / c", "a / b / c / d", "a / b / c / d / e", "a / b / c (2)", "a / b / c (3)", "a", "a (2)",
+        "no terms", "no terms (2)", "no terms (3)",
+    ]  # fmt: skip
+
+
+def test_a_topic_has_at_most_eight_terms():
+    words = "virus lung cell gene star ocean soil plant galaxy water"
+    ((terms),) = terms_of([words], np.array([0]), 1)
+    assert len(terms) == 8

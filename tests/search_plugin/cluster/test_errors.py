@@ -45,7 +45,18 @@ CONFLICT = "[1]: version conflict, required seqNo [77], primary term [1]. curren
 @pytest.mark.parametrize(
     ("status", "reply", "kind", "sentence"),
     [
-        (400, told("query_shard_exception", NESTED), InputError, "so many words or conditions at once; shorten query"),
+        (
+            400,
+            {"error": {"type": "index_closed_exception", "reason": "closed", "index": "old"}},
+            ClusterError,
+            "has closed the index old; ask for it to be opened",
+        ),
+        (
+            400,
+            told("query_shard_exception", NESTED),
+            InputError,
+            "so many words or conditions at once; shorten the query",
+        ),
         (400, in_shards("query_shard_exception", NESTED), InputError, "so many words or conditions"),
         (400, told("query_shard_exception", CLAUSES), InputError, "so many words or conditions"),
         (400, in_shards("too_many_clauses", "maxClauseCount is set to 1024"), InputError, "so many words"),

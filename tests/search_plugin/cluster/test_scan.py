@@ -21,7 +21,7 @@ def test_the_url_of_an_index(url, parts):
     + [f"http://localhost:9200/{name}" for name in ("*", "_all", "-a", "a,b", "A", "a?b", "a#b", "a%2f*", "..")],
 )
 def test_what_is_no_url_of_an_index(url):
-    with pytest.raises(InputError, match="is no URL of an index; give path as http://HOST:PORT/NAME"):
+    with pytest.raises(InputError, match="is no URL of an index; write it as http://HOST:PORT/NAME"):
         split_index_url(url)
 
 

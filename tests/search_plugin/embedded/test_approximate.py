@@ -8,6 +8,7 @@ import pytest
 
 from search_plugin.engines.embedded import approximate
 from search_plugin.engines.embedded.approximate import extend, load
+from search_plugin.engines.embedded.derived import deriving
 from search_plugin.engines.embedded.vectors import nearest
 
 MANY, DIMENSION, WINDOW = 30_000, 32, 10
@@ -56,22 +57,28 @@ def test_lists_are_extended_and_made_anew_when_there_are_four_times_as_many_vect
         made.append((index.covered, index.index.nlist) if index else None)
     lists = [round(4 * count**0.5) for count in (6_000, 25_000)]
     assert made == [None, *[(6_000, lists[0])] * 2, (9_500, lists[0]), *[(25_000, lists[1])] * 2]
-    rows, _ = nearest(matrix, matrix[25_500], similarity, 5, None, index)
-    exact, _ = nearest(matrix, matrix[25_500], similarity, 5, None, None)
-    assert (rows == exact).all()
+    # Behind the lists, the first and the last one included.
+    for later in (25_000, 25_500, 25_999):
+        rows, _ = nearest(matrix, matrix[later], similarity, 5, None, index)
+        exact, _ = nearest(matrix, matrix[later], similarity, 5, None, None)
+        assert (rows == exact).all()
 
 
-def test_rows_that_do_not_exist_are_refused(tmp_path):
+def test_lists_of_rows_that_do_not_exist_are_not_used(tmp_path, caplog):
     matrix = clustered(6_000)
     extend(tmp_path, "v", lambda: matrix, "cosine")
-    (path,) = tmp_path.iterdir()
-    index = faiss.read_index(str(path))
+    index = load(tmp_path, "v", 6_000, to_extend=True).index
+    assert caplog.messages == []
     for wrong in (-1, 6_000):
-        ids = faiss.rev_swig_ptr(index.invlists.get_ids(3), index.invlists.list_size(3))
-        ids[0] = wrong
-        faiss.write_index(index, str(path))
-        with pytest.raises(ValueError, match="does not hold what its name says"):
-            load(tmp_path, "v", 6_000)
-    faiss.write_index(faiss.IndexFlatIP(DIMENSION), str(path))
-    with pytest.raises(ValueError, match="of another kind"):
-        load(tmp_path, "v", 6_000)
+        faiss.rev_swig_ptr(index.invlists.get_ids(3), index.invlists.list_size(3))[0] = wrong
+        written(tmp_path, index)
+        assert load(tmp_path, "v", 6_000) is None
+    written(tmp_path, faiss.IndexFlatIP(DIMENSION))
+    assert load(tmp_path, "v", 6_000) is None
+    reasons = [told.partition("(")[2].partition(")")[0] for told in caplog.messages]
+    assert reasons == ["a vector index does not hold what its name says"] * 2 + ["a vector index is of another kind"]
+
+
+def written(folder, index):
+    with deriving(folder, "v.lists", 6_000) as part:
+        faiss.write_index(index, str(part / "lists"))

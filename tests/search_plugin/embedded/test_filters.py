@@ -61,6 +61,17 @@ def test_a_phrase_stands_in_the_title_or_in_the_abstract(tmp_path):
     assert set(index.ids(Says("text", "virus lung"))) == {"2"}
 
 
+def test_stop_words_keep_their_places_in_a_phrase(tmp_path):
+    said = {"1": "theory of mind", "2": "theory mind", "3": "theory of the mind", "4": "mind and theory"}
+    papers = [Paper(id_, text, abstract="x") for id_, text in said.items()]
+    # Title and abstract are apart, also for a phrase that begins in one and would end in the other.
+    papers += [Paper(str(5 + gap), "a theory", abstract=" ".join([*["the"] * gap, "mind"])) for gap in range(3)]
+    index = filled(tmp_path, papers)
+    assert set(index.ids(Says("text", "theory of mind"))) == {"1"}
+    assert set(index.ids(Says("text", "theory mind"))) == {"2"}
+    assert set(index.ids(Says("text", "theory in the mind"))) == {"3"}
+
+
 @pytest.mark.parametrize("many", [True, False])
 def test_vectors_pass_by_what_few_or_most_papers_say(many, tmp_path):
     papers = [Paper(str(number), "lung" if (number > 0) == many else "cell") for number in range(9)]

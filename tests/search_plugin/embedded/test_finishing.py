@@ -33,7 +33,8 @@ def test_columns_and_titles_of_different_rows_are_made_again(tmp_path, lost):
     shutil.copytree(tmp_path / "earlier" / f"{lost}-20", folder / f"{lost}-20")
     index = engine.open("papers")
     index.finish()
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"words", "columns-40", "titles-40"}
+    names = {path.name for path in folder.iterdir() if path.name.startswith(("columns", "titles"))}
+    assert names == {"columns-40", "titles-40"}
     expected = {id_ for id_, paper in index.papers(list(index.ids())).items() if (paper.year or 0) >= 2002}
     assert set(engine.open("papers").ids(exact_filter("year>=2002"))) == expected
     titles = [paper.title for paper in index.papers(list(index.ids())).values()]

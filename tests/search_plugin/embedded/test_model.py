@@ -77,7 +77,7 @@ class Store(RuleBasedStateMachine):
     def make(self):
         self.patch = pytest.MonkeyPatch()
         lower(self.patch)
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.engine, self.index = make(Path(self.folder.name))
         self.held = {}
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
-from search_plugin.engines.embedded import snapshot
+from corpora.errors import UnavailableError
+from search_plugin.engines.embedded import snapshot, word_files
 from search_plugin.filters.parse import parse_filter
+from search_plugin.ordering import Sort
 from search_plugin.plan import Counting, Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
@@ -126,8 +129,78 @@ def test_vectors_of_deleted_papers_are_not_found(tmp_path):
         assert set(index.papers([hits[0].id])) == {hits[0].id}
 
 
+def test_a_folder_that_can_not_be_written_is_read_through_links(tmp_path, monkeypatch):
+    engine, writer = make(tmp_path / "indexes")
+    write(writer, 1)
+    (tmp_path / "temporary").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        patch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+        reader = engine.open("papers")
+    (lock,) = (tmp_path / "indexes").rglob(".tantivy-meta.lock")
+    for year in range(2, 6):
+        lock.unlink()
+        assert look(reader, year - 1) == year - 1
+        assert not lock.exists()
+        write(writer, year)
+    (links,) = (tmp_path / "temporary").iterdir()
+    assert reader._words.links == links
+
+
 def test_words_are_counted_in_the_last_commit(tmp_path):
     _, index = make(tmp_path)
     for count in range(3):
         assert index.word_counts(["star", "none"]) == {"star": count, "none": 0}
         index.upsert([document(f"p{count}", 3 * count)])
+
+
+def test_facets_of_equal_counts_come_by_value(tmp_path):
+    _, index = make(tmp_path)
+    # tantivy keeps whole numbers and others apart, and counts them one after the other.
+    halves = [*np.random.default_rng(0).permutation(300).tolist(), 7]
+    index.upsert([document(f"p{at}", at, extra={"score": half / 2 + 1}) for at, half in enumerate(halves)])
+    for size in (1, 2, 5):
+        facets = index.fetch([], Counting(Plan("", (), None, 1, order=Sort("year")), [], ["score"], size))[1]
+        assert facets.matches == 301
+        assert facets.counts["score"] == ((4.5, 2), (1, 1), (1.5, 1), (2, 1), (2.5, 1))[:size]
+
+
+def test_a_filter_leaves_scores_as_they_are(tmp_path):
+    _, index = make(tmp_path, 12)
+    plain, filtered = (
+        {hit.id: hit.score for hit in index.search(Plan(EVERY, (), where, 20))["lexical"]}
+        for where in (None, parse_filter("year>=1900 and not id=p3", SCHEMA.fields))
+    )
+    assert filtered == {id_: score for id_, score in plain.items() if id_ != "p3"}
+
+
+def test_a_log_that_has_lost_its_end_is_told(tmp_path):
+    engine, index = make(tmp_path, 3)
+    index.upsert([document("last", 5)])
+    (log,) = tmp_path.rglob("commits")
+    whole = log.read_bytes()
+    log.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UnavailableError, match=r"meta\.json, commits and rows are not of the same commit"):
+        engine.open("papers").papers(["p0"])
+    log.write_bytes(whole)
+    assert set(engine.open("papers").papers(["p0", "last"])) == {"p0", "last"}
+
+
+def test_a_reader_takes_the_words_and_the_files_of_one_commit(tmp_path, monkeypatch):
+    _, index = make(tmp_path, 3)
+    written = []
+
+    def newest(folder):
+        commit = now(folder)
+        # Another process commits between the two looks at the last commit.
+        if not written:
+            written.append(commit)
+            index.upsert([document("last", 5)])
+        return commit
+
+    now = word_files.newest
+    monkeypatch.setattr(word_files, "newest", newest)
+    searcher, seen = index._words.searcher()
+    monkeypatch.undo()
+    assert (searcher.num_docs, seen) == (4, now(index._words.folder)["opstamp"])
+    assert seen > written[0]["opstamp"]

@@ -13,7 +13,7 @@ from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import MAX_LENGTH, parse_filter
 from search_plugin.filters.text import to_text
 from search_plugin.queries.read import read_query
-from search_plugin.request import SearchRequest, clean_query, make_request
+from search_plugin.request import SearchRequest, clean_query, make_request, typed_query
 from tests.chance import drawn, effort
 
 PIECES = (
@@ -106,12 +106,12 @@ def test_any_mixture_of_operators_is_read():
 def test_any_text_is_read(text):
     check(text)
     try:
-        cleaned = clean_query(text)
+        typed = typed_query(text)
         made = make_request(text)
     except InputError:
         return
-    assert made.query == cleaned
-    assert SearchRequest(text).query == cleaned
+    assert made.query == typed
+    assert SearchRequest(text).query == clean_query(text)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from search_plugin.queries.read import TypedQuery, read_query
 from search_plugin.request import SearchRequest, make_request
 
 FIELDS = (*PAPER_FIELDS, Field("published", "date"), Field("impact", "number"), Field("summary", "text"))
+BRACKETS = "Brackets that don't pair or hold nothing were left out."
 EMBRYONIC = 'not text says "embryonic"'
 
 
@@ -85,6 +86,19 @@ def test_reads(text, words, where):
 
 
 @pytest.mark.parametrize(
+    ("text", "words", "where", "told"),
+    [
+        ("jurnal:Nature masks", "masks", 'venue = "Nature"', "There is no field jurnal, so journal was searched."),
+        ("masks yaer:2019", "masks", "year = 2019", "There is no field yaer, so year was searched."),
+        ("titel:lungs", "lungs", 'title says "lungs"', "There is no field titel, so title was searched."),
+    ],
+)
+def test_a_misspelled_field_is_read_and_told(text, words, where, told):
+    read = read_query(text, FIELDS)
+    assert (read.words, to_text(read.filter), read.notes) == (words, to_text(parse_filter(where, FIELDS)), (told,))
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -92,17 +106,15 @@ def test_reads(text, words, where):
         "lung cancer in non-smokers TNF-alpha p<0.05 5-HT2A IL-6 C++ DNA/RNA CD4+ T cells",
         "COVID-19: http://example.org/x?y=1 Re: a reply",
         "Aspirin: a review",
-        "jurnal:Nature summary:x text:x 16S:x",
+        "summary:x text:x 16S:x",
         "stored at -80 °C or -20°C or -80C, -1.5 and -10% (-5)",
         "masks - a review -- and more -",
         "a 5\" tube of 3' length",
         "cats and dogs or mice not rats And Or Not",
-        "(CI 95%) a) b( (c d) Ca(2+) (+)-catechin ))((",
+        "(CI 95%) a) b( (c d) Ca(2+) (+)-catechin ))",
         "Does vitamin D prevent cancer?",
         "10.1016/j.cell.2009.01.001",
         "and/or AND/OR ANDROID NOTCH ORF",
-        "()",
-        "( )",
     ],
 )
 def test_plain_words_stay_as_they_are(text):
@@ -119,6 +131,8 @@ def test_plain_words_stay_as_they_are(text):
         ("cats AND", "AND lacks words that it applies to, so it was taken as a word."),
         ("cats NOT", "NOT lacks words that it applies to, so it was taken as a word."),
         ("(cats NOT) x", "NOT lacks words that it applies to, so it was taken as a word."),
+        ("(((covid", BRACKETS),
+        ("( ) covid", BRACKETS),
         ("title: masks", 'title: was taken as a word; write title:word or title:"some words", without a space.'),
         ("Year:(a b)", 'Year: was taken as a word; write Year:word or Year:"some words", without a space.'),
         ('author:"x', 'author: was taken as a word; write author:word or author:"some words", without a space.'),
@@ -154,6 +168,10 @@ def test_plain_words_stay_as_they_are(text):
             "alpha and -beta",
             "-beta seems to continue a list, so it was taken as a word; to leave it out, write NOT before it.",
         ),
+        *(
+            (text, "-beta seems to continue a list, so it was taken as a word; to leave it out, write NOT before it.")
+            for text in ("TGF-alpha; -beta", "alpha/ -beta", "alpha or -beta", "alpha to -beta", "alpha & -beta")
+        ),
         ("(" * 16 + "a OR b" + ")" * 16, "Brackets nest deeper than 15, so the query was taken as words."),
         ("ASPIRIN DOES NOT PREVENT STROKE", "The query is all in capitals, so AND, OR and NOT were taken as words."),
         ("EFFECTS OF A AND B", "The query is all in capitals, so AND, OR and NOT were taken as words."),
@@ -167,7 +185,7 @@ def test_brackets_that_do_not_pair_are_left_out():
     for text in ("(cats -dogs", "cats) -dogs", "cats () -dogs", "((cats) -dogs"):
         query = read_query(text)
         assert (query.words, to_text(query.filter)) == ("cats", 'not text says "dogs"'), text
-        assert query.notes == ("Brackets that don't pair or hold nothing were left out.",)
+        assert query.notes == (BRACKETS,)
 
 
 def test_a_pasted_abstract_is_words():

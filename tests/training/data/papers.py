@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
-from training.data.builders.base import BuilderSource
+from training.data.builders.base import BuilderSource, identity_of
 from training.data.builders.registry import BUILDERS
 
 
@@ -25,3 +26,13 @@ def build(builder, given, **options):
 
 def paper(number, **values):
     return {"id": f"p{number}", "title": f"Paper {number}", "abstract": f"About {number}."} | values
+
+
+@cache
+def _numbered():
+    return {identity_of(paper(number)): f"p{number}" for number in range(300)}
+
+
+def asks(made):
+    """Return the id of the paper made up here that a record asks about."""
+    return _numbered()[made.papers[0]]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 import pytest
 
 from corpora.errors import InputError
+from eval.suites.frozen import FROZEN
 from tests.commands import ses
 from tests.tiny import make_model
 from tests.training.data.papers import paper
 from tests.training.recipes import toml, write
 from training.data.building import build_tasks
+from training.data.guard import Guard
 from training.preparing import prepare
 from training.recipe import read_recipe
 from training.train import train
@@ -74,6 +77,7 @@ def test_records_are_divided_by_paper_and_the_manifest_tells_what_became_of_each
     assert json.loads((task.train.parent / "manifest.json").read_text()).items() <= told.items()
 
 
+@pytest.mark.slow
 def test_what_was_built_is_kept_until_something_changes(tmp_path):
     path = recipe_of(tmp_path, PAPERS)
     first, _ = build(path, tmp_path / "data")
@@ -167,7 +171,7 @@ def test_a_prepared_run_trains_where_it_was_moved_to(tmp_path):
     (tmp_path / "here").mkdir()
     path = recipe_of(tmp_path / "here", PAPERS[:40], recipe='guard = ["set.jsonl"]', build="validation = 0.2")
     write(tmp_path / "here" / "set.jsonl", [{"title": "Paper 7"}])
-    assert prepare(read_recipe(path), tmp_path / "here" / "run") == {"topics": (30, 9)}
+    assert prepare(read_recipe(path), tmp_path / "here" / "run") == {"topics": (28, 11)}
     packs = {one.name: one.stat().st_mtime_ns for one in (tmp_path / "here" / "run" / "packs").iterdir()}
     (tmp_path / "here" / "run").rename(tmp_path / "run")
     (tmp_path / "here" / "papers.jsonl").unlink()
@@ -193,8 +197,65 @@ def test_the_command_prepares(tmp_path):
     path = recipe_of(tmp_path, PAPERS[:40], build="validation = 0.2")
     done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    assert "topics: 31 examples for training, 9 for validation" in done.stdout
+    assert "topics: 29 examples for training, 11 for validation" in done.stdout
     assert f"train with: ses train {tmp_path / 'run' / 'recipe.json'} --output {tmp_path / 'run'}" in done.stdout
-    assert "topics: train records 31, validation records 9, read 40" in done.stderr
+    assert "topics: train records 29, validation records 11, read 40" in done.stderr
     done = ses(tmp_path, "train", path, "--prepare", "--output", tmp_path / "run", "--json")
-    assert json.loads(done.stdout) == {"topics": {"train": 31, "validation": 9}}
+    assert json.loads(done.stdout) == {"topics": {"train": 29, "validation": 11}}
+
+
+def hashed(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_manifest_is_told_whole(tmp_path):
+    (tmp_path / "classes.txt").write_text("a;x\nb;y\n")
+    (tmp_path / "set.jsonl").write_text('{"title": "Paper 3"}\n')
+    more = 'files = {classes = "classes.txt"}\nvalidation = 0\noptions = {fewest = 2}'
+    path = recipe_of(tmp_path, PAPERS[:9], recipe='seed = 5\nguard = ["set.jsonl"]', build=more)
+    task, told = build(path, tmp_path / "data", base="fingerprint")
+    defaults = {"field": "label", "most": 0, "multi_label": False, "level": -1, "score": 0.0, "until": ""}
+    folder = task.train.parent
+    assert told == {
+        "built": "topics",
+        "builder": "labels",
+        "options": {**defaults, "fewest": 2},
+        "seed": 5,
+        "base": "fingerprint",
+        "sources": {
+            "papers 0: papers.jsonl": hashed(tmp_path / "papers.jsonl"),
+            "guard 0: frozen.tsv": hashed(FROZEN),
+            "guard 1: set.jsonl": hashed(tmp_path / "set.jsonl"),
+            "classes": hashed(tmp_path / "classes.txt"),
+        },
+        "papers": {"read": 9, "refused: title of an evaluation set": 1},
+        "records": {"train": 8, "validation": 0},
+        "outputs": {name: hashed(folder / name) for name in ("train.jsonl", "validation.jsonl")},
+    }
+    assert (task.train.name, task.validation, task.build) == ("train.jsonl", None, None)
+    assert [one["label"] for one in lines(task.train)] == ["x" if n % 2 == 0 else "y" for n in range(9) if n != 3]
+    assert re.fullmatch(r"topics-[0-9a-f]{12}", folder.name)
+
+
+def test_files_of_other_names_give_the_same_task_and_other_content_another(tmp_path, monkeypatch):
+    monkeypatch.setattr("training.data.building.make_guard", lambda _: Guard())  # reading the whole one takes seconds
+    (tmp_path / "classes.txt").write_text("a;x\nb;y\n")
+    files = 'files = {classes = "classes.txt"}\noptions = {fewest = 2}'
+    path = recipe_of(tmp_path, PAPERS[:9], build=files)
+    first = build(path, tmp_path / "data")[0].train
+    (tmp_path / "papers.jsonl").rename(tmp_path / "other.jsonl")
+    path.write_text(path.read_text().replace("papers.jsonl", "other.jsonl"))
+    assert build(path, tmp_path / "data")[0].train == first
+    (tmp_path / "classes.txt").write_text("a;x\nb;z\n")
+    second = build(path, tmp_path / "data")[0].train
+    path.write_text(path.read_text().replace('format = "clf"', 'format = "clf"\nmulti_label = true'))
+    third = build(path, tmp_path / "data")[0].train
+    # What another task holds out, this one does not train on.
+    path.write_text(
+        f'{path.read_text()}[[tasks]]\nname = "n"\nformat = "rgn"\n'
+        '[tasks.build]\nbuilder = "numbers"\npapers = ["other.jsonl"]\nvalidation = 0.5\noptions = {field = "n"}\n'
+    )
+    (tmp_path / "other.jsonl").write_text("".join(json.dumps(one | {"n": 1}) + "\n" for one in PAPERS[:9]))
+    fourth = build(path, tmp_path / "data")[0].train
+    assert len({first, second, third, fourth}) == 4
+    assert len(lines(fourth)) < len(lines(third))

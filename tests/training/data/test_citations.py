@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from tests.training.data.papers import build, paper, source
+from tests.training.data.papers import asks, build, paper, source
+from training.data.builders.graph import others
 
 CITES = {0: [1, 2], 1: [2, 3, 4], 2: [4, 0], 3: [5], 6: [7, 99]}
 """Citations among twenty papers, numbered; 99 is not there."""
@@ -24,7 +26,7 @@ def papers(cites=CITES, count=20, key="references_in_set"):
 def rows(made):
     """Return query, positive and negative of each triplet as numbers."""
     for one in made:
-        assert one.key == f"p{one.record['query']['title'].split()[1]}"
+        assert asks(one) == f"p{one.record['query']['title'].split()[1]}"
         assert one.record["pos"].keys() == {"title", "abstract"}
     return [tuple(int(one.record[part]["title"].split()[1]) for part in ("query", "pos", "neg")) for one in made]
 
@@ -129,3 +131,20 @@ def test_triplets_of_any_graph_are_admissible(cites, per_query, hard):
     assert {query for query, _, _ in made} == {
         query for query, (_, near, far) in wanted.items() if near or far
     } or hard == 0
+
+
+def test_texts_that_are_missing_are_counted_each():
+    bare = [paper(n, title="", abstract="") for n in (30, 31)]
+    given = source([*bare[:1], *papers(), *bare[1:]])
+    assert rows(build("citations", given)) == rows(build("citations", papers()))
+    assert given.left_out == {"cites none of the papers": 15, "no text": 2}
+
+
+def test_others_are_drawn_each_once_and_never_those_without():
+    for size, without, count in ((9, {0, 4}, 7), (9, {0, 4}, 8), (9, {0, 4}, 3), (90, {0, 4}, 3), (4, {0, 1, 2, 3}, 2)):
+        found = others(Random(1), count, size, without)
+        assert len(set(found)) == len(found) == min(count, size - len(without))
+        assert set(found) <= set(range(size)) - without
+    counts = Counter(row for seed in range(4000) for row in others(Random(seed), 2, 10, {3, 9}))
+    assert counts.keys() == set(range(10)) - {3, 9}
+    assert all(900 < count < 1100 for count in counts.values())

@@ -47,3 +47,17 @@ def test_authors_of_one_name():
 def test_nothing_shared_is_a_mistake():
     with pytest.raises(InputError, match="No two papers share 9 entries of 'references'"):
         build("coupling", papers(), fewest=9)
+
+
+def test_what_is_left_out_is_counted_each():
+    bare = [paper(n, references=["a", "b"], title="", abstract="") for n in (20, 21)]
+    given = source([*papers(), *bare, paper(22), paper(23, references=[])])
+    assert rows(build("coupling", given)) == rows(build("coupling", papers()))
+    assert given.left_out == {"no text": 2, "nothing under references": 3, "shares too little": 2}
+
+
+def test_entries_that_come_twice_or_in_another_case_count_once():
+    given = [paper(0, references=["a", "A", "a"]), paper(1, references=["a"]), paper(2, references=["b"])]
+    with pytest.raises(InputError, match="No two papers share 2 entries"):
+        build("coupling", given)
+    assert rows(build("coupling", given, fewest=1)) == [(0, 1, 2), (1, 0, 2)]

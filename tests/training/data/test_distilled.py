@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from corpora.errors import InputError
 from tests.training.data.papers import build, source
 from tests.training.data.test_mined import NONE_MADE, encoder, judged, split, text  # noqa: F401 - a fixture
 from training.data.builders.base import BuilderSource
-from training.data.pool import by_vectors, by_words, read_pool
+from training.data.builders.distilled import _chosen, _weights
+from training.data.pool import Asked, by_vectors, by_words, read_pool
 from training.data.queries import OPTIONS
 
 OF_POOL = {**OPTIONS, **NONE_MADE}
@@ -92,3 +95,22 @@ def test_other_models_teach_by_name(encoder):  # noqa: F811
         assert one.record["query"] == other.record["query"]
         scores = [[c["score"] for c in found.record["candidates"]] for found in (one, other)]
         np.testing.assert_allclose(*scores, rtol=1e-12)
+
+
+def test_the_best_are_taken_and_the_rest_are_drawn_with_equal_chances():
+    counts = Counter()
+    for number in range(600):
+        query = Asked(f"q{number}", "", "?", (9,))
+        found = _chosen(query, [5, 3, 8, 1, 7, 2, 6, 4], 4, {"top": 2}, 1)
+        assert found[:2] == [5, 3]
+        assert found[2:] == [row for row in (8, 1, 7, 2, 6, 4) if row in found]
+        assert len(found) == 4
+        counts.update(found[2:])
+    assert all(150 < counts[row] < 250 for row in (8, 1, 7, 2, 6, 4))
+    assert _chosen(query, [5, 3, 8], 2, {"top": 3}, 1) == [5, 3]
+    assert _chosen(query, [5, 3, 8], 9, {"top": 1}, 1) == [5, 3, 8]
+
+
+def test_weights_of_zero_leave_a_teacher_out():
+    assert _weights("0 2.5", 2) == {"0": 0.0, "1": 2.5}
+    assert _weights("", 3) == {"0": 1.0, "1": 1.0, "2": 1.0}

@@ -38,10 +38,10 @@ def test_a_question_gets_its_first_positive_and_a_hard_negative():
 def test_negatives_are_drawn_and_the_same_in_every_order():
     many = {"hard_negative_ctxs": [passage(f"n{n}") for n in range(9)]}
     records = [{**PAPER, **many, "question": f"q{n}"} for n in range(30)]
-    made = {one.key: one.record["neg"]["abstract"] for one in build("dpr", records)}
+    made = {one.record["query"]: one.record["neg"]["abstract"] for one in build("dpr", records)}
     assert len(set(made.values())) > 5
-    assert {one.key: one.record["neg"]["abstract"] for one in build("dpr", records[::-1])} == made
-    assert {one.key: one.record["neg"]["abstract"] for one in build("dpr", source(records, seed=2))} != made
+    assert {one.record["query"]: one.record["neg"]["abstract"] for one in build("dpr", records[::-1])} == made
+    assert {one.record["query"]: one.record["neg"]["abstract"] for one in build("dpr", source(records, seed=2))} != made
 
 
 def test_without_hard_negatives_others_stand_in():
@@ -54,7 +54,7 @@ def test_without_hard_negatives_others_stand_in():
     second = {"question": "when?", "positive_ctxs": [passage("Now.")], "hard_negative_ctxs": []}
     given = source([*records, second, {"positive_ctxs": [passage("x")]}, {"question": "q", "positive_ctxs": "x"}])
     made = build("dpr", given)
-    assert [(one.key, one.record["neg"]) for one in made] == [
+    assert [(one.record["query"], one.record["neg"]) for one in made] == [
         ("who?", {"abstract": "You."}),
         ("when?", {"abstract": "I."}),
     ]

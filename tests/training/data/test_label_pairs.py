@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from corpora.errors import InputError
-from tests.training.data.papers import build, paper, source
+from tests.training.data.papers import asks, build, paper, source
 
 LABELS = [
     {"label": "D1", "name": ["Lung", "Lungs"], "definition": "An organ."},
@@ -28,7 +28,7 @@ def test_labels_are_names_with_definitions_and_negatives_of_the_same_venue(tmp_p
     papers += [paper(n, mesh=["D2", "D1"], venue="Chest") for n in range(3, 6)]
     papers += [paper(n, mesh=["D4"], venue="Sky") for n in range(6, 9)]
     made = build("label-pairs", source(papers, files=write(tmp_path)), field="mesh")
-    told = [(one.key, one.record["pos"]["title"], one.record["neg"]["title"]) for one in made]
+    told = [(asks(one), one.record["pos"]["title"], one.record["neg"]["title"]) for one in made]
     assert len(told) == 12
     assert all(wrong == "Heart" for _, right, wrong in told[:3])
     lung = next(one for one in made if one.record["pos"]["title"] == "Lung")
@@ -47,8 +47,8 @@ def test_no_negative_is_a_label_of_the_paper():
     made = build("label-pairs", papers)
     by_paper = {f"p{n}": papers[n]["label"] for n in range(99)}
     assert len(made) > 200
-    assert all(one.record["pos"]["title"] in by_paper[one.key] for one in made)
-    assert all(one.record["neg"]["title"] not in by_paper[one.key] for one in made)
+    assert all(one.record["pos"]["title"] in by_paper[asks(one)] for one in made)
+    assert all(one.record["neg"]["title"] not in by_paper[asks(one)] for one in made)
 
 
 def test_a_close_paper_shares_an_author_or_is_cited():
@@ -57,10 +57,10 @@ def test_a_close_paper_shares_an_author_or_is_cited():
         paper(1, label=["b"]),
         *(paper(n, label=["c"]) for n in range(2, 50)),
     ]
-    made = {one.key: one.record["neg"]["title"] for one in build("label-pairs", papers, related="references")}
+    made = {asks(one): one.record["neg"]["title"] for one in build("label-pairs", papers, related="references")}
     assert made["p0"] == "b"
     authors = [one | {"authors": ["Ada", str(n)] if n < 2 else [str(n)]} for n, one in enumerate(papers)]
-    made = {one.key: one.record["neg"]["title"] for one in build("label-pairs", authors, related="authors")}
+    made = {asks(one): one.record["neg"]["title"] for one in build("label-pairs", authors, related="authors")}
     assert (made["p0"], made["p1"]) == ("b", "a")
 
 
@@ -72,9 +72,9 @@ def test_labels_of_many_papers_are_in_so_many_pairs_drawn():
     assert counts["wide"] == 10
     assert set(counts.values()) == {10, 5}
     assert given.left_out == {"pair of a label with enough pairs": 90}
-    wide = {one.key for one in made if one.record["pos"]["title"] == "wide"}
+    wide = {asks(one) for one in made if one.record["pos"]["title"] == "wide"}
     assert wide == {
-        one.key for one in build("label-pairs", papers[::-1], most=10) if one.record["pos"]["title"] == "wide"
+        asks(one) for one in build("label-pairs", papers[::-1], most=10) if one.record["pos"]["title"] == "wide"
     }
     assert wide != {f"p{n}" for n in range(10)}
     assert len(build("label-pairs", papers, most=0)) == 200
@@ -83,7 +83,7 @@ def test_labels_of_many_papers_are_in_so_many_pairs_drawn():
 def test_papers_without_labels_or_text_are_counted():
     papers = [paper(0, label="a"), paper(1, label=["a", "b"]), paper(2), paper(3, label="b", title="", abstract="")]
     given = source(papers)
-    assert {one.key for one in build("label-pairs", given)} == {"p0"}
+    assert {asks(one) for one in build("label-pairs", given)} == {"p0"}
     assert given.left_out == {"no label under label": 1, "no text": 1, "pair without a label that the paper lacks": 2}
 
 

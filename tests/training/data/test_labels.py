@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from corpora.errors import InputError
-from tests.training.data.papers import build, paper, source
+from tests.training.data.papers import asks, build, paper, source
 
 
 def of(made):
-    return {one.key: one.record["label"] for one in made}
+    return {asks(one): one.record["label"] for one in made}
 
 
 def test_labels_of_too_few_papers_are_left_out_and_counted():
@@ -71,4 +71,4 @@ def test_one_label_alone_is_no_task():
 
 def test_papers_without_an_id_of_their_own_are_told_apart_by_title():
     papers = [paper(n, label="ab"[n % 2]) | {"id": "cvpr:None"} for n in range(4)]
-    assert of(build("labels", papers, fewest=2)) == {f"Paper {n}": "ab"[n % 2] for n in range(4)}
+    assert of(build("labels", papers, fewest=2)) == {f"p{n}": "ab"[n % 2] for n in range(4)}

@@ -193,3 +193,15 @@ def test_wrong_options(encoder, options, told):
 def test_the_best_rows_are_those_of_a_stable_sort(scores, count):
     wanted = [row for row in np.argsort(-scores, kind="stable").tolist() if scores[row] > -np.inf]
     assert best(scores, count) == wanted[:count]
+
+
+def test_a_judge_that_has_vectors_gives_those_that_negatives_are_compared_by(encoder):
+    given, _ = judged(encoder)
+    loaded = []
+    counted = source(list(given.papers()), model=lambda: loaded.append(1) or encoder)
+    options = {**NONE_MADE, "most_alike": 0.9999, "most_score": 9.0, "negatives": 20}
+    made = build("mined", counted, by="bm25 base", **options)
+    assert made
+    assert len(loaded) == 1
+    build("mined", counted, by="bm25", **options)
+    assert len(loaded) == 2

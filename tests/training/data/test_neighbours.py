@@ -81,3 +81,27 @@ def test_papers_without_links_take_no_part():
 def test_mistakes(bands, told):
     with pytest.raises(InputError, match=told):
         build("neighbours", papers(), **{**BANDS, **bands})
+
+
+def test_the_last_rank_may_be_that_of_the_farthest_paper():
+    given = papers()
+    made = rows(build("neighbours", given, **{**BANDS, "hard_end": 39, "easy": 0}))
+    _, _, nearest = ranks(given)
+    hard = {query: {negative for asking, _, negative in made if asking == query} for query in range(40)}
+    assert hard == {query: set(nearest[query][37:39].tolist()) for query in range(40)}
+    # Bands may touch each other, and the best neighbour may be the first positive.
+    touching = {**BANDS, "positives": 4, "positive_end": 4, "hard_end": 6, "easy": 9}
+    made = rows(build("neighbours", given, **touching))
+    for query in range(40):
+        assert {right for asking, right, _ in made if asking == query} == set(nearest[query][:4].tolist())
+
+
+def test_positives_and_negatives_are_paired_at_random():
+    given = papers()
+    _, _, nearest = ranks(given)
+    made = rows(build("neighbours", given, **BANDS))
+    own = [[triplet for triplet in made if triplet[0] == query] for query in range(40)]
+    nearer = sum(first[1] == nearest[first[0]][2] for first, _ in own)
+    assert 10 < nearer < 30
+    hard = [sum(negative in nearest[query][10:12] for _, _, negative in own[query]) for query in range(40)]
+    assert set(hard) == {0, 1, 2}

@@ -86,3 +86,22 @@ def test_words_are_judged_by_other_papers_only():
     papers = [paper(n, title="same words", abstract="", label=float(n == 0)) for n in range(50)]
     told = np.array(values(build("numbers", papers, words=1.0)))
     assert told[0] == told.min()
+
+
+def test_numbers_without_a_logarithm_are_left_out():
+    given = source([paper(n, label=value) for n, value in enumerate([-1, -1.5, -0.5, 0])])
+    assert values(build("numbers", given, log=True, unknown=-9)) == pytest.approx([math.log(0.5), 0])
+    assert given.left_out == {"no number under label": 2}
+    assert values(build("numbers", given, unknown=-9)) == [-1, -1.5, -0.5, 0]
+
+
+def test_papers_without_text_count_for_the_scale_and_are_left_out():
+    given = source([paper(0, label=0), paper(1, label=5), *(paper(n, label=10, title="", abstract="") for n in (2, 3))])
+    assert values(build("numbers", given, scale="range")) == [0, 0.5]
+    assert given.left_out == {"no text": 2}
+
+
+def test_one_paper_is_drawn_and_more_than_all_are_all():
+    papers = [paper(n, label=n) for n in range(9)]
+    assert len(build("numbers", papers, most=1)) == 1
+    assert len(build("numbers", papers, most=9)) == len(build("numbers", papers, most=99)) == 9

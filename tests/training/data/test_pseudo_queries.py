@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.tiny import WORDS
 from tests.training.data.papers import build, source
-from training.data.queries import KINDS, OPTIONS, query_of
+from training.data.builders.base import identity_of
+from training.data.queries import KINDS, OPTIONS, folded, query_of, shown
 
 ABSTRACT = (
     "Mice were kept in the cold. They ate less than before. CONCLUSIONS: Cold makes mice thin. More is to be done."
@@ -125,7 +126,7 @@ def test_every_query_gets_its_paper_and_others_that_are_shown_alike():
     ]
     given = source([*papers, {"id": "bare", "title": "A bare title"}, {"id": "none"}])
     made = build("pseudo-queries", given, **SHORT, keywords=0, citations=0, negatives=3)
-    assert {one.key for one in made} == {f"p{n}" for n in range(9)}
+    assert {one.papers[0] for one in made} == {identity_of(one) for one in papers}
     assert given.left_out == {"no query can be made of it": 2}
     kinds = Counter()
     for one in made:
@@ -146,7 +147,7 @@ def test_a_query_that_two_papers_give_is_asked_once():
     papers = [MOUSE | {"id": f"p{n}", "title": f"Title {n} of it", "abstract": f"{ABSTRACT} {n}"} for n in range(3)]
     given = source(papers)
     made = build("pseudo-queries", given, **SHORT, titles=0, keywords=0, citations=0)
-    assert [one.key for one in made] == ["p0"]
+    assert [one.papers[0] for one in made] == [identity_of(papers[0])]
     assert given.left_out == {"its query is another's too": 2}
 
 
@@ -154,3 +155,36 @@ def test_one_paper_alone_has_no_other():
     given = source([MOUSE])
     assert build("pseudo-queries", given, **SHORT) == []
     assert given.left_out == {"there is no other paper": 1}
+
+
+def test_lengths_may_be_the_limits():
+    words = len(MOUSE["title"].split())
+    assert only("titles", shortest=words, longest=words)
+    assert not only("titles", shortest=words + 1)
+    assert not only("titles", longest=words - 1)
+    length = len(ABSTRACT.split())
+    assert only("titles", least=length)
+    assert not only("titles", least=length + 1)
+
+
+def test_a_paper_in_the_form_of_an_answer():
+    text = {"title": "T", "abstract": "We ran. So it is.", "year": 3}
+    assert shown("titles", text) == {"abstract": "We ran. So it is.", "year": 3}
+    assert shown("conclusions", text) == {"title": "T", "abstract": "We ran.", "year": 3}
+    assert shown("keywords", text) == shown("citations", text) == shown("", text) == text
+    for kind in KINDS:
+        assert shown(kind, {"title": "T"}) == {"title": "T"}
+        assert shown(kind, text) is not text
+
+
+def test_without_a_share_a_kind_is_never_asked():
+    paper = MOUSE | {"title": ""}
+    text = {"abstract": ABSTRACT}
+    none = {**OPTIONS, **dict.fromkeys(KINDS, 0.0), **SHORT}
+    assert query_of(paper, text, none, 1) is None
+    # The title gives no query, so that the other kind does.
+    assert query_of(paper, text, none | {"titles": 9.0, "citations": 1.0}, 1).kind == "citations"
+
+
+def test_queries_are_folded_to_words():
+    assert folded(" Mice, in\tthe COLD-room (x)! ") == "mice in the cold room x"

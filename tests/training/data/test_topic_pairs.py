@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.training.data.papers import build, paper, source
+from tests.training.data.papers import asks, build, paper, source
 
 
 def number(text):
@@ -17,7 +17,7 @@ def test_pairs_share_a_fine_topic_and_negatives_share_the_venue_and_none():
     venues = 0
     for one in made:
         query, right, wrong = (number(one.record[part]) for part in ("query", "pos", "neg"))
-        assert one.key == f"p{query}"
+        assert asks(one) == f"p{query}"
         assert (right != query, right // 2) == (True, query // 2)
         assert wrong // 2 != query // 2
         venues += query % 5 == wrong % 5
@@ -46,7 +46,7 @@ def test_more_pairs_of_a_paper_are_different_draws():
     papers = [paper(n, topics=[f"t{n % 2}"], venue="one") for n in range(40)]
     made = build("topic-pairs", papers, widest=1.0, pairs=3)
     assert len(made) == 120
-    assert len({one.record["pos"]["title"] for one in made if one.key == "p0"}) > 1
+    assert len({one.record["pos"]["title"] for one in made if asks(one) == "p0"}) > 1
     assert [one.record for one in made] == [one.record for one in build("topic-pairs", papers, widest=1.0, pairs=3)]
 
 

@@ -8,10 +8,12 @@ import pytest
 from corpora.errors import InputError
 from encoders.formats import Format
 from eval.embedder import Text, by_encoder
+from eval.suites.words import OkapiBm25
 from tests.training.data.papers import build, paper, source
 from tests.training.data.test_mined import encoder  # noqa: F401 - a fixture
 from training.data.builders.hybrid_queries import moved
 from training.data.builders.whitened import whitened
+from training.data.queries import KINDS
 
 WORDS = ("virus", "lung", "cell", "protein", "galaxy", "star", "climate", "ocean", "water", "model", "graph")
 
@@ -91,3 +93,47 @@ def test_queries_come_nearer_to_what_the_hybrid_ranks_first(encoder):  # noqa: F
         paper_vector, own = paper_vector / np.linalg.norm(paper_vector), own / np.linalg.norm(own)
         near.append(np.array(one.record["label"]) @ paper_vector - own @ paper_vector)
     assert np.mean(near) > 0.02
+
+
+def test_a_querys_vector_is_that_of_the_formula(encoder):  # noqa: F811
+    papers = made_up(12)
+    asked = [{"query": "virus lung cell", "pos": papers[4], "neg": papers[2]}]
+    queries = [{"query": {"title": f"galaxy star {n}"}, "pos": papers[5], "neg": papers[6]} for n in range(2)]
+    given = with_model([*papers, *asked, *queries], encoder)
+    options = {"depth": 3, "teacher_temperature": 0.2, "temperature": 0.1, "answer": 0.4, "steps": 2, "rate": 0.3}
+    (made,) = build("hybrid-queries", given, **dict.fromkeys(KINDS, 0), **options)
+    assert given.left_out == {"no query can be made of it": 12, "its query is a paper": 2}
+
+    words = OkapiBm25([f"{one['title']} {one['abstract']}" for one in papers]).scores("virus lung cell")
+    vectors = encoder.encode([encoder.card.text(one["title"], one["abstract"]) for one in papers], Format.PRX)
+    own = encoder.encode(["virus lung cell"], Format.QRY)[0]
+    assert encoder.card.similarity == "l2"
+    near = -np.linalg.norm(vectors - own, axis=1)
+    rows = sorted({4, *np.argsort(-words, kind="stable")[:3], *np.argsort(-near, kind="stable")[:3]})
+    fused = np.mean([(one[rows] - one[rows].min()) / np.ptp(one[rows]) for one in (words, near)], axis=0)
+    teacher = 0.4 * (np.array(rows) == 4) + 0.6 * np.exp(fused / 0.2) / np.exp(fused / 0.2).sum()
+    vectors = vectors[rows] / np.linalg.norm(vectors[rows], axis=1, keepdims=True)
+    vector = own / np.linalg.norm(own)
+    for _ in range(2):
+        student = np.exp(vectors @ vector / 0.1)
+        vector = vector + 0.3 * (teacher - student / student.sum()) @ vectors
+        vector /= np.linalg.norm(vector)
+    assert made.record["title"] == "virus lung cell"
+    np.testing.assert_allclose(made.record["label"], vector, atol=1e-4)
+    assert all(round(one, 5) == one for one in made.record["label"])
+    assert any(round(one, 4) != one for one in made.record["label"])
+
+
+def test_directions_without_variance_stay_zero_and_one_paper_more_than_directions_is_enough(encoder):  # noqa: F811
+    vectors = np.random.default_rng(2).normal(size=(50, 3)) @ np.eye(3, 4)
+    np.testing.assert_allclose(whitened(vectors, 1.0)[:, 3], 0, atol=1e-12)
+    papers = made_up(encoder.card.dimension + 1)
+    empty = [paper(999, title="", abstract="")]
+    assert len(build("whitened", with_model([*papers, *empty], encoder))) == len(papers)
+    with pytest.raises(
+        InputError, match=f"has {encoder.card.dimension} papers, and whitening {encoder.card.dimension}"
+    ):
+        build("whitened", with_model([*papers[1:], *empty], encoder))
+    for strength in (-0.1, 1.1):
+        with pytest.raises(InputError, match="choose a number from 0 to 1"):
+            build("whitened", with_model(papers, encoder), strength=strength)

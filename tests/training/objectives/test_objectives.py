@@ -8,6 +8,7 @@ import pytest
 from corpora.errors import InputError
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
+from training.objectives.supervised_contrastive import contrast
 
 pytestmark = pytest.mark.torch
 
@@ -121,6 +122,32 @@ def test_every_objective_has_its_formula():
     assert CASES.keys() == OBJECTIVES.keys()
 
 
+def test_what_each_objective_takes_and_is_measured_by():
+    pairs, classes, number = ("triplet", "ir"), ("classification",), ("regression",)
+    assert {name: (one.types, one.measure, one.head, dict(one.options)) for name, one in OBJECTIVES.items()} == {
+        "triplet": (pairs, "first", False, {"margin": 1}),
+        "contrastive": (pairs, "first", False, {"temperature": 0.05, "cosine": 1}),
+        "cross-entropy": (classes, "macro-f1", True, {}),
+        "supervised-contrastive": (classes, "macro-f1", True, {"mix": 0.1, "temperature": 0.3}),
+        "bce": (classes, "macro-f1", True, {}),
+        "mse": (number, "kendall", True, {}),
+        "ranking": (number, "kendall", True, {}),
+        "kl": (("ranked",), "first", False, {"temperature": 0.05, "teacher_temperature": 1}),
+        "margin-mse": (("ranked",), "first", False, {}),
+        "vectors": (("vectors",), "cosine", False, {}),
+    }
+
+
+def test_the_teachers_scores_are_divided_by_their_temperature():
+    import torch
+
+    inputs = Inputs([torch.tensor(one) for one in columns_of(4)], None, CASES["kl"][2])
+    halved = Inputs(inputs.vectors, None, [[one / 2 for one in scores] for scores in inputs.targets])
+    loss = OBJECTIVES["kl"].loss
+    cold, plain = {"temperature": 0.05, "teacher_temperature": 2.0}, {"temperature": 0.05, "teacher_temperature": 1.0}
+    assert loss(inputs, cold).item() == pytest.approx(loss(halved, plain).item())
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_loss_and_gradient_equal_the_formula(name):
     formula, count, targets = CASES[name]
@@ -146,6 +173,27 @@ def test_scirepevals_own_code_gives_the_same():
     targets = [(one,) for one in CLASSES]
     mixed, _ = computed("supervised-contrastive", [VECTORS], VECTORS[:, :3], targets)
     assert mixed == pytest.approx(2.6423606872558594, rel=1e-6)
+
+
+def test_supervised_contrast_is_right_at_a_low_temperature():
+    import torch
+
+    # Equal vectors have the product 1 / 0.01 = 100, and exp(100) is beyond float32.
+    vectors = np.concatenate([VECTORS, VECTORS[:3], -VECTORS[:2]]).astype(np.float64)
+    classes = [CLASSES[row % len(CLASSES)] for row in range(len(vectors))]
+    scaled, parts = unit(vectors), []
+    for row, one in enumerate(scaled):
+        others = [other for other in range(len(scaled)) if other != row]
+        logits = {other: one @ scaled[other] / 0.01 for other in others}
+        most = max(logits.values())
+        total = most + np.log(sum(np.exp(logit - most) for logit in logits.values()))
+        alike = [other for other in others if classes[other] == classes[row]]
+        parts.append(-sum(logits[other] - total for other in alike) / (len(alike) + 1))
+    column = torch.tensor(vectors, dtype=torch.float32, requires_grad=True)
+    found = contrast(Inputs([column], None, [(one,) for one in classes]), 0.01)
+    found.backward()
+    assert found.item() == pytest.approx(np.mean(parts), rel=1e-4)
+    assert torch.isfinite(column.grad).all()
 
 
 def test_a_batch_without_pairs_or_positives_is_finite():

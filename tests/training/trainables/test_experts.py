@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.formats import Format
+from encoders.layouts.experts import copied_from
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_scimult, read_weights
 from tests.encoders.formulas.experts import expert_vector
@@ -19,6 +22,7 @@ from tests.training.recipes import task_files, write_recipe
 from tests.training.trainables.stepped import card_of, encoded, stepped
 from training.recipe import read_recipe
 from training.train import train
+from training.trainables.experts import EXPERTS
 
 pytestmark = pytest.mark.torch
 
@@ -29,6 +33,66 @@ def deep(tmp_path, layers=4):
     """Let the recipes of a test start from a deeper base."""
     task_files(tmp_path)
     make_model(tmp_path / "base", layers=layers)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"layers": "odd"}, r"^The recipe has 'odd' layers"),
+        (
+            {"layers": "mod12"},
+            r"^The recipe asks for experts in the layers mod12, and .*base has none of .* its 4; choose",
+        ),
+        (
+            {"kind": "gated"},
+            r"^The recipe asks for experts of the kind 'gated'; choose attention, feed-forward, both\.",
+        ),
+    ],
+)
+def test_experts_that_can_not_be_are_refused(tmp_path, options, told):
+    base = find_model(str(make_model(tmp_path / "base", layers=4)))
+    with pytest.raises(InputError, match=told):
+        EXPERTS.start(base, (Format.CLF,), {**EXPERTS.options, **options}, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"layers": 2}, "the option layers is 2, and must be like 'mod2', its default"),
+        ({"clf": "two"}, "the option clf is 'two', and must be like 2, its default"),
+    ],
+)
+def test_options_are_of_the_kind_of_their_defaults(tmp_path, options, told):
+    with pytest.raises(InputError, match=told):
+        read_recipe(write_recipe(tmp_path, trains="experts", options=options))
+
+
+def test_each_expert_is_a_copy_of_its_layer(tmp_path):
+    base = find_model(str(make_model(tmp_path / "base", layers=4)))
+    weights, formats = base.read(), (Format.CLF, Format.RGN, Format.PRX, Format.QRY)
+    for kind, layers, options in (
+        ("attention", {1, 3}, {}),
+        ("feed-forward", {2}, {"layers": "mod3"}),
+        ("both", {1, 3}, {"shared": 0}),
+    ):
+        given = {**EXPERTS.options, "kind": kind, **options}
+        new = EXPERTS.start(base, formats, given, 1)
+        copied = {}
+        for name, array in new.items():
+            original = copied_from(name)
+            copied.setdefault(original, set()).add(re.search(r"(?:moe_\w+|_layers)\.(\d)\.", name)[1])
+            np.testing.assert_array_equal(array, weights[original])
+            assert array is not weights[original]
+        assert set(map(frozenset, copied.values())) == {frozenset("012")}
+        assert {int(name.split(".")[2]) for name in copied} == layers
+        assert any(".attention." in name for name in copied) is (kind != "feed-forward")
+        assert any("intermediate" in name for name in copied) is (kind != "attention")
+        whole = {**weights, **new}
+        assert EXPERTS.trained(base.card, given, whole) == dict.fromkeys(
+            new if options.get("shared") == 0 else whole, 0
+        )
+    told = EXPERTS.described((Format.RGN, Format.QRY), EXPERTS.options)
+    assert told == {"architecture": "experts", "experts": {"rgn": 1, "qry": 0}}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -107,19 +171,3 @@ def test_formats_may_share_an_expert_or_not(tmp_path):
     assert card_of(done.folder)["experts"] == {"clf": 1, "rgn": 1, "prx": 0, "qry": 0}
     card = find_model(str(done.folder)).card
     assert card.heads[Format.PRX] == card.heads[Format.QRY] != card.heads[Format.CLF] == card.heads[Format.RGN]
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"layers": "odd"}, "The recipe has 'odd' layers"),
-        ({"layers": "mod12"}, "asks for experts in the layers mod12, and .*base has none of these among its 4"),
-        ({"kind": "gated"}, "experts of the kind 'gated'; choose attention, feed-forward, both"),
-        ({"layers": 2}, "the option layers is 2, and must be like 'mod2', its default"),
-        ({"clf": "two"}, "the option clf is 'two', and must be like 2, its default"),
-    ],
-)
-def test_experts_that_can_not_be_are_refused(tmp_path, options, told):
-    deep(tmp_path)
-    with pytest.raises(InputError, match=told):
-        train(read_recipe(write_recipe(tmp_path, trains="experts", options=options)), tmp_path / "run")

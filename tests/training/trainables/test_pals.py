@@ -69,7 +69,14 @@ def test_the_state_dict_has_the_originals_names(low_rank, tmp_path):
 
 @pytest.mark.parametrize(
     ("width", "options", "narrow"),
-    [(768, {}, 204), (768, {"low_rank": 1}, 100), (384, {}, 102), (64, {}, 18), (64, {"width": 24}, 24)],
+    [
+        (768, {}, 204),
+        (768, {"low_rank": 1}, 100),
+        (384, {}, 102),
+        (64, {}, 18),
+        (64, {"width": 24}, 24),
+        (64, {"low_rank": 1, "width": 7}, 7),
+    ],
 )
 def test_widths_are_the_papers_in_proportion(width, options, narrow, tmp_path):
     folder = make_model(tmp_path / "base", width=width, layers=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.files.labelled import ID_KEYS
-from eval.suites.frozen import own_id
+from eval.suites.frozen import ids_of, own_id, title_key
 from training.data.chance import drawn
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class BuilderSource:
         fields: The fields of a paper that the task reads.
         files: Other files that the recipe names, such as a citation graph.
         left_out: Papers that the builder could not use, by reason; the builder counts them here.
+        held_out_share: Share of all papers on which nothing is trained.
     """
 
     papers: Callable[[], Iterator[PaperRecord]]
@@ -44,6 +45,11 @@ class BuilderSource:
     fields: tuple[str, ...] = ("title", "abstract")
     files: Mapping[str, Path] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
+    held_out_share: float = 0.0
+
+    def holds_out(self, identity: str) -> bool:
+        """Return whether nothing is trained on a paper; it is then a candidate only for queries to validate on."""
+        return held_out_at(identity) < self.held_out_share
 
     def text_of(self, paper: PaperRecord) -> dict[str, Any]:
         """Return the fields of a paper that the task reads, those that are filled."""
@@ -55,11 +61,11 @@ class Made:
     """One record of a task.
 
     Attributes:
-        key: Id of the paper or query that it asks about; decides whether it is trained on or validated on.
+        papers: Identities of the papers in it (`identity_of`), first of the paper or query that it asks about.
         record: In the form of the task's type (`training.data.examples`).
     """
 
-    key: str
+    papers: tuple[str, ...]
     record: Mapping[str, Any]
 
 
@@ -83,6 +89,26 @@ class Builder:
 def id_of(paper: PaperRecord) -> str:
     """Return a paper's own identifier; its title where it has none."""
     return next(filter(None, (own_id(paper, key) for key in ID_KEYS)), "") or str(paper.get("title") or "")
+
+
+def identity_of(paper: PaperRecord | str) -> str:
+    """Return what is the same in every file that holds a paper: its title without case, accents, markup and the like.
+
+    Args:
+        paper: A whole record; or the text of a query.
+
+    Returns:
+        The key of its title; without a title that of an identifier, or else of its text.
+    """
+    if isinstance(paper, str):
+        return title_key(paper)
+    texts = (title_key(paper.get(name)) for name in ("abstract", "text"))
+    return title_key(paper.get("title")) or next(ids_of(paper), "") or next(filter(None, texts), "")
+
+
+def held_out_at(identity: str) -> float:
+    """Return the share, from 0 to 1, above which a paper is held out: the same in every task, run and recipe."""
+    return drawn("validation", identity)
 
 
 MODEL = "model:"

@@ -9,7 +9,7 @@ from random import Random
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
 from training.data.builders.graph import Graph, others
 
 
@@ -50,7 +50,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
 
 def _with_entries(source: BuilderSource, field: str) -> tuple[Graph, Sequence[list[str]]]:
-    ids, texts, entries = list[str](), [], []
+    ids, identities, texts, entries = list[str](), list[str](), [], []
     for paper in source.papers():
         found = list(dict.fromkeys(entry.casefold() for entry in texts_of(paper.get(field))))
         text = source.text_of(paper)
@@ -58,9 +58,10 @@ def _with_entries(source: BuilderSource, field: str) -> tuple[Graph, Sequence[li
             source.left_out["no text" if found else f"nothing under {field}"] += 1
             continue
         ids.append(id_of(paper))
+        identities.append(identity_of(paper))
         texts.append(text)
         entries.append(found)
-    return Graph(ids, texts, {}, {}), entries
+    return Graph(ids, identities, texts, {}, {}), entries
 
 
 BUILDER = Builder("triplet", {"field": "references", "fewest": 2, "per_query": 5}, build)

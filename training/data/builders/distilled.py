@@ -47,7 +47,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
             source.left_out["too few candidates"] += 1
             continue
         candidates = [{**pool.shown(query, row), "score": fused[row]} for row in (answer, *chosen)]
-        yield Made(query.key, {"query": query.asked, "candidates": candidates})
+        yield Made(pool.identities_of(query, answer, *chosen), {"query": query.asked, "candidates": candidates})
 
 
 def leg_of(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpora.cleaning import text_of
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, identity_of
 from training.data.chance import drawn
 
 _SEPARATOR = "[SEP]"
@@ -43,7 +43,8 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
                 continue
             key = text_of(record.get("question"))
             negative = wrong[int(drawn(source.seed, f"{key}\t{number}") * len(wrong))]
-            yield Made(key, {"query": question, "pos": positive, "neg": negative})
+            papers = tuple(map(identity_of, (question, positive, negative)))
+            yield Made(papers, {"query": question, "pos": positive, "neg": negative})
         before = positives[0]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
 from eval.suites.frozen import ids_of
-from training.data.builders.base import BuilderSource, Made, id_of
+from training.data.builders.base import BuilderSource, Made, id_of, identity_of
 from training.data.records import read_records
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ class Graph:
 
     Attributes:
         ids: Of the papers.
+        identities: Of the papers, as `identity_of` gives them.
         texts: Their fields that the task reads.
         cited: Rows of the papers that a paper cites, in order.
         cited_by_cited: Rows of those that its cited papers cite and it does not, in order.
     """
 
     ids: Sequence[str]
+    identities: Sequence[str]
     texts: Sequence[Mapping[str, Any]]
     cited: Mapping[int, Sequence[int]]
     cited_by_cited: Mapping[int, Sequence[int]]
@@ -39,7 +41,8 @@ class Graph:
         """Return the triplet of three papers."""
         names = ("query", "pos", "neg")
         rows = (query, positive, negative)
-        return Made(self.ids[query], {name: self.texts[row] for name, row in zip(names, rows, strict=True)})
+        record = {name: self.texts[row] for name, row in zip(names, rows, strict=True)}
+        return Made(tuple(self.identities[row] for row in rows), record)
 
 
 def read_graph(source: BuilderSource, references: str) -> Graph:
@@ -56,7 +59,8 @@ def read_graph(source: BuilderSource, references: str) -> Graph:
     Raises:
         InputError: If no paper cites another.
     """
-    ids, texts, rows, given = list[str](), list[dict[str, Any]](), dict[str, int](), list[list[str]]()
+    ids, identities, texts = list[str](), list[str](), list[dict[str, Any]]()
+    rows, given = dict[str, int](), list[list[str]]()
     for paper in source.papers():
         if not (text := source.text_of(paper)):
             source.left_out["no text"] += 1
@@ -64,6 +68,7 @@ def read_graph(source: BuilderSource, references: str) -> Graph:
         for name in (id_of(paper), *ids_of(paper)):
             rows.setdefault(name, len(ids))
         ids.append(id_of(paper))
+        identities.append(identity_of(paper))
         texts.append(text)
         given.append([] if "graph" in source.files else list(texts_of(paper.get(references))))
 
@@ -86,7 +91,7 @@ def read_graph(source: BuilderSource, references: str) -> Graph:
             query: sorted({far for row in direct for far in cited.get(row, ())} - {query, *direct})
             for query, direct in cited.items()
         }
-    return Graph(ids, texts, {query: direct for query, direct in cited.items() if direct}, second)
+    return Graph(ids, identities, texts, {query: direct for query, direct in cited.items() if direct}, second)
 
 
 def _counted(source: BuilderSource) -> Iterator[dict[str, Any]]:

@@ -54,7 +54,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         teacher = options["answer"] * answers + (1 - options["answer"]) * teacher
         own = encoder.encode([encoder.card.text(query.asked, None)], Format.QRY)[0]
         made = moved(own, papers[rows], teacher, options)
-        yield Made(query.key, {"title": query.asked, "label": [round(float(one), DIGITS) for one in made]})
+        yield Made((query.key,), {"title": query.asked, "label": [round(float(one), DIGITS) for one in made]})
 
 
 def moved(query: np.ndarray, papers: np.ndarray, teacher: np.ndarray, options: BuilderOptions) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
 from training.data.chance import drawn
 from training.data.records import read_records
 from training.data.related import Related, draw_any, names_in
@@ -60,7 +60,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
                 source.left_out["pair without a label that the paper lacks"] += 1
                 continue
             parts = (_text(label, known) for label in (name, wrong))
-            yield Made(keys[row], {"query": text, **dict(zip(("pos", "neg"), parts, strict=True))})
+            yield Made((identity_of(paper),), {"query": text, **dict(zip(("pos", "neg"), parts, strict=True))})
 
 
 def _kept(keys: list[str], labels: list[list[str]], most: int, seed: int) -> dict[str, frozenset[int]]:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of, identity_of
 from training.data.chance import drawn
 from training.data.fields import labels_in
 
@@ -55,7 +55,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         elif all(drawn(source.seed, id_of(paper)) > kept[label] for label in labels):
             source.left_out["of labels with enough papers"] += 1
         else:
-            yield Made(id_of(paper), {**text, "label": labels if options["multi_label"] else labels[0]})
+            yield Made((identity_of(paper),), {**text, "label": labels if options["multi_label"] else labels[0]})
 
 
 def _labels(paper: PaperRecord, options: BuilderOptions, classes: Mapping[str, tuple[str, ...]] | None) -> list[str]:

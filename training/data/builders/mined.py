@@ -52,7 +52,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
             source.left_out["no paper passes as wrong"] += 1
             continue
         rows = [(row, 1) for row in query.answers] + [(row, 0) for row in negatives]
-        yield Made(query.key, _record(pool, query, rows))
+        yield Made(pool.identities_of(query, *(row for row, _ in rows)), _record(pool, query, rows))
 
 
 def _record(pool: Pool, query: Asked, rows: Sequence[tuple[int, float]]) -> dict[str, object]:

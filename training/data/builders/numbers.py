@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterator
 
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of, identity_of
 from training.data.by_words import expected_by_words
 from training.data.chance import drawn
 from training.data.fields import number_of
@@ -58,7 +58,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         elif text := source.text_of(paper):
             key = id_of(paper)
             mixed = value + options["words"] * (told.get(key, value) - value)
-            yield Made(key, {**text, "label": (mixed - first) / width})
+            yield Made((identity_of(paper),), {**text, "label": (mixed - first) / width})
         else:
             source.left_out["no text"] += 1
 

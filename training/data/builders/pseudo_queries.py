@@ -26,25 +26,26 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """
     pool = read_pool(source, options)
     for query in pool.queries:
-        others = _others(len(pool.papers), query.answers, int(options["negatives"]), f"{source.seed}\t{query.key}")
+        without = {*query.answers, *pool.barred(query)}
+        others = _others(len(pool.papers), without, int(options["negatives"]), f"{source.seed}\t{query.key}")
         if not others:
             source.left_out["there is no other paper"] += 1
             continue
         rows = [(row, 1) for row in query.answers] + [(row, 0) for row in others]
         yield Made(
-            query.key,
+            pool.identities_of(query, *(row for row, _ in rows)),
             {"query": query.asked, "candidates": [{**pool.shown(query, row), "score": score} for row, score in rows]},
         )
 
 
-def _others(count: int, answers: tuple[int, ...], wanted: int, seed: str) -> list[int]:
-    """Draw different rows that are no answers; fewer if there are fewer."""
+def _others(count: int, without: set[int], wanted: int, seed: str) -> list[int]:
+    """Draw different rows that are not in a set; fewer if there are fewer."""
     found: dict[int, None] = {}
     draw = 0
-    while len(found) < min(wanted, count - len(answers)):
+    while len(found) < min(wanted, count - len(without)):
         row = int(drawn(seed, str(draw)) * count)
         draw += 1
-        if row not in answers:
+        if row not in without:
             found[row] = None
     return list(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
 from training.data.related import Related, draw_any, names_in
 
 
@@ -22,10 +22,11 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     Yields:
         A paper, one that shares a fine-grained topic with it and one that does not, as a triplet.
     """
-    texts, keys, held = [], [], []
+    texts, keys, identities, held = [], [], [], []
     for paper in source.papers():
         texts.append(source.text_of(paper))
         keys.append(id_of(paper))
+        identities.append(identity_of(paper))
         held.append(names_in(paper, options["field"], options["level"]))
     counts = Counter(name for names in held for name in names)
     fine = [[name for name in names if counts[name] <= options["widest"] * len(held)] for names in held]
@@ -45,7 +46,8 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
             if near is None or far is None:
                 source.left_out["no paper shares a fine-grained topic" if near is None else "no paper of others"] += 1
                 continue
-            yield Made(keys[row], {"query": text, "pos": texts[near], "neg": texts[far]})
+            papers = (identities[row], identities[near], identities[far])
+            yield Made(papers, {"query": text, "pos": texts[near], "neg": texts[far]})
 
 
 BUILDER = Builder("triplet", {"field": "topics", "level": -1, "widest": 0.01, "pairs": 1, "related": "venue"}, build)

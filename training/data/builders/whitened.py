@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.formats import Format
 from eval.embedder import Text, by_encoder
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, some_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, identity_of, some_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """
     if not 0 <= options["strength"] <= 1:
         raise InputError(f"The builder whitened has the strength {options['strength']}; choose a number from 0 to 1.")
-    papers = [(id_of(paper), source.text_of(paper)) for paper in some_of(source, int(options["most"])).papers()]
+    papers = [(identity_of(paper), source.text_of(paper)) for paper in some_of(source, int(options["most"])).papers()]
     papers = [(key, text) for key, text in papers if text]
     encoder = source.model(precision="int8")
     if len(papers) <= encoder.card.dimension:
@@ -49,7 +49,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     asked = [Text(key, str(text.get("title") or ""), str(text.get("abstract") or "")) for key, text in papers]
     made = whitened(by_encoder(encoder)(asked, Format.PRX).matrix, options["strength"])
     for (key, text), vector in zip(papers, made, strict=True):
-        yield Made(key, {**text, "label": [round(float(one), DIGITS) for one in vector]})
+        yield Made((key,), {**text, "label": [round(float(one), DIGITS) for one in vector]})
 
 
 def whitened(vectors: np.ndarray, strength: float) -> np.ndarray:

@@ -38,6 +38,7 @@ class Attachment:
         schema: Of the vectors.
         beside: Why the vectors are in an index beside it; empty if they are in its own documents.
         moment: When it was attached, in seconds since 1970.
+        indexes: Those whose documents may hold vectors, also if the target reaches them no more.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Attachment:
     schema: IndexSchema
     beside: str
     moment: float
+    indexes: tuple[str, ...] = ()
 
     @property
     def searched(self) -> IndexSchema:
@@ -59,7 +61,7 @@ class Attachment:
 
     def facts(self) -> dict[str, Any]:
         """Return the metadata to store."""
-        kept = {name: getattr(self, name) for name in ("target", "beside", "moment")}
+        kept = {name: getattr(self, name) for name in ("target", "beside", "moment", "indexes")}
         places = [asdict(place) for place in self.places]
         return {"ses": {"schema": to_stored(self.schema), "source": "", "attached": {**kept, "places": places}}}
 
@@ -84,11 +86,12 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
     try:
         kept = mappings["_meta"]["ses"]["attached"]
         places = tuple(Place(**place) for place in kept["places"])
-        return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]))
+        indexes = tuple(kept.get("indexes", ()))
+        return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]), indexes)
     except (KeyError, TypeError, ValueError) as error:
         raise UnavailableError(f"{told} is damaged", "detach it, and attach it again") from error
 
 
-def not_ours(name: str, what: str) -> InputError:
+def not_ours(name: str, what: str, hint: str = "") -> InputError:
     """Return the error for a change of an attached index that is its owner's to make."""
-    return InputError(f"The index {name} is attached, not made by ses, so {what}")
+    return InputError(f"The index {name} is attached, not made by ses, so {what}", hint)

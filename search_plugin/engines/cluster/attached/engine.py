@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,16 @@ from urllib.parse import quote
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
 from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of
-from search_plugin.engines.cluster.attached.opening import open_attached
-from search_plugin.engines.cluster.attached.places import fields_of, find_places
+from search_plugin.engines.cluster.attached.opening import gone, open_attached
+from search_plugin.engines.cluster.attached.overlap import check_apart, overlaps
+from search_plugin.engines.cluster.attached.places import check_places, fields_of, find_places
 from search_plugin.engines.cluster.attached.suitability import check_readable, own_properties, why_beside
-from search_plugin.engines.cluster.attached.writing import unpin
+from search_plugin.engines.cluster.attached.writing import pin, pinned, unpin
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.mapping import body_of, properties_of
 from search_plugin.engines.cluster.physical import create_index, delete_index, physical_name
+from search_plugin.engines.cluster.scan import check_plain_name
 from search_plugin.engines.index_name import check_index_name
 from search_plugin.fields import PAPER_FIELDS
 
@@ -57,12 +60,14 @@ class Detached:
         target: The index or alias.
         restored: Documents from which vectors were removed.
         left: Indexes whose mapping still has the unused field.
+        shared: Other attachments, whose vectors some of its documents hold.
     """
 
     name: str
     target: str
     restored: int
     left: tuple[str, ...]
+    shared: tuple[str, ...] = ()
 
 
 class AttachingEngine(ClusterEngine):
@@ -99,6 +104,7 @@ class AttachingEngine(ClusterEngine):
             NotFoundError: If there is no such index.
             InputError: If a field can't serve, the name is taken, or it is attached with another model.
         """
+        check_plain_name(wanted.target)
         name = check_index_name(wanted.name)
         with self.lock(name):
             before = next(iter(self.attachments(name)), None)
@@ -106,21 +112,43 @@ class AttachingEngine(ClusterEngine):
                 _check_same(before, wanted, schema)
             elif self._generations(name):
                 raise InputError(f"There is an index {name} of ses already", "choose another name with <index>")
-            mappings = self._of(wanted.target, "_mapping")
-            check_readable(mappings, wanted.target)
-            places = find_places(mappings, wanted.fields, wanted.target)
+            described = self._described(wanted.target)
+            check_readable(described, wanted.target)
+            places = find_places(described, wanted.fields, wanted.target)
             custom = tuple(field for field in fields_of(places) if field.origin == "custom")
             schema = replace(schema, fields=(*PAPER_FIELDS, *custom))
             moment = before.moment if before else time.time()
-            attachment = Attachment(name, wanted.target, places, schema, "", moment)
-            attachment = self._placed(attachment, wanted, mappings, before)
+            attachment = Attachment(name, wanted.target, places, schema, "", moment, before.indexes if before else ())
+            attachment = self._placed(attachment, wanted, described, before)
             self._keep(attachment, before)
+            if not before:
+                try:
+                    self._check_apart(attachment)
+                except InputError:
+                    # Another run has attached them at the same time.
+                    self._forget(name)
+                    raise
         return attachment
 
     def renew(self, attachment: Attachment) -> None:
-        """Add the field of the vectors to indexes that have come behind an attached alias."""
+        """Add the field of the vectors to indexes that have come behind an attached alias.
+
+        Args:
+            attachment: What is attached.
+
+        Raises:
+            InputError: If the alias now reaches documents that are attached under another name, or the fields of the
+                documents were changed.
+            UnavailableError: If the index is gone.
+        """
+        try:
+            described = self._check_apart(attachment, "take that index out of {target}, or detach {other}")
+        except NotFoundError as error:
+            raise gone(self.cluster, attachment) from error
+        check_places(described, attachment.places, attachment.target)
         if not attachment.beside:
             self._map(attachment)
+            self._keep(_holding(attachment, described), attachment)
 
     def detach(self, name: str, begin: Callable[[int], None], done: Callable[[int], None]) -> Detached:
         """Remove all that ses has written into an index, or beside it; may be repeated after an interruption.
@@ -137,34 +165,40 @@ class AttachingEngine(ClusterEngine):
             NotFoundError: If no index of this name is attached.
             UnavailableError: If a document can't be written.
         """
-        restored, left = 0, tuple[str, ...]()
+        restored, left, shared = 0, tuple[str, ...](), tuple[str, ...]()
         with self.lock(name):
             attachment = self.attached(name)
-            try:
-                mappings = self._of(attachment.target, "_mapping")
-            except NotFoundError:
-                mappings = {}
-            if mappings and not attachment.beside:
-                index = AttachedIndex(self.cluster, self.dialect, attachment, self._leases[name])
-                restored = _restore(index, begin, done)
-                left = tuple(sorted(i for i, kept in mappings.items() if NAMESPACE in kept["mappings"]["properties"]))
+            described: dict[str, Any] = {}
+            for target in () if attachment.beside else (attachment.target, *attachment.indexes):
+                with suppress(NotFoundError):
+                    described |= {} if target in described else self._readable(target)
             unpin(self.cluster, name)
-            delete_index(self.cluster, physical_name(companion_name(name), 1))
-        return Detached(name, attachment.target, restored, left)
+            others = dict(overlaps(described, attachment, self.attachments("*")))
+            holding = {index for index, facts in described.items() if NAMESPACE in _properties(facts)}
+            if own := sorted(holding - set(others)):
+                # Through aliases without filters: a document may have left the attached alias since it got its vector.
+                pin(self.cluster, attachment, own)
+                index = AttachedIndex(self.cluster, self.dialect, attachment, self._leases[name], pinned(name))
+                restored, left = _restore(index, begin, done), tuple(own)
+            unpin(self.cluster, name)
+            shared = tuple(sorted({other.name for other in others.values()}))
+            self._forget(name)
+        return Detached(name, attachment.target, restored, left, shared)
 
     def _placed(
-        self, attachment: Attachment, wanted: Wanted, mappings: Mapping[str, Any], before: Attachment | None
+        self, attachment: Attachment, wanted: Wanted, described: Mapping[str, Any], before: Attachment | None
     ) -> Attachment:
         """Return the attachment with the place of its vectors, which is decided once."""
         if before and before.beside:
             return replace(attachment, beside=before.beside)
         inside = replace(attachment, schema=_inside(attachment.schema))
         if before:
+            self._check_apart(inside)
             self._map(inside)
-            return inside
-        settings = self._of(wanted.target, "_settings", flat_settings=True)
-        reason = "you asked for it" if wanted.beside else why_beside(mappings, settings, self.dialect)
+            return _holding(inside, described)
+        reason = "you asked for it" if wanted.beside else why_beside(described, self.dialect)
         if not reason:
+            self._check_apart(inside)
             try:
                 self._map(inside)
             except ClusterError as error:
@@ -172,7 +206,7 @@ class AttachingEngine(ClusterEngine):
                     raise
                 # Too many fields, or no right to change the mapping.
                 reason = error.sentence.rstrip(".")
-        return replace(attachment, beside=reason) if reason else inside
+        return replace(attachment, beside=reason) if reason else _holding(inside, described)
 
     def _map(self, attachment: Attachment) -> None:
         body = {"properties": own_properties(attachment.schema, self.dialect)}
@@ -199,14 +233,43 @@ class AttachingEngine(ClusterEngine):
             body = {"settings": {"index": settings}, "mappings": {"dynamic": "strict", "_meta": facts}}
         create_index(self.cluster, physical, body)
 
-    def _of(self, target: str, what: str, **params: Any) -> Mapping[str, Any]:
+    def _check_apart(
+        self, attachment: Attachment, hint: str = "search or detach that one, or attach this one with <beside>"
+    ) -> Mapping[str, Any]:
+        described = self._described(attachment.target)
+        check_apart(described, attachment, self.attachments("*"), hint)
+        return described
+
+    def _forget(self, name: str) -> None:
+        delete_index(self.cluster, physical_name(companion_name(name), 1))
+
+    def _readable(self, target: str) -> Mapping[str, Any]:
+        """Return what `_described` does, or raise `UnavailableError` if an index is closed: patterns leave it out."""
+        described = self._described(target)
+        self.cluster.call("GET", f"/{quote(target, safe='*')}/_count")
+        return described
+
+    def _described(self, target: str) -> Mapping[str, Any]:
+        """Return aliases, mappings and flat settings of the indexes behind a name."""
         try:
-            found: Mapping[str, Any] = self.cluster.call("GET", f"/{quote(target, safe='')}/{what}", params=params)
+            found: Mapping[str, Any] = self.cluster.call(
+                "GET", f"/{quote(target, safe='*')}", params={"flat_settings": True}
+            )
         except ClusterError as error:
             if error.status == 404:
                 raise NotFoundError(f"{self.url} has no index {target}", "check its name") from error
             raise
         return found
+
+
+def _holding(attachment: Attachment, described: Mapping[str, Any]) -> Attachment:
+    """Return an attachment that remembers the indexes behind it as those that hold vectors."""
+    return replace(attachment, indexes=tuple(sorted({*attachment.indexes, *described})))
+
+
+def _properties(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = facts.get("mappings", {}).get("properties", {})
+    return found
 
 
 def _check_same(before: Attachment, wanted: Wanted, schema: IndexSchema) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -12,18 +13,30 @@ from corpora.errors import UnavailableError
 from search_plugin.engines.base import Refused
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import HASH, Attachment, companion_name, not_ours
+from search_plugin.engines.cluster.attached.papers import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
-from search_plugin.engines.cluster.attached.writing import TOO_LARGE, addition, pin, removal, replaced, unpin, update
+from search_plugin.engines.cluster.attached.writing import (
+    TOO_LARGE,
+    addition,
+    holding,
+    pin,
+    removal,
+    replaced,
+    unpin,
+    update,
+)
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.queries import condition
+from search_plugin.engines.cluster.reading import among
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
+    from corpora.paper import Accepted, Rejected
     from search_plugin.engines.base import Document
-    from search_plugin.engines.cluster.dialect import Dialect
+    from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster
     from search_plugin.fields import Field
@@ -47,12 +60,16 @@ class AttachedIndex(ClusterIndex):
         dialect: Of the product.
         attachment: What it is.
         lease: The right to write vectors; None for readers, who can change nothing.
+        target: Another name that reaches the documents; empty for that of the attachment.
     """
 
-    def __init__(self, cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None) -> None:
+    def __init__(
+        self, cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None, target: str = ""
+    ) -> None:
         super().__init__(cluster, dialect, attachment.name, 1, attachment.searched, lease)
         self.attachment = attachment
-        self.physical = quote(attachment.target, safe="")
+        self.target = target or attachment.target
+        self.physical = quote(self.target, safe="*")
         self.companion = companion_of(cluster, dialect, attachment, lease) if attachment.beside else None
         self._pinned: Mapping[str, str] | None = None
         self._translation = Translation(attachment.places, "" if attachment.beside else HASH)
@@ -72,8 +89,8 @@ class AttachedIndex(ClusterIndex):
     def marked(self) -> Iterator[Mapping[str, Any]]:
         """Yield the hits of the documents into which ses has written, without their content."""
         self._refresh()
-        body = {"query": {"exists": {"field": HASH}}, "_source": False}
-        return scan_hits(self.cluster, self.attachment.target, body)
+        body = {"query": {"bool": {"should": self._marks, "minimum_should_match": 1}}, "_source": False}
+        return scan_hits(self.cluster, self.target, body)
 
     def strip(self, hits: Sequence[Mapping[str, Any]]) -> Sequence[Refused]:
         """Remove all that ses has written into some documents; returns those that can't be changed."""
@@ -96,7 +113,9 @@ class AttachedIndex(ClusterIndex):
     def add_fields(self, fields: Sequence[Field]) -> None:
         """Raise `InputError` unless vectors are about to be written: only attaching it writes."""
         if fields or not self._lease:
-            raise not_ours(self.name, "no corpus can be indexed into it; attach it with <update> to follow its changes")
+            raise not_ours(
+                self.name, "no corpus can be indexed into it", "attach it with <update> to follow its changes"
+            )
 
     def finish(self) -> None:
         """Make the changes searchable, and remove what only writes need."""
@@ -108,8 +127,8 @@ class AttachedIndex(ClusterIndex):
         """Return how many documents ses has made vectors of, or how many have a vector of a format."""
         if self.companion:
             return self.companion.count(field)
-        path = self.schema.vector(field).name if field else HASH
-        return int(self._ask("_count", {"query": {"exists": {"field": path}}})["count"])
+        there = [{"exists": {"field": self.schema.vector(field).name}}] if field else self._marks
+        return int(self._ask("_count", {"query": {"bool": {"filter": there}}})["count"])
 
     @property
     def attached_to(self) -> str:
@@ -117,9 +136,27 @@ class AttachedIndex(ClusterIndex):
         return f"to {self.attachment.target}, {self.attachment.told}"
 
     def count_all(self) -> int:
-        """Return how many documents have a title, with vectors or not yet."""
-        title = next(place.path for place in self.attachment.places if place.name == "title")
-        return int(self._ask("_count", {"query": {"exists": {"field": title}}})["count"])
+        """Return how many documents there are, with vectors or not."""
+        return int(self._ask("_count", {"query": {"match_all": {}}})["count"])
+
+    def lacking(self, most: int) -> Generator[Accepted | Rejected, None, None]:
+        """Read the documents that have no vectors.
+
+        Args:
+            most: How many documents to read; of a companion, those with vectors are read too.
+
+        Yields:
+            The paper that each is, or why it is none, so that no vector can be made.
+        """
+        body: dict[str, Any] = {"query": {"match_all": {}}}
+        if not self.companion:
+            body = {"query": {"bool": {"must_not": [{"bool": {"filter": self._marks}}]}}}
+        hits = scan_hits(self.cluster, self.target, {**body, **read_from(self.attachment.places)})
+        with closing(hits):
+            read = islice(hits, most)
+            while page := list(islice(read, PAGE)):
+                there = self.companion.hashes([str(hit["_id"]) for hit in page]) if self.companion else {}
+                yield from (record_of(0, hit, self.attachment.places) for hit in page if hit["_id"] not in there)
 
     def disk_bytes(self) -> int:
         """Return how much disk the attached index takes, with the companion if there is one."""
@@ -139,12 +176,19 @@ class AttachedIndex(ClusterIndex):
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of the documents that match a filter."""
         body = self._translation.body({"query": condition(where, self.schema) or {"match_all": {}}, "_source": False})
-        for hit in scan_hits(self.cluster, self.attachment.target, body):
+        for hit in scan_hits(self.cluster, self.target, body):
             yield str(hit["_id"])
 
     def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the content hashes of the documents that have vectors."""
-        return {id_: content_hash for id_, content_hash in super().hashes(ids).items() if content_hash}
+        found: dict[str, str] = {}
+        for start in range(0, len(ids), PAGE):
+            asked = among(ids[start : start + PAGE])
+            # Elasticsearch leaves vectors out of hits. Who writes a hit back keeps the hash and loses the vectors.
+            body = {**asked, "query": {"bool": {"filter": [asked["query"], *self._marks]}}, "_source": False}
+            hits = self.ask_search({**body, "docvalue_fields": ["id", "content_hash"]})["hits"]["hits"]
+            found |= {str(hit["_id"]): hit["fields"].get("content_hash", [""])[0] for hit in hits}
+        return {id_: content_hash for id_, content_hash in found.items() if content_hash}
 
     def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
         """Return float32 (dimension,) vectors of the ids that have one."""
@@ -190,6 +234,11 @@ class AttachedIndex(ClusterIndex):
         replies = super()._ask_all(there, why)
         return {name: self._translation.reply(bodies[name], reply) for name, reply in replies.items()}
 
+    @property
+    def _marks(self) -> list[QueryBody]:
+        """The conditions of a document that has all that ses writes into it."""
+        return [{"exists": {"field": path}} for path in (HASH, *(field.name for field in self.schema.vectors))]
+
     def _check_writable(self) -> None:
         if not self._lease:
             raise not_ours(self.name, "only attaching it writes vectors")
@@ -199,7 +248,8 @@ class AttachedIndex(ClusterIndex):
     def _aliases(self, hits: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
         """Return the aliases to write through, by index, or raise `UnavailableError` if a hit is of another index."""
         if self._pinned is None:
-            self._pinned = pin(self.cluster, self.attachment)
+            there = holding(self.cluster, self.attachment, self.target)
+            self._pinned = pin(self.cluster, self.attachment, there)
         if not all(hit["_index"] in self._pinned for hit in hits):
             raise replaced(self.attachment)
         return self._pinned

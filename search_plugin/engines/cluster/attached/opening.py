@@ -53,9 +53,14 @@ def _mappings(cluster: Cluster, attachment: Attachment) -> Mapping[str, Any]:
         found: Mapping[str, Any] = cluster.call("GET", f"/{quote(attachment.target, safe='')}/_mapping")
     except ClusterError as error:
         if error.status == 404:
-            raise UnavailableError(
-                f"{cluster.url} has no index {attachment.target} any more, to which {attachment.name} is attached",
-                "bring it back, or detach it",
-            ) from error
+            raise gone(cluster, attachment) from error
         raise
     return found
+
+
+def gone(cluster: Cluster, attachment: Attachment) -> UnavailableError:
+    """Return the error for an attached index that its owner has deleted."""
+    return UnavailableError(
+        f"{cluster.url} has no index {attachment.target} any more, to which {attachment.name} is attached",
+        "bring it back, or detach it",
+    )

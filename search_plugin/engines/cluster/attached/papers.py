@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -17,26 +17,39 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
     from search_plugin.engines.cluster.attached.places import Place
 
+_DAY = "yyyy-MM-dd"
 _NAMES = {name: name for name in ATTRIBUTES}
 
 
-def record_of(number: int, id_: str, source: Mapping[str, Any], places: tuple[Place, ...]) -> Accepted | Rejected:
+def read_from(places: Sequence[Place]) -> dict[str, Any]:
+    """Return the part of a search that asks for what `record_of` reads of a hit."""
+    # A mapping may have any format of dates, and numbers of seconds: only the cluster reads them all.
+    dates = sorted({place.path for place in filter(_is_column, places)})
+    columns = [{"field": path, "format": _DAY} for path in dates]
+    sources = sorted({place.source for place in places})
+    return {"_source": sources, **({"docvalue_fields": columns} if columns else {})}
+
+
+def record_of(number: int, hit: Mapping[str, Any], places: tuple[Place, ...]) -> Accepted | Rejected:
     """Return the paper that a document is.
 
     Args:
         number: Of the document, as the line of its record.
-        id_: Of the document.
-        source: Its content.
+        hit: The document, as a search with `read_from` returns it.
         places: The fields.
 
     Returns:
         The paper, or why it is none. A value that is not of its field's kind is left out: the document is not ours.
     """
-    raw = {place.name: value_at(source, place.source) for place in places}
+    raw = {place.name: value_at(hit.get("_source", {}), place.source) for place in places}
+    for place in filter(_is_column, places):
+        days = hit.get("fields", {}).get(place.path, [])
+        if len(days) == 1:  # several are in another order than in the document
+            raw[place.name] = days[0]
     if isinstance(raw.get("title"), list):  # as Crossref has it
         raw["title"] = next(iter(raw["title"]), "")
     own = {name: value for name, value in raw.items() if name in _NAMES}
-    record = assemble(number, {**own, "id": id_}, _NAMES)
+    record = assemble(number, {**own, "id": str(hit["_id"])}, _NAMES)
     if isinstance(record, Rejected):
         return record
     extra: dict[str, FieldValue] = {}
@@ -46,6 +59,10 @@ def record_of(number: int, id_: str, source: Mapping[str, Any], places: tuple[Pl
             if value is not None and not is_empty(value):
                 extra[place.name] = value
     return replace(record, paper=replace(record.paper, extra=extra))
+
+
+def _is_column(place: Place) -> bool:
+    return place.kind == "date" and not place.nested
 
 
 def as_stored(record: Accepted) -> dict[str, Any]:

@@ -23,6 +23,10 @@ _TYPES: dict[str, FieldKind] = {
 }
 """What ses can do with the fields of a type."""
 
+_TAKEN = {
+    "id": "A document's id is that of the index",
+    "origins": "Origins are the corpora of an index that ses made, and an attached index has none",
+}
 _TEXTS = ("title", "abstract")
 _OWN = {field.name: field for field in PAPER_FIELDS if field.name not in ("id", "origins")}
 
@@ -64,11 +68,34 @@ def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: 
     for given, path in fields.items():
         name = given.strip().lower()
         name = ALIASES.get(name) or IDENTIFIER_FIELDS.get(name, name)
-        if name == "id" or name in (place.name for place in found):
-            told = "A document's id is that of the index" if name == "id" else f"The field {name} is given twice"
+        if name in _TAKEN or name in (place.name for place in found):
+            told = _TAKEN.get(name, f"The field {name} is given twice")
             raise InputError(f"{told}; leave one {given}={path} out.")
         found.append(_place(mappings, name, path, target))
     return tuple(found)
+
+
+def check_places(mappings: Mapping[str, Any], places: tuple[Place, ...], target: str) -> None:
+    """Refuse an index whose owner has given it another mapping since it was attached.
+
+    Args:
+        mappings: By index, as the cluster gives them.
+        places: Where the fields were.
+        target: What the user calls the index or alias.
+
+    Raises:
+        InputError: If the title is gone, or a field is of another type.
+    """
+    for place in places:
+        there = [found for kept in mappings.values() if (found := _look_up(kept.get("mappings", {}), place.path))]
+        kinds = {(_TYPES.get(found.mapping.get("type", "")), found.nested) for found in there}
+        # An index that was deleted and made again may have no document with some field yet.
+        if kinds != {(place.kind, place.nested)} and (kinds or place.name == "title"):
+            raise InputError(
+                f"{target} was changed by its owner: its field {place.path} is "
+                f"{'of another type' if there else 'gone'}, from which {place.name} is taken",
+                "attach it again with the fields that it has now",
+            )
 
 
 def fields_of(places: tuple[Place, ...]) -> tuple[Field, ...]:
@@ -122,6 +149,11 @@ def _checked(found: _Found, name: str, path: str, index: str) -> Place:
         raise InputError(f"The field {path} of {index} is in nested objects, so it can't be the {name} of a paper.")
     if mapping.get("index") is False:
         raise InputError(f"The field {path} of {index} is not indexed there, so nothing can be searched by it.")
+    if mapping.get("doc_values") is False and kind != "text" and name not in (*IDENTIFIERS, "identifiers", "url"):
+        raise InputError(
+            f"The field {path} of {index} has no doc_values in its mapping, so papers can't be counted or sorted by "
+            "it; name another field."
+        )
     return Place(name, at, found.source, kind, found.nested)
 
 
@@ -163,14 +195,15 @@ class _Found:
 def _look_up(mapping: Mapping[str, Any], path: str) -> _Found | None:
     """Follow a path through objects, and at its end through a multi-field or an alias of a field."""
     field: Mapping[str, Any] = mapping
-    nested, parts = "", path.split(".")
-    for at, part in enumerate(parts, start=1):
-        if part in field.get("properties", {}):
-            field = field["properties"][part]
-        elif at == len(parts) and part in field.get("fields", {}):
-            return _Found(field["fields"][part], path, ".".join(parts[:-1]), nested)
-        else:
-            return None
+    nested, parts, at = "", path.split("."), 0
+    while at < len(parts):
+        inside = field.get("properties", {})
+        # Where `subobjects` is off, names hold the dots.
+        end = next((end for end in range(len(parts), at, -1) if ".".join(parts[at:end]) in inside), 0)
+        if not end:
+            last = field.get("fields", {}).get(parts[at]) if at == len(parts) - 1 else None
+            return _Found(last, path, ".".join(parts[:-1]), nested) if last else None
+        field, at = inside[".".join(parts[at:end])], end
         if field.get("type") == "nested":
             nested = ".".join(parts[:at])
     return _look_up(mapping, field["path"]) if field.get("type") == "alias" else _Found(field, path, path, nested)

@@ -27,33 +27,34 @@ def check_readable(mappings: Mapping[str, Any], target: str) -> None:
     for index, kept in mappings.items():
         if index.startswith("ses."):
             raise InputError(f"{target} is an index of ses already", "search it as it is")
-        if kept["mappings"].get("_source", {}).get("enabled") is False:
+        if kept.get("mappings", {}).get("_source", {}).get("enabled") is False:
             raise InputError(
                 f"The index {index} does not keep its documents (_source is disabled in its mapping), so they can't be "
                 "read; index the papers from where they came."
             )
 
 
-def why_beside(mappings: Mapping[str, Any], settings: Mapping[str, Any], dialect: Dialect) -> str:
+def why_beside(described: Mapping[str, Any], dialect: Dialect) -> str:
     """Return why vectors have to be kept beside the documents; empty if the documents can hold them.
 
     Args:
-        mappings: By index.
-        settings: By index, flat.
+        described: By index its mapping and its settings, these flat, as the cluster gives them.
         dialect: Of the product.
 
     Returns:
         A clause with the index in it.
     """
-    return next((reason for index in mappings for reason in _reasons(index, mappings, settings, dialect)), "")
+    return next((reason for index, facts in described.items() for reason in _reasons(index, facts, dialect)), "")
 
 
-def _reasons(index: str, mappings: Mapping[str, Any], settings: Mapping[str, Any], dialect: Dialect) -> Iterator[str]:
-    own = settings.get(index, {}).get("settings", {})
+def _reasons(index: str, facts: Mapping[str, Any], dialect: Dialect) -> Iterator[str]:
+    own, mapping = facts.get("settings", {}), facts.get("mappings", {})
+    if "data_stream" in facts:
+        yield f"the index {index} is a part of a data stream, whose documents are not to be changed"
     for setting, value in dialect.settings().items():
         if str(own.get(f"index.{setting}", "false")) != str(value).lower():
             yield f"the index {index} was made without index.{setting}"
-    source = mappings[index]["mappings"].get("_source", {})
+    source = mapping.get("_source", {})
     if source.get("includes") or source.get("excludes"):
         # A partial update writes a document again from its _source, without what that lacks.
         yield f"the index {index} keeps some fields out of _source, and they would be lost by an update"
@@ -63,6 +64,6 @@ def _reasons(index: str, mappings: Mapping[str, Any], settings: Mapping[str, Any
     for block in _BLOCKS:
         if str(own.get(f"index.{block}", "false")) == "true":
             yield f"the index {index} is read-only (index.{block})"
-    taken = mappings[index]["mappings"].get("properties", {}).get(NAMESPACE)
+    taken = mapping.get("properties", {}).get(NAMESPACE)
     if taken is not None and HASH.partition(".")[2] not in taken.get("properties", {}):
         yield f"the index {index} has a field {NAMESPACE} of its own"

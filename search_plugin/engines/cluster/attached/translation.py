@@ -16,7 +16,7 @@ import orjson
 from corpora.aliases import IDENTIFIERS
 from corpora.errors import InputError
 from corpora.paper import Accepted
-from search_plugin.engines.cluster.attached.papers import as_stored, record_of
+from search_plugin.engines.cluster.attached.papers import as_stored, read_from, record_of
 from search_plugin.engines.cluster.attached.places import Place
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Translation:
         there["query"] = {"bool": {"must": [self.query(body.get("query", {"match_all": {}}))], "filter": [has_title]}}
         wanted = [name for name in body.get("docvalue_fields", ()) if name != "id"] or body.get("_source")
         if wanted:
-            there["_source"] = self._sources(wanted)
+            there |= self._read(wanted)
         if "sort" in body:
             there["sort"] = [self._sort(one) for one in body["sort"]]
         if "fields" in body:
@@ -129,12 +129,14 @@ class Translation:
         return {"ids": {"values": list(value) if kind == "terms" else [value]}}
 
     def _of_identifiers(self, kind: str, value: Any) -> QueryBody:
-        there = [place for place in self.places if place.name in IDENTIFIERS]
+        there = [place for place in self.places if place.name in ("identifiers", *IDENTIFIERS)]
         if kind == "exists":
             return _any_of([{"exists": {"field": place.path}} for place in there])
         found: dict[str, QueryBody] = {}
         for asked in value if kind == "terms" else [value]:
             name, _, bare = str(asked).partition(":")
+            if listed := self._by_name.get("identifiers"):
+                found[str(asked)] = {"term": {listed.path: {"value": str(asked), "case_insensitive": True}}}
             for place in there:
                 if place.name == name.lower():
                     for form in _forms(place.name, bare.lower()):
@@ -143,13 +145,14 @@ class Translation:
                         }
         return _any_of(list(found.values()))
 
-    def _sources(self, names: Sequence[str]) -> list[str]:
-        """Return the fields of documents that hold some values; the title always, since a paper has one."""
+    def _read(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return what asks for some values; the title is always among them, since a paper has one."""
         asked = {"title", *names}
         if "identifiers" in asked:
             asked |= set(IDENTIFIERS)
+        read = read_from([place for place in self.places if place.name in asked])
         own = [self.hash_path] if "content_hash" in asked and self.hash_path else []
-        return [*(place.source for place in self.places if place.name in asked), *own]
+        return {**read, "_source": [*read["_source"], *own]}
 
     def _sort(self, one: Any) -> Any:
         if not isinstance(one, dict):
@@ -198,10 +201,11 @@ class Translation:
     def _hits(self, body: Mapping[str, Any], hits: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         columns = body.get("docvalue_fields", ())
         for hit in hits:
-            fields = {**hit.get("fields", {}), "id": [hit["_id"]]}
+            fields = {name: hit["fields"][name] for name in body.get("fields", ()) if name in hit.get("fields", {})}
+            fields["id"] = [hit["_id"]]
             here = {**hit, "fields": fields}
             if "_source" in hit and (len(columns) > 1 or body.get("_source")):
-                record = record_of(0, hit["_id"], hit["_source"], self.places)
+                record = record_of(0, hit, self.places)
                 held = as_stored(record) if isinstance(record, Accepted) else {}
                 if self.hash_path:
                     space, _, name = self.hash_path.partition(".")

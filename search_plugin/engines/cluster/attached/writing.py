@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -51,12 +52,13 @@ else {{ ctx._source['{NAMESPACE}'] = params.own; }}
 _REMOVE = orjson.dumps({"script": {"lang": "painless", "source": f"ctx._source.remove('{NAMESPACE}')"}})
 
 
-def pin(cluster: Cluster, attachment: Attachment) -> dict[str, str]:
-    """Put an alias of ses on each attached index that has the field of the vectors.
+def pin(cluster: Cluster, attachment: Attachment, indexes: Iterable[str]) -> dict[str, str]:
+    """Put an alias of ses on each of some indexes.
 
     Args:
         cluster: Where they are.
         attachment: What is attached.
+        indexes: Those that have the field of the vectors.
 
     Returns:
         The aliases by index.
@@ -64,24 +66,45 @@ def pin(cluster: Cluster, attachment: Attachment) -> dict[str, str]:
     Raises:
         UnavailableError: If an index was replaced meanwhile.
     """
-    try:
-        aliases = {index: _alias(attachment.name, index) for index in _holding(cluster, attachment.target)}
-        if not aliases:
-            return {}
-        actions = [{"add": {"index": index, "alias": alias}} for index, alias in aliases.items()]
+    aliases = {index: _alias(attachment.name, index) for index in indexes}
+    if not aliases:
+        return {}
+    actions = [{"add": {"index": index, "alias": alias}} for index, alias in aliases.items()]
+    with _unless_replaced(attachment):
         cluster.call("POST", "/_aliases", {"actions": actions}, retry=cluster.writing)
-        # An index of the same name, made in between, has the alias and not the field.
-        if _holding(cluster, ",".join(aliases.values())) == set(aliases):
-            return aliases
-    except ClusterError as error:
-        if error.type_name != INDEX_NOT_FOUND:
-            raise
-    raise replaced(attachment)
+    # An index of the same name, made in between, has the alias and not the field.
+    if not holding(cluster, attachment, pinned(attachment.name)) >= set(aliases):
+        raise replaced(attachment)
+    return aliases
+
+
+def pinned(name: str) -> str:
+    """Return the pattern of the aliases of ses on attached indexes: it reaches all documents, whatever is filtered."""
+    return f"{_alias(name)}*"
+
+
+def holding(cluster: Cluster, attachment: Attachment, target: str) -> set[str]:
+    """Return the indexes behind a name that have the field of ses.
+
+    Args:
+        cluster: Where they are.
+        attachment: What is attached.
+        target: An index, an alias or a pattern.
+
+    Returns:
+        Their names.
+
+    Raises:
+        UnavailableError: If there is no such index any more.
+    """
+    with _unless_replaced(attachment):
+        described = cluster.call("GET", f"/{quote(target, safe='*')}/_mapping", retry=cluster.writing)
+    return {index for index, kept in described.items() if NAMESPACE in kept["mappings"].get("properties", {})}
 
 
 def unpin(cluster: Cluster, name: str) -> None:
     """Remove the aliases of ses from attached indexes, those of interrupted runs too."""
-    held = cluster.call("GET", f"/_alias/{_alias(name)}*", retry=cluster.writing)
+    held = cluster.call("GET", f"/_alias/{pinned(name)}", retry=cluster.writing)
     actions = [
         {"remove": {"index": index, "alias": alias, "must_exist": False}}
         for index, facts in held.items()
@@ -136,12 +159,8 @@ def update(
     request = BulkRequest(
         tuple(one.id for one in updates), tuple(line for one in updates for line in (one.action, one.change))
     )
-    try:
+    with _unless_replaced(attachment):
         refused = bulk.write(cluster, "", [request], unchanged=unchanged)
-    except ClusterError as error:
-        if error.type_name != INDEX_NOT_FOUND:
-            raise
-        raise replaced(attachment) from error
     if any(_FORBIDDEN.search(one.reason) for one in refused):
         raise UnavailableError(
             f"{cluster.url} allows no scripts in updates (script.allowed_types, script.allowed_contexts), and vectors "
@@ -172,7 +191,11 @@ def _alias(name: str, index: str = "") -> str:
     return f"ses.{companion_name(name)}.writing.{digest}"
 
 
-def _holding(cluster: Cluster, target: str) -> set[str]:
-    """Return the indexes that have the field of ses."""
-    mappings = cluster.call("GET", f"/{quote(target, safe=',')}/_mapping", retry=cluster.writing)
-    return {index for index, kept in mappings.items() if NAMESPACE in kept["mappings"].get("properties", {})}
+@contextmanager
+def _unless_replaced(attachment: Attachment) -> Iterator[None]:
+    try:
+        yield
+    except ClusterError as error:
+        if error.type_name != INDEX_NOT_FOUND:
+            raise
+        raise replaced(attachment) from error

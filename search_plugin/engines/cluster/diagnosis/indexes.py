@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from corpora.errors import UnavailableError
+from corpora.paper import Rejected
 from search_plugin.engines import diagnosis
 from search_plugin.engines.cluster import lease
 from search_plugin.engines.cluster.attached.opening import open_attached
@@ -24,8 +26,13 @@ from search_plugin.schema import Quantization
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.attached.attachment import Attachment
+    from search_plugin.engines.cluster.attached.index import AttachedIndex
     from search_plugin.engines.cluster.generation import Generation
     from search_plugin.schema import IndexSchema
+
+_MOST_READ = 20_000
+"""Documents of an attached index that are read to see why they have no vectors."""
+_MOST_TOLD = 3
 
 
 def check_index(questions: Questions, dialect: Dialect, name: str, generations: Sequence[Generation]) -> IndexDiagnosis:
@@ -142,10 +149,25 @@ def check_attached(questions: Questions, dialect: Dialect, attachment: Attachmen
     )
     try:
         index = open_attached(questions.cluster, dialect, attachment)
-        documents = index.count_all()
         found = replace(found.with_papers(schema, index.count(), index.count), disk_bytes=index.disk_bytes())
+        documents = index.count_all()
+        return found.plus(*_check_lacking(index, documents - found.papers, documents))
     except UnavailableError as error:
         return found.plus(Finding(trouble=error.marked))
-    late = documents - found.papers
-    told = f"In the attached index {name}, {late:,} of {documents:,} documents have no vector"
-    return found.plus(Finding(trouble=f"{told}; attach it with <update>.")) if late > 0 else found
+
+
+def _check_lacking(index: AttachedIndex, lacking: int, documents: int) -> Iterator[Finding]:
+    """Yield what there is to say of the documents without vectors: some are new, some can never get one."""
+    if lacking <= 0:
+        return
+    with closing(index.lacking(_MOST_READ)) as records:
+        reasons = [record.reason.rstrip(".") for record in records if isinstance(record, Rejected)]
+    if reasons:
+        told = "; ".join(sorted(set(reasons))[:_MOST_TOLD])
+        line = f"documents that are no papers, so that no update gives them a vector: {len(reasons):,} ({told})"
+        yield Finding("no_papers", len(reasons), line)
+    if late := lacking - len(reasons):
+        read = documents if index.companion else lacking
+        rest = ", which lists those that are no papers" if read > _MOST_READ else ""
+        told = f"In the attached index {index.name}, {late:,} of {documents:,} documents have no vector"
+        yield Finding(trouble=f"{told}; attach it with <update>{rest}.")

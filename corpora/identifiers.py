@@ -1,0 +1,200 @@
+"""Identifiers of papers as people and files write them: in addresses, with prefixes, or bare.
+
+DOIs: ISO 26324 (a prefix `10.` and a registrant, a slash, any characters; case does not count). arXiv: its identifier
+scheme, from April 2007 on `yymm.number`, before that `archive/yymmnnn`; arXiv registers `10.48550/arXiv.` and the
+identifier as a DOI. All functions take time in proportion to the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from corpora.aliases import IDENTIFIERS
+from corpora.cleaning import texts_of
+
+_HTTP = r"(?:https?://)?(?:www\.)?"
+_END = r"/?(?:\?\S*|#\S*)?(?=[.)\]]*(?:$|[\s,;]))"
+_DOI_AT = rf"{_HTTP}(?:dx\.)?doi\.org/(?:doi:)?|info:doi/|urn:doi:"
+_PUBMED = r"pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/(?:m/)?pubmed/|europepmc\.org/(?:article|abstract)/med/"
+_PMID_AT = rf"{_HTTP}(?:{_PUBMED})|info:pmid/"
+_PMC_AT = rf"{_HTTP}(?:(?:pmc\.)?ncbi\.nlm\.nih\.gov/(?:pmc/)?|europepmc\.org/)articles?/(?:pmc/)?"
+_ARXIV_AT = rf"{_HTTP}(?:export\.)?arxiv\.org/(?:abs|pdf|html|format|ps)/|info:arxiv/|oai:arxiv\.org:"
+_OPENALEX_AT = rf"{_HTTP}(?:api\.)?openalex\.org/(?:works/)?|openalex:"
+_SIGN = r"\s*(?:[:=]\s*)?"
+
+_DOI = r"10\.\d{4,9}(?:\.\d+)*(?:/|%2F)"
+_NEW_ARXIV, _OLD_ARXIV = r"\d{4}\.\d{4,5}(?:v\d+)?", r"[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?"
+
+_FORMS = (
+    rf"(?:{_DOI_AT})(?P<doi_at>{_DOI}[^\s?#]+)(?:[?#]\S*)?",
+    rf"(?:doi{_SIGN})?(?P<doi>{_DOI}\S+)",
+    rf"(?:{_PMID_AT}|pmid{_SIGN})(?P<pmid>\d{{1,8}}){_END}",
+    rf"{_PMC_AT}(?P<pmc_at>PMC\d{{3,9}}){_END}",
+    rf"pmc(?:id)?{_SIGN}(?P<pmc>(?:PMC)?\d{{3,9}})(?:\.\d+)?{_END}",
+    rf"(?:{_ARXIV_AT}|arxiv{_SIGN})(?P<arxiv>{_NEW_ARXIV})(?:\.pdf)?{_END}",
+    rf"(?:{_ARXIV_AT}|arxiv{_SIGN})?(?P<arxiv_old>{_OLD_ARXIV})(?:\.pdf)?{_END}",
+    rf"(?:{_OPENALEX_AT})(?P<openalex>W\d+){_END}",
+)
+"""Each has a group around the identifier; the group's name up to `_` is the kind."""
+
+_KNOWN = "|".join(_FORMS)
+_NAMED = rf"(?P<named>(?:{'|'.join(sorted(IDENTIFIERS))}):[^\s,;]+)"
+_IN_TEXT = re.compile(rf"(?<![^\s,;([])(?:{_KNOWN}|{_NAMED})", re.IGNORECASE)
+_WHOLE = re.compile(_KNOWN, re.IGNORECASE)
+_PREFIXES = {
+    "doi": re.compile(rf"{_DOI_AT}|doi{_SIGN}", re.IGNORECASE),
+    "pmid": re.compile(rf"https?://\S*/(?=\d)|pmid{_SIGN}", re.IGNORECASE),
+    "pmc": re.compile(rf"https?://\S*/(?=(?:PMC)?\d)|pmcid{_SIGN}", re.IGNORECASE),
+    "arxiv": re.compile(rf"{_ARXIV_AT}|arxiv{_SIGN}", re.IGNORECASE),
+    "openalex": re.compile(r"https?://\S*/", re.IGNORECASE),
+}
+FORMAL = tuple(_PREFIXES)
+"""The kinds of identifiers that are known by their form."""
+
+_BARE = {
+    "pmid": re.compile(r"\d{1,8}"),
+    "pmc": re.compile(r"(?:PMC)?\d{1,9}", re.IGNORECASE),
+    "arxiv": re.compile(r"\d\d(?:0[1-9]|1[0-2])\.\d{4,5}(?:v\d+)?"),
+    "openalex": re.compile(r"W\d+", re.IGNORECASE),
+}
+"""The forms without prefix; other texts may be of these forms too."""
+
+_SEVERAL = re.compile(r"[,;|](?=\s*(?:doi:|https?://|10\.\d{4,9}/))", re.IGNORECASE)
+_WHOLE_FLOAT = re.compile(r"(\d+)\.0")
+_BRACKETS = {")": "(", "]": "[", ">": "<", "}": "{"}
+_ARXIV_DOI = "10.48550/arxiv."
+
+
+class FoundIdentifier(NamedTuple):
+    """An identifier in a text.
+
+    Attributes:
+        kind: As of `Paper.identifiers`.
+        value: In its normal form.
+        span: Where it begins and ends in the text, its prefix or address included.
+    """
+
+    kind: str
+    value: str
+    span: tuple[int, int]
+
+
+def one_each(text: str) -> str:
+    """Return a text in which a blank separates several identifiers, as `10.1000/a;10.1000/b` does not."""
+    return _SEVERAL.sub(" ", text)
+
+
+def find_identifiers(text: str) -> Iterator[FoundIdentifier]:
+    """Yield the identifiers in running text, `openalex:W1` and the like among them, in their order."""
+    for match in _IN_TEXT.finditer(text):
+        kind, value = _read(match)
+        yield FoundIdentifier(kind, normal(kind, value), match.span())
+
+
+def read_identifier(text: str, kind: str = "") -> tuple[str, str] | None:
+    """Read a text that is one identifier and nothing else.
+
+    Args:
+        text: With or without prefix, address and a stop at its end.
+        kind: The kind that is expected, if any; only then a bare number is read.
+
+    Returns:
+        Kind and value in its normal form, or None.
+    """
+    found = _whole(text, kind)
+    return found and (found[0], normal(*found))
+
+
+def identifiers_of(kind: str, value: object) -> Iterator[str]:
+    """Yield every identifier of a kind in a value of a corpus as `kind:value`.
+
+    Args:
+        kind: Such as `doi` or `pmid`.
+        value: One identifier or several.
+
+    Yields:
+        Without address or prefix; DOIs in lower case, PMC numbers with their letters, arXiv's with their version. What
+        is not of the form of its kind is kept.
+    """
+    for text in _divided(kind, value):
+        found = _whole(text, kind)
+        name = found[1] if found and found[0] == kind else _bare(text, kind)
+        name = name.lower() if kind == "doi" else normal(kind, name) if kind == "pmc" else name
+        if name:
+            yield f"{kind}:{name}"
+
+
+def normal(kind: str, value: str) -> str:
+    """Return an identifier, written without prefix or address, in the form in which two of them can be compared."""
+    if kind == "doi":
+        return _trimmed(value).lower()
+    if kind == "pmid":
+        return value.lstrip("0") or value
+    if kind == "pmc":
+        return f"PMC{value.upper().removeprefix('PMC')}"
+    if kind == "openalex":
+        return value.upper()
+    if kind == "arxiv":
+        archive, slash, number = re.sub(r"v\d+$", "", value).partition("/")
+        return f"{archive if '.' in archive else archive.lower()}{slash}{number}"
+    return value
+
+
+def other_names(kind: str, value: str) -> Iterator[tuple[str, str]]:
+    """Yield the identifiers of other kinds that follow from one in its normal form: arXiv's papers have two names."""
+    if kind == "arxiv":
+        yield "doi", f"{_ARXIV_DOI}{value.lower()}"
+    elif kind == "doi" and value.startswith(_ARXIV_DOI):
+        yield "arxiv", normal("arxiv", value.removeprefix(_ARXIV_DOI))
+
+
+def _divided(kind: str, value: object) -> Iterator[str]:
+    if kind == "doi" and isinstance(value, str):
+        # DOIs of Wiley have a semicolon inside, which separates the identifiers of other values.
+        parts = one_each(value).split()
+        if all(map(_WHOLE.fullmatch, parts)):
+            yield from parts
+            return
+    yield from texts_of(value)
+
+
+def _whole(text: str, kind: str) -> tuple[str, str] | None:
+    text = text.strip().rstrip(".,;")
+    if match := _WHOLE.fullmatch(text):
+        return _read(match)
+    bare = _bare(text, kind)
+    return (kind, bare) if kind in _BARE and _BARE[kind].fullmatch(bare) else None
+
+
+def _bare(text: str, kind: str) -> str:
+    """Return a text without the prefix or address of a kind."""
+    name = _PREFIXES[kind].sub("", text, count=1) if kind in _PREFIXES and _PREFIXES[kind].match(text) else text
+    whole = _WHOLE_FLOAT.fullmatch(name)
+    return whole[1] if whole else name.rstrip("/")
+
+
+def _read(match: re.Match[str]) -> tuple[str, str]:
+    name = str(match.lastgroup)
+    value = match[name]
+    if name == "named":
+        kind, _, value = value.partition(":")
+        return kind.lower(), value
+    kind = name.partition("_")[0]
+    if kind != "doi":
+        return kind, value
+    encoded = name == "doi_at" or "%2f" in value.partition("/")[0].lower()
+    return kind, _trimmed(unquote(value) if encoded else value)
+
+
+def _trimmed(doi: str) -> str:
+    """Return a DOI without the punctuation of the sentence around it, and without brackets that it does not open."""
+    surplus = {close: doi.count(close) - doi.count(start) for close, start in _BRACKETS.items()}
+    end = len(doi)
+    while end and (doi[end - 1] in ".,;:'\"" or surplus.get(doi[end - 1], 0) > 0):
+        if doi[end - 1] in surplus:
+            surplus[doi[end - 1]] -= 1
+        end -= 1
+    return doi[:end]

@@ -1,0 +1,60 @@
+"""Text on its way out: what corpora, files and servers say can't control a terminal, an editor or a spreadsheet.
+
+Control characters (C0, C1) move cursors and hide text. The bidirectional embeddings, overrides and isolates of Unicode
+(UAX #9) show text in another order than it has, as in "Trojan Source" (Boucher and Anderson 2023). What scripts need
+stays: joiners, and the marks that only say which way a neighbour is written.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+_BIDI = "\u202a-\u202e\u2066-\u2069"
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_BIDI}]")
+_FORMULA = re.compile(r"'*\s*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""Also with wide characters, which some spreadsheets read like the others."""
+
+
+def plain(text: str) -> str:
+    """Return a text without control characters and lone surrogates; tabs stay, and so do line ends, as LF."""
+    return _UNSAFE.sub("", _LINE_ENDS.sub("\n", text))
+
+
+def in_a_line(text: str) -> str:
+    """Return a plain text in one line: its tabs and line ends are blanks."""
+    return plain(text).replace("\n", " ").replace("\t", " ")
+
+
+def as_html(text: str) -> str:
+    """Return a plain text as HTML: its markup is shown as text."""
+    return escape(plain(text))
+
+
+def cell(value: object) -> str | int | float:
+    """Return a value as a cell of CSV; values of lists are separated by `; `.
+
+    A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, which can send data away. An
+    apostrophe is put before such a text, as spreadsheets mark text themselves; also before one that has apostrophes
+    there already, so that taking one away always gives the text back. Numbers stay numbers.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return value
+    text = plain("; ".join(map(str, value)) if isinstance(value, tuple) else str(value))
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def text_of_cell(written: str) -> str:
+    """Return the text of a cell that `cell` wrote."""
+    return written[1:] if written.startswith("'") and _FORMULA.match(written) else written
+
+
+def json_text(document: bytes) -> str:
+    """Return a JSON document as text in which such characters are escaped: no value changes."""
+    return _JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", document.decode())

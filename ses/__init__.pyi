@@ -1,0 +1,19 @@
+# Each name is imported as itself: so editors and type checkers know that it is public.
+from corpora.errors import ConflictError as ConflictError
+from corpora.errors import InputError as InputError
+from corpora.errors import NotFoundError as NotFoundError
+from corpora.errors import SesError as SesError
+from corpora.errors import StoppedError as StoppedError
+from corpora.errors import UnavailableError as UnavailableError
+from corpora.paper import Paper as Paper
+from indexer.report import IndexReport as IndexReport
+from search_plugin.page import Hit as Hit
+from search_plugin.page import Page as Page
+from ses.authors import AuthorClusters as AuthorClusters
+from ses.authors import cluster_authors as cluster_authors
+from ses.library import Library as Library
+from ses.library import open as open
+from ses.loaded_model import LoadedModel as LoadedModel
+from ses.loaded_model import load_model as load_model
+from ses.opened import OpenIndex as OpenIndex
+from ses.training import train as train

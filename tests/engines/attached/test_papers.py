@@ -1,0 +1,52 @@
+"""Documents of others as papers, and filters by what they hold; no server is needed."""
+
+from __future__ import annotations
+
+from search_plugin.engines.cluster.attached.papers import read_from, record_of
+from search_plugin.engines.cluster.attached.places import Place, find_places
+from search_plugin.engines.cluster.attached.translation import Translation
+
+TITLE = Place("title", "t", "t", "text")
+DATES = (
+    TITLE,
+    Place("year", "when", "when", "date"),
+    Place("seen", "when", "when", "date"),
+    Place("nested", "in.when", "in.when", "date", "in"),
+)
+
+
+def test_days_are_asked_of_the_columns_of_dates():
+    assert read_from(DATES) == {
+        "_source": ["in.when", "t", "when"],
+        "docvalue_fields": [{"field": "when", "format": "yyyy-MM-dd"}],
+    }
+    assert read_from([TITLE]) == {"_source": ["t"]}
+
+
+def test_a_day_is_the_one_that_the_cluster_has_read():
+    source = {"t": "Title", "when": 1072828800000, "in": [{"when": "2001-01-01"}]}
+    paper = record_of(1, {"_id": "x", "_source": source, "fields": {"when": ["2003-12-31"]}}, DATES).paper
+    assert (paper.id, paper.year) == ("x", 2003)
+    assert paper.extra == {"seen": "2003-12-31", "nested": "2001-01-01"}
+
+
+def test_the_first_of_several_days_is_that_of_the_document():
+    source = {"t": "Title", "when": ["2003-12-31", "1990-01-01"]}
+    hit = {"_id": "x", "_source": source, "fields": {"when": ["1990-01-01", "2003-12-31"]}}
+    assert record_of(1, hit, DATES).paper.year == 2003
+
+
+def test_names_with_dots_are_found_where_subobjects_are_off():
+    mapping = {"subobjects": False, "properties": {"m.title": {"type": "text"}, "m.by": {"type": "keyword"}}}
+    found = find_places({"i": {"mappings": mapping}}, {"title": "m.title", "authors": "m.by"}, "i")
+    assert [(place.path, place.source) for place in found] == [("m.title", "m.title"), ("m.by", "m.by")]
+
+
+def test_identifiers_in_one_field_are_found():
+    translation = Translation((TITLE, Place("identifiers", "all_ids", "all_ids", "keywords")))
+    expected = {"term": {"all_ids": {"value": "doi:10.1/x", "case_insensitive": True}}}
+    for query in ({"term": {"identifiers": "doi:10.1/x"}}, {"terms": {"identifiers": ["doi:10.1/x"]}}):
+        assert translation.query(query)["bool"]["should"] == [expected]
+    assert translation.query({"exists": {"field": "identifiers"}})["bool"]["should"] == [
+        {"exists": {"field": "all_ids"}}
+    ]
