@@ -93,7 +93,7 @@ fix: $(TOOLS)
 	$(BIN)/ruff format
 
 docs: $(TOOLS)
-	$(BIN)/python -m ses.reference > docs/cli.md
+	$(BIN)/python -m ses.terminal.reference > docs/cli.md
 	$(BIN)/python -m tests.guide
 
 site: docs

@@ -21,7 +21,7 @@ from search_plugin.engines.registry import connect
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 BOOSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)
 

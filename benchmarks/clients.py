@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.common import Remembered, claims, random_index
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
 from search_plugin.search import search

@@ -17,10 +17,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from corpora.paper import Paper
-from encoders.formats import Format
-from search_plugin.engines.base import Document, Index
+from encoders.models.formats import Format
+from search_plugin.contract.engine import Document, Index
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from search_plugin.schema import IndexSchema, paper_vector
 
 
 def data_dir() -> Path:

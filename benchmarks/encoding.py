@@ -21,14 +21,14 @@ import numpy as np
 from benchmarks.common import data_dir, interleaved, seconds
 from corpora.paper import Accepted
 from corpora.registry import get_corpus
-from encoders.batching import batches
 from encoders.encoder import Encoder, load_encoder
-from encoders.model import Model
+from encoders.models.model import Model
 from encoders.registry import find_model
 from encoders.runtimes.base import is_installed
 from encoders.runtimes.cuda import has_device
 from encoders.runtimes.processor import processor
 from encoders.runtimes.registry import RUNTIMES
+from encoders.tokens.batching import batches
 
 MODEL = "all-MiniLM-L6-v2"
 ROUNDS = 5

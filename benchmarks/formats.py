@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.common import interleaved, texts_of_length
 from encoders.encoder import load_encoder
-from encoders.formats import Format
-from encoders.model import Model
+from encoders.models.formats import Format
+from encoders.models.model import Model
 from encoders.registry import find_model
 
 MODEL = "all-MiniLM-L6-v2"

@@ -13,10 +13,10 @@ from importlib import import_module
 import orjson
 
 from benchmarks.common import interleaved, random_documents
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, body_of
-from search_plugin.schema import IndexSchema, paper_vector
 
 SCHEMA = IndexSchema("none", "none", (paper_vector("prx", 384, "cosine"), paper_vector("clf", 384, "cosine")))
 ROUNDS = 3

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.common import Remembered, claims, random_documents
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
-from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 
 SCHEMA = IndexSchema("none", "none", (paper_vector("prx", 384, "cosine"),))

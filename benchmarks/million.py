@@ -21,18 +21,18 @@ import numpy as np
 from benchmarks.common import Remembered, claims, percentile, pubmed_rows, seconds
 from corpora.paper import Paper
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import DEFAULT_MODEL
-from search_plugin.engines.base import Document, Index
+from search_plugin.contract.engine import Document, Index
+from search_plugin.contract.fields import Field
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.contract.tree import Filter
 from search_plugin.engines.embedded.approximate import read_lists
 from search_plugin.engines.embedded.lexical import ranking
 from search_plugin.engines.registry import connect
-from search_plugin.fields import Field
 from search_plugin.filters.parse import parse_filter
-from search_plugin.filters.tree import Filter
-from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
-from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 
 ENCODED, QUERIES, BATCH = 8_000, 200, 4_000

@@ -23,13 +23,13 @@ from benchmarks.searching import settled
 from corpora.errors import SesError
 from corpora.paper import Paper
 from encoders.encoder import load_encoder
-from encoders.formats import Format
-from search_plugin.engines.base import Document, Index
+from encoders.models.formats import Format
+from search_plugin.contract.engine import Document, Index
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, Quantization, paper_vector
 from search_plugin.engines.embedded.approximate import extend, load
 from search_plugin.engines.embedded.vectors import nearest
 from search_plugin.engines.registry import connect
-from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, Quantization, paper_vector
 
 QUERIES = 200
 WINDOW = 100

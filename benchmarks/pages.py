@@ -25,10 +25,10 @@ import numpy as np
 from benchmarks.common import claims, percentile, random_index
 from benchmarks.searching import settled
 from search_plugin.engines.registry import connect
-from search_plugin.expansion.acronyms import long_forms
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from search_plugin.spelling import look_up_words
+from search_plugin.understanding.expansion.acronyms import long_forms
+from search_plugin.understanding.spelling import look_up_words
 
 QUERIES = 96  # for all clients together
 ROUNDS = 3

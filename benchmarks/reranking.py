@@ -13,9 +13,9 @@ from eval.measures.metrics import evaluate
 from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import collect_legs
 from eval.trec.runs import Run
+from search_plugin.contract.legs import Fused
 from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import get_fusion
-from search_plugin.legs import Fused
 
 FUSIONS = ("minmax", "rrf", "zscore")
 WINDOWS = (10, 20, 100)
@@ -55,7 +55,7 @@ def plain(legs: Legs, fusion: str, window: int) -> list[Fused]:
 
 
 def complete(legs: Legs, fusion: str, window: int) -> list[Fused]:
-    """Fuse all scores of those papers, as `search_plugin.rerankers.complete` does."""
+    """Fuse all scores of those papers, as `search_plugin.ranking.rerankers.complete` does."""
     found = {hit.id for hits in legs.values() for hit in hits[:window]}
     return get_fusion(fusion)({leg: [hit for hit in hits if hit.id in found] for leg, hits in legs.items()}, {})
 

@@ -31,7 +31,7 @@ from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuild
 from products.reviewers.fairness import assign_fairly, sums_of
 from products.reviewers.pool import ReviewerPool, make_pool
 from products.reviewers.scoring import VenueScores, score_venue
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
 
 PAPERS, DIMENSION, TOPICS = 20, 384, 100
 PER_PAPER, CAPACITY = 3, 6

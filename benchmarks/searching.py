@@ -17,11 +17,11 @@ from pathlib import Path
 
 from benchmarks.common import Remembered, claims, percentile, random_index
 from encoders.encoder import Encoder, load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import DEFAULT_MODEL
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.registry import connect
-from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 

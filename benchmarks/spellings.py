@@ -1,4 +1,4 @@
-"""Other spellings of a query's words (`search_plugin/expansion`): nDCG@10 on three data sets, kind by kind.
+"""Other spellings of a query's words (`search_plugin/understanding/expansion`): nDCG@10 on three data sets, by kind.
 
 Needs SES_TEST_DATA and the extra eval; encodes 10,000 papers first, or takes their vectors from the cache folder. A
 folder keeps the indexes for the next run. Run: python -m benchmarks.spellings [FOLDER]
@@ -19,16 +19,16 @@ from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import Protocol, scored
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
+from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.engines.registry import connect
-from search_plugin.expansion.acronyms import long_forms
-from search_plugin.expansion.expand import KINDS, expand
-from search_plugin.foreign import foreign_language
 from search_plugin.fusion.registry import fusion_of
-from search_plugin.plan import LEXICAL, Plan
-from search_plugin.planning import make_plan
+from search_plugin.ranking.planning import make_plan
 from search_plugin.request import DEFAULTS, SearchRequest
-from search_plugin.spelling import correct, look_up_words
+from search_plugin.understanding.expansion.acronyms import long_forms
+from search_plugin.understanding.expansion.expand import KINDS, expand
+from search_plugin.understanding.foreign import foreign_language
+from search_plugin.understanding.spelling import correct, look_up_words
 from ses.loaded_model import make_encoder
 from ses.settings import load_settings
 

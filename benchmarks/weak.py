@@ -1,4 +1,4 @@
-"""Floors of weak matches (`search_plugin/weakness.py`): fitted on judged and made-up queries, and tried on others.
+"""Floors of weak matches (`search_plugin/ranking/weakness.py`): fitted on judged and made-up queries, tried on others.
 
 Needs SES_TEST_DATA and the extra eval; encodes 10,000 papers for each model first, or takes their vectors from the
 cache folder. Run: python -m benchmarks.weak [MODEL ...]
@@ -24,16 +24,16 @@ from encoders.text_encoder import TextEncoder
 from eval.retrieval.beir import BeirFolder
 from indexer.job import IndexJob
 from indexer.pipeline import index_corpus
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
 from search_plugin.engines.registry import connect
-from search_plugin.planning import make_plan
+from search_plugin.ranking.planning import make_plan
+from search_plugin.ranking.stages.fuse import fuse
+from search_plugin.ranking.stages.render import render
+from search_plugin.ranking.stages.retrieve import retrieve
+from search_plugin.ranking.stages.state import SearchState
+from search_plugin.ranking.stages.warn import signals
+from search_plugin.ranking.weakness import Floor
 from search_plugin.request import SearchRequest
-from search_plugin.stages.fuse import fuse
-from search_plugin.stages.render import render
-from search_plugin.stages.retrieve import retrieve
-from search_plugin.stages.state import SearchState
-from search_plugin.stages.warn import signals
-from search_plugin.weakness import Floor
 from ses.loaded_model import make_encoder
 from ses.settings import load_settings
 

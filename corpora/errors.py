@@ -1,7 +1,7 @@
 """The errors a user can meet: a kind, one plain sentence, and a hint that says what to do.
 
 They are in the lowest layer so that every package may raise them. They are independent of the transport: only
-`ses.messages` knows a kind's exit code and how a setting is written on the command line.
+`ses.terminal.messages` knows a kind's exit code and how a setting is written on the command line.
 
 A hint names settings in angle brackets, with a value where there is one: `leave <quantization> out, or index again with
 <fresh> and <model=specter2>`.

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.text_encoder import EncodingProgress, ignore, shared
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.card import ModelCard
-    from encoders.model import Model
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
 
 

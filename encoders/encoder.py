@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from encoders.batching import batches, parts
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
-from encoders.formats import Format
-from encoders.graph import GRAPH_VERSION
-from encoders.long_text import LongText, pieces
-from encoders.model import Model
+from encoders.models.formats import Format
+from encoders.models.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.base import Precision
-from encoders.sessions import Sessions, make_sessions
+from encoders.runtimes.graph import GRAPH_VERSION
+from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, ignore, shared
-from encoders.tokenizer import load_tokenizer, well_formed
+from encoders.tokens.batching import batches, parts
+from encoders.tokens.long_text import LongText, pieces
+from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
-    from encoders.card import ModelCard
+    from encoders.models.card import ModelCard
     from encoders.text_encoder import TextEncoder
 
 

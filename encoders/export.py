@@ -13,18 +13,18 @@ from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
 from corpora.installed import installed_version
 from corpora.writing import explaining
-from encoders.formats import Format
 from encoders.layouts.exported import EXPORT_FILE, card_to_json
 from encoders.layouts.own_card import CARD_FILE
+from encoders.models.formats import Format
 from encoders.runtimes.registry import get_runtime
 from encoders.runtimes.samples import sample_texts
-from encoders.sessions import make_source, run_texts
-from encoders.tokenizer import load_tokenizer
+from encoders.runtimes.sessions import make_source, run_texts
+from encoders.tokens.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from encoders.model import Model
+    from encoders.models.model import Model
     from encoders.runtimes.base import Precision, Runtime
 
 _CHECKED_TEXTS = 4

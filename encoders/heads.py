@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.formats import Format
-from encoders.layouts.json_files import read_json
 from encoders.layouts.write_files import write_json, write_safetensors
+from encoders.models.formats import Format
+from encoders.models.json_files import read_json
 
 if TYPE_CHECKING:
     import numpy as np

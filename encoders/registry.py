@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpora.errors import InputError, require
-from encoders.formats import Format
-from encoders.hub import fetch, is_hub_id
 from encoders.layouts.adapter_kinds import FILES
 from encoders.layouts.adapterhub import compose
 from encoders.layouts.registry import read_model
-from encoders.model import Model
-from encoders.weights import SAFETENSORS, TORCH, weights_file
+from encoders.models.formats import Format
+from encoders.models.hub import fetch, is_hub_id
+from encoders.models.model import Model
+from encoders.models.weights import SAFETENSORS, TORCH, weights_file
 
 
 @dataclass(frozen=True, slots=True)

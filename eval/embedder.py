@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.errors import InputError
 from encoders.files.embeddings import Embeddings
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.measures.similarity import l2_normalize
 

@@ -23,7 +23,7 @@ from statistics import fmean
 import numpy as np
 
 from corpora.errors import InputError, require
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Embedder
 from eval.files.labelled import Labelled
 from eval.measures.clusters import purity

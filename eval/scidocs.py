@@ -18,7 +18,7 @@ from corpora.errors import InputError, require
 from corpora.json_stream import read_items
 from corpora.opening import open_binary
 from corpora.paper import Rejected
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors
 from eval.files.text import file_in, paper_text, require_line, table_rows
 from eval.measures.f1 import macro_f1

@@ -15,7 +15,7 @@ import numpy as np
 
 from corpora.errors import InputError, require
 from corpora.opening import COMPRESSED_SUFFIXES, open_binary
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors
 from eval.files.archives import unpacked
 from eval.outcome import Outcome

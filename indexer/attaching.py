@@ -15,9 +15,9 @@ import orjson
 from corpora.errors import StoppedError
 from corpora.paper import Accepted, Paper, Record, paper_from
 from indexer.pipeline import index_corpus
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.attached.papers import read_from, record_of
 from search_plugin.engines.cluster.scan import scan_hits
-from search_plugin.schema import IndexSchema, paper_vector
 
 if TYPE_CHECKING:
     from indexer.job import IndexJob

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.paper import Record
-from encoders.formats import Format
-from search_plugin.fields import Field
-from search_plugin.schema import Bm25, Quantization
+from encoders.models.formats import Format
+from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import Bm25, Quantization
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
+    from encoders.models.card import ModelCard
     from encoders.text_encoder import TextEncoder
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted
-from encoders.formats import Format
+from encoders.models.formats import Format
 from indexer.job import IndexJob
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
+    from encoders.models.card import ModelCard
     from encoders.text_encoder import TextEncoder
-    from search_plugin.engines.base import Index
-    from search_plugin.schema import Bm25, Quantization
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.schema import Bm25, Quantization
 
 _PAGE = 1_000
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.paper import Accepted, Paper, Record, Rejected
-from encoders.formats import Format
+from encoders.models.formats import Format
 from indexer.blocks import prefetch
 from indexer.dead_letter import DeadLetter
 from indexer.job import IndexJob
@@ -18,10 +18,10 @@ from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import check_papers, checked_count, generation_to_write, published_generation
 from indexer.work import Work, guarded
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Engine, Index
+    from search_plugin.contract.engine import Engine, Index
 
 
 def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None) -> IndexReport:

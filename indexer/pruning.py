@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from search_plugin.filters.tree import And, Compare, Exists, Not, OneOf, Or
+from search_plugin.contract.tree import And, Compare, Exists, Not, OneOf, Or
 
 if TYPE_CHECKING:
     from indexer.survey import Survey
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 UNOWNED = Not(Exists("origins"))
 """True of papers that an earlier version of ses wrote, which did not record origins."""

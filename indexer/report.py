@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class Progress(Protocol):
-    """Receives the progress of a run; `ses.progress` has the implementation that prints it."""
+    """Receives the progress of a run; `ses.terminal.progress` has the implementation that prints it."""
 
     def stage(self, name: str, total: int | None) -> None:
         """Begin a stage of so many papers, if the number is known."""

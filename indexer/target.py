@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.languages import DEFAULT_LANGUAGE
-from search_plugin.planning import check_model
-from search_plugin.schema import Bm25, IndexSchema, paper_vector
+from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
+from search_plugin.ranking.planning import check_model
+from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
     from indexer.dead_letter import DeadLetter
     from indexer.job import IndexJob
-    from search_plugin.engines.base import Engine, Index
+    from search_plugin.contract.engine import Engine, Index
 
 
 def published_generation(job: IndexJob, engine: Engine) -> Index | None:

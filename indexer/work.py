@@ -13,7 +13,7 @@ from corpora.errors import SesError, StoppedError
 
 if TYPE_CHECKING:
     from indexer.report import Progress
-    from search_plugin.engines.base import Engine, Index
+    from search_plugin.contract.engine import Engine, Index
 
 
 class Halt(Exception):  # noqa: N818 - no error: it ends the encoder's thread

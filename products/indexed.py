@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from search_plugin.planning import SEARCHED
+from search_plugin.ranking.planning import SEARCHED
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.engines.base import Document, Index
+    from search_plugin.contract.engine import Document, Index
 
 _Item = TypeVar("_Item")
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from corpora.custom import check_field_name
 from corpora.errors import InputError, NotFoundError
 from corpora.writing import explaining, replacing
-from encoders.formats import Format
 from encoders.heads import Head, write_heads
+from encoders.models.formats import Format
 from products.indexed import read_vectors
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from indexer.report import Progress
-    from search_plugin.engines.base import Index
-    from search_plugin.fields import Field
-    from search_plugin.filters.tree import Filter
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.fields import Field
+    from search_plugin.contract.tree import Filter
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
-from search_plugin.boosting import Boost, parse_boost
-from search_plugin.expansion.synonyms import Synonyms
-from search_plugin.fields import PAPER_FIELDS
-from search_plugin.filters.tree import all_of
+from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.ordering import Sort, parse_sort
+from search_plugin.contract.plan import TITLE_BOOST, check_boost
+from search_plugin.contract.tree import all_of
+from search_plugin.fusion.boosting import Boost, parse_boost
 from search_plugin.fusion.registry import DEFAULT_FUSION
-from search_plugin.languages import DEFAULT_LANGUAGE
-from search_plugin.ordering import Sort, parse_sort
-from search_plugin.plan import TITLE_BOOST, check_boost
-from search_plugin.search_settings import SearchSettings
+from search_plugin.fusion.search_settings import SearchSettings
+from search_plugin.understanding.expansion.synonyms import Synonyms
+from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
-    from search_plugin.fields import Field
-    from search_plugin.filters.tree import Filter
+    from search_plugin.contract.fields import Field
+    from search_plugin.contract.tree import Filter
 
 Mode = Literal["lexical", "vector", "hybrid"]
 
@@ -50,7 +50,7 @@ class SearchRequest:
         window: Papers per leg; paging ends there.
         exact: Compare with every vector instead of using an approximate index.
         collapse: Field of one value; of papers that share one only the best is shown. Empty for none.
-        rerank: The reranker; a name in `search_plugin.rerankers.registry`, or empty.
+        rerank: The reranker; a name in `search_plugin.ranking.rerankers.registry`, or empty.
         join: Who joins the legs of a hybrid search.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
         words: That are searched, encoded and highlighted; the query itself if None.
@@ -163,7 +163,7 @@ def make_request(
 
 def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], language: str) -> SearchRequest:
     """Return the request of a typed query."""
-    from search_plugin.queries.read import read_query
+    from search_plugin.understanding.queries.read import read_query
 
     read = read_query(query, fields, language)
     if read.filter:

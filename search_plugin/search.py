@@ -6,25 +6,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError
+from search_plugin.contract.plan import VectorClause
+from search_plugin.contract.trace import Clock
+from search_plugin.contract.tree import Compare, Filter, Not, all_of
 from search_plugin.filters.resolve import resolve
-from search_plugin.filters.tree import Compare, Filter, Not, all_of
-from search_plugin.foreign import foreign_language, foreign_note
 from search_plugin.fusion.registry import fusion_of
-from search_plugin.known import Known, find, look_up
-from search_plugin.page import Page
-from search_plugin.plan import VectorClause
-from search_plugin.planning import SEARCHED, make_plan, plan_of, text_vector
-from search_plugin.preferences.recognise import recognise
+from search_plugin.pages.page import Page
+from search_plugin.ranking.planning import SEARCHED, make_plan, plan_of, text_vector
+from search_plugin.ranking.rerankers.registry import get_reranker
+from search_plugin.ranking.stages.registry import STAGES
+from search_plugin.ranking.stages.state import SearchState
 from search_plugin.request import MAX_QUERY, SearchRequest
-from search_plugin.rerankers.registry import get_reranker
-from search_plugin.spelling import correct, look_up_words, with_changes
-from search_plugin.stages.registry import STAGES
-from search_plugin.stages.state import SearchState
-from search_plugin.trace import Clock
+from search_plugin.understanding.foreign import foreign_language, foreign_note
+from search_plugin.understanding.known import Known, find, look_up
+from search_plugin.understanding.preferences.recognise import recognise
+from search_plugin.understanding.spelling import correct, look_up_words, with_changes
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 
 def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = None) -> Page:

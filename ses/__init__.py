@@ -35,7 +35,7 @@ _HOMES = {
         "corpora.errors",
     ),
     **dict.fromkeys(("AuthorClusters", "cluster_authors"), "ses.authors"),
-    **dict.fromkeys(("Hit", "Page"), "search_plugin.page"),
+    **dict.fromkeys(("Hit", "Page"), "search_plugin.pages.page"),
     "IndexReport": "indexer.report",
     "Library": "ses.library",
     "LoadedModel": "ses.loaded_model",

@@ -1,6 +1,6 @@
 """`python -m ses`."""
 
-from ses.cli import main
+from ses.terminal.cli import main
 
 if __name__ == "__main__":
     main()

@@ -58,11 +58,11 @@ class Attaching(Indexing):
             InputError: If the engine is no cluster, or a field can't serve.
             StoppedError: If the user stopped it; the message says what is kept.
         """
-        from encoders.formats import Format
+        from encoders.models.formats import Format
         from indexer.attaching import follow, schema_for
         from search_plugin.engines.cluster.attached.engine import Wanted
         from search_plugin.engines.cluster.scan import check_plain_name
-        from ses.arguments import parse_formats
+        from ses.terminal.arguments import parse_formats
 
         engine = self._attaching()
         fields = dict(fields or {})
@@ -95,7 +95,7 @@ class Attaching(Indexing):
             NotFoundError: If no index of this name is attached.
             StoppedError: If the user stopped it; the message says what is kept.
         """
-        from encoders.formats import Format
+        from encoders.models.formats import Format
         from indexer.attaching import follow
 
         engine = self._attaching()
@@ -156,7 +156,7 @@ class Attaching(Indexing):
 
 def _callable(target: str) -> str:
     """Return the name of an index if ses can call it so too, or raise `InputError`."""
-    from search_plugin.engines.index_name import check_index_name
+    from search_plugin.contract.index_name import check_index_name
 
     try:
         return check_index_name(target)

@@ -27,20 +27,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 _ELSEWHERE = {
-    "Bm25": "search_plugin.schema",
-    "Boost": "search_plugin.boosting",
+    "Bm25": "search_plugin.contract.schema",
+    "Boost": "search_plugin.fusion.boosting",
     "FieldValue": "corpora.custom",
-    "Filter": "search_plugin.filters.tree",
+    "Filter": "search_plugin.contract.tree",
     "Hierarchy": "products.tags.hierarchy",
-    "Hit": "search_plugin.page",
+    "Hit": "search_plugin.pages.page",
     "Join": "search_plugin.request",
     "Mode": "search_plugin.request",
     "Paper": "corpora.paper",
     "Progress": "indexer.report",
     "Projection": "products.topics.clusters",
-    "Quantization": "search_plugin.schema",
-    "Sort": "search_plugin.ordering",
-    "Synonyms": "search_plugin.expansion.synonyms",
+    "Quantization": "search_plugin.contract.schema",
+    "Sort": "search_plugin.contract.ordering",
+    "Synonyms": "search_plugin.understanding.expansion.synonyms",
     "Venue": "products.reviewers.venue",
 }
 """Where the types of arguments are that the API's modules import for type checkers alone."""

@@ -15,7 +15,7 @@ from ses.kept import KeptOverIndexes
 if TYPE_CHECKING:
     from products.feeds.feed import Feed
     from products.feeds.ranking import FeedEntry
-    from search_plugin.filters.tree import Filter
+    from search_plugin.contract.tree import Filter
     from ses.opened import OpenIndex
     from ses.requests import PageOptions
 
@@ -142,8 +142,8 @@ class Feeds(KeptOverIndexes["Feed"]):
 
 def _where(opened: OpenIndex, feed: Feed, new: Filter | None) -> Filter | None:
     """Return the filter of a feed and its new papers, with the values that the index holds."""
+    from search_plugin.contract.tree import And
     from search_plugin.filters.read import read_filter
-    from search_plugin.filters.tree import And
 
     own = read_filter(feed.filter, opened.index)
     return And((own, new)) if own and new else own or new

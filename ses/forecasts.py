@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from indexer.report import Progress
     from products.forecasts.apply import ForecastReport
     from products.forecasts.forecaster import Forecaster
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 
 @checked_methods
@@ -73,7 +73,7 @@ class Forecasts:
         """
         import numpy as np
 
-        from encoders.formats import Format
+        from encoders.models.formats import Format
         from products.forecasts.percentiles import cited_papers, ranked_papers
         from products.forecasts.store import write_forecaster
         from products.forecasts.training import ForecastOptions, train_forecaster

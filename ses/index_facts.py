@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Index
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.schema import IndexSchema
 
 _ORIGINS = 1_000
 

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from corpora.errors import InputError, require
-from search_plugin.engines.index_name import EVALUATION
+from search_plugin.contract.index_name import EVALUATION
 from ses.checked import checked_methods
 from ses.opened import OpenIndex
 
 if TYPE_CHECKING:
-    from encoders.model import Model
+    from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from search_plugin.engines.base import Engine, Index
-    from search_plugin.expansion.synonyms import Synonyms
-    from search_plugin.search_settings import SearchSettings
+    from search_plugin.contract.engine import Engine, Index
+    from search_plugin.fusion.search_settings import SearchSettings
+    from search_plugin.understanding.expansion.synonyms import Synonyms
     from ses.settings import Settings
 
 
@@ -31,8 +31,8 @@ class Indexes:
     """
 
     def __init__(self, settings: Settings) -> None:
-        from search_plugin.expansion.synonyms import read_synonyms
-        from search_plugin.search_settings import read_search_settings
+        from search_plugin.fusion.search_settings import read_search_settings
+        from search_plugin.understanding.expansion.synonyms import read_synonyms
 
         self._settings = settings
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
@@ -151,7 +151,7 @@ class Indexes:
     def _load(self, index: Index) -> TextEncoder:
         require(not self._closed, "This library is closed", "open it again")
         from encoders.registry import find_model
-        from search_plugin.planning import check_model
+        from search_plugin.ranking.planning import check_model
 
         model = find_model(self._settings.model or index.schema.model)
         check_model(index, model.card.name, model.card.fingerprint)

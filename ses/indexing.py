@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, require
-from search_plugin.engines.index_name import EVALUATION
+from search_plugin.contract.index_name import EVALUATION
 from ses.checked import checked_methods
 from ses.indexes import Indexes
 
 if TYPE_CHECKING:
-    from encoders.model import Model
+    from encoders.models.model import Model
     from indexer.report import IndexReport, Progress
-    from search_plugin.schema import Bm25, Quantization
+    from search_plugin.contract.schema import Bm25, Quantization
     from ses.papers import Papers
     from ses.tags import Tags
 
@@ -85,13 +85,13 @@ class Indexing(Indexes):
         """
         from corpora.custom import declared
         from corpora.registry import CORPORA
-        from encoders.formats import Format
+        from encoders.models.formats import Format
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
-        from search_plugin.engines.index_name import check_index_name
-        from search_plugin.fields import custom_fields
-        from ses.arguments import parse_formats
+        from search_plugin.contract.fields import custom_fields
+        from search_plugin.contract.index_name import check_index_name
         from ses.papers import of_corpus, of_program
+        from ses.terminal.arguments import parse_formats
 
         require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
         if prune and limit:

@@ -138,7 +138,7 @@ class Library(Attaching):
         Raises `InputError` if a field's name is not allowed, or the index has a field of that name and another kind.
         """
         from corpora.custom import declared
-        from search_plugin.fields import custom_fields
+        from search_plugin.contract.fields import custom_fields
 
         with self._writing(name) as index:
             index.add_fields(custom_fields(declared(fields, {})[0]))

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
-    from encoders.card import ModelCard
-    from encoders.model import Model
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from search_plugin.page import Hit
+    from search_plugin.pages.page import Hit
     from ses.settings import Settings
 
 
@@ -54,7 +54,7 @@ class LoadedModel:
         Raises:
             InputError: If the model has no such vectors.
         """
-        from ses.arguments import parse_format
+        from ses.terminal.arguments import parse_format
 
         return self.encoder.encode(list(texts), parse_format(format))
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.text_encoder import TextEncoder
     from products.suggestions.neighbours import Suggestion
-    from search_plugin.engines.base import Index
-    from search_plugin.expansion.synonyms import Synonyms
-    from search_plugin.page import Hit, Page
-    from search_plugin.search_settings import SearchSettings
+    from search_plugin.contract.engine import Index
+    from search_plugin.fusion.search_settings import SearchSettings
+    from search_plugin.pages.page import Hit, Page
+    from search_plugin.understanding.expansion.synonyms import Synonyms
 
 
 _LONGEST_QUERY = 1_000
@@ -157,7 +157,7 @@ class OpenIndex:
             NotFoundError: If the paper is not in the index.
         """
         from products.suggestions import neighbours as near
-        from search_plugin.planning import SEARCHED, text_vector
+        from search_plugin.ranking.planning import SEARCHED, text_vector
 
         require(bool(text) != bool(paper_id), "Give the manuscript as a text, or name a paper in the index.")
         require(size >= 1, f"{size} suggestions can't be made", "give <size> of 1 or more")
@@ -196,7 +196,7 @@ class OpenIndex:
         Raises:
             NotFoundError: If there is none.
         """
-        from search_plugin.known import find
+        from search_plugin.understanding.known import find
 
         return find(self.index, name)
 
@@ -221,7 +221,7 @@ class OpenIndex:
 
     def _id_of(self, paper: str | Paper | Hit) -> str:
         """Return what names a paper; `NotFoundError` if the index holds another paper under its id."""
-        from search_plugin.page import Hit
+        from search_plugin.pages.page import Hit
 
         if isinstance(paper, str):
             return paper
@@ -261,6 +261,6 @@ class OpenIndex:
             return f"<index: {error}>"
 
     def _repr_html_(self) -> str:
-        from search_plugin.notebook import index_html
+        from search_plugin.pages.notebook import index_html
 
         return index_html(self.index)

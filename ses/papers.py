@@ -20,7 +20,7 @@ from corpora.reading import check_origin, first_accepted, origin_of, source_of
 from corpora.registry import CORPORA, Corpus, get_corpus
 
 if TYPE_CHECKING:
-    from search_plugin.engines.connection import Connection
+    from search_plugin.contract.connection import Connection
 
 
 class DataClass(Protocol):
@@ -112,8 +112,8 @@ def of_corpus(
     whole = located(corpus, data_dir) if path is None else Path(path)
     opening = Opening(check_encoding(encoding) if encoding else "")
     if corpus.is_index:
+        from search_plugin.contract.connection import Connection
         from search_plugin.engines.cluster.scan import scan_url, split_index_url
-        from search_plugin.engines.connection import Connection
 
         split_index_url(str(path))
         opening = replace(opening, documents=partial(scan_url, str(path), connection or Connection()))

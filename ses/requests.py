@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from search_plugin.boosting import Boost
-    from search_plugin.expansion.synonyms import Synonyms
-    from search_plugin.filters.tree import Filter
-    from search_plugin.ordering import Sort
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.tree import Filter
+    from search_plugin.fusion.boosting import Boost
     from search_plugin.request import Join, Mode
+    from search_plugin.understanding.expansion.synonyms import Synonyms
 
 
 class PageOptions(TypedDict, total=False):
@@ -58,7 +58,7 @@ class PageOptions(TypedDict, total=False):
 
 
 def given_options(options: Mapping[str, Any]) -> PageOptions:
-    """Return the page options that the user gave to a command (`ses.options.page_options`)."""
+    """Return the page options that the user gave to a command (`ses.terminal.options.page_options`)."""
     named: Any = {name: options.get(name) for name in PageOptions.__annotations__}
     named |= {"filter": options["filters"], "join": options["executor"] or options["join"]}
     del named["synonyms"]  # a file, which the settings hold

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from indexer.report import Progress
     from products.reviewers.factors import FactorBuilder
     from products.reviewers.venue import Venue
-    from search_plugin.engines.base import Document
+    from search_plugin.contract.engine import Document
     from ses.indexing import Indexing
 
 FACTORS = ("semantic", "topic", "words", "citation")
@@ -64,7 +64,7 @@ def factor_builders(
 def _by_format(
     library: Indexing, venue: Venue, task_format: str, progress: Progress
 ) -> Callable[[Path], FactorBuilder]:
-    from encoders.formats import Format
+    from encoders.models.formats import Format
     from products.reviewers.factors import VectorsBuilder, stored
 
     venue.index.schema.vector(task_format)
@@ -77,8 +77,8 @@ def _by_instruction(
     library: Indexing, venue: Venue, factor: str, progress: Progress
 ) -> Callable[[Path], FactorBuilder]:
     """Encode submissions and reviewers' papers by the model's instruction for a factor, which no index holds."""
-    from encoders.formats import Format
     from encoders.layouts.factors import factor_models, instructions_for
+    from encoders.models.formats import Format
     from encoders.registry import find_model
     from products.reviewers.factors import VectorsBuilder
 

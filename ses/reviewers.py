@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
     from products.reviewers.venue import Venue
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
     from ses.indexing import Indexing
 
 OPENREVIEW = "openreview"

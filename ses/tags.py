@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from products.tags.hierarchy import Hierarchy
     from products.tags.suggest import LabelSuggestion
     from products.tags.tagger import Tagger
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 _SAMPLE = 20_000
 """Papers with which the names of labels are compared, and among which some are suggested."""
@@ -91,7 +91,7 @@ class Tags:
         from products.tags.thesauri import hierarchy_from
         from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
-        from ses.arguments import parse_format
+        from ses.terminal.arguments import parse_format
 
         check_field_name(name)
         chosen = checked(TaggerOptions)(**options)
@@ -133,7 +133,7 @@ class Tags:
         """
         from itertools import islice
 
-        from encoders.formats import Format
+        from encoders.models.formats import Format
         from products.tags.names import MOST, NEAR, tagger_of_names
         from products.tags.store import write_tagger
         from products.tags.thesauri import hierarchy_from

@@ -11,7 +11,7 @@ import warnings
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from unittest.mock import patch
 
-from ses.cli import main
+from ses.terminal.cli import main
 
 PLAIN = {"COLUMNS": "200", "NO_COLOR": "1"}
 """The form of output that tests expect, whatever terminal they run in."""

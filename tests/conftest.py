@@ -27,7 +27,7 @@ from tests.isolation import isolate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from search_plugin.engines.connection import Connection
+    from search_plugin.contract.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def server_url(lane: str) -> str:
 
 def server_connection(lane: str) -> Connection:
     """What it takes beside the URL to be let in by a lane's server."""
-    from search_plugin.engines.connection import Connection
+    from search_plugin.contract.connection import Connection
 
     if lane not in SECURED:
         return Connection()

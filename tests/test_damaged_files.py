@@ -17,16 +17,16 @@ from corpora.paper import Accepted, Rejected
 from corpora.registry import get_corpus
 from encoders.files.reading import read_embeddings
 from encoders.files.texts import read_json_texts, read_plain_texts
-from encoders.model import read_checked
+from encoders.models.model import read_checked
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from eval.authors.signatures import read_named_papers
 from eval.scirepeval.task_file import read_tasks
 from eval.screening import read_reviews
 from eval.trec.judgments import read_qrels
 from eval.trec.runs import read_run
 from eval.trec.topics import read_topics
-from search_plugin.search_settings import SearchSettings, read_search_settings, search_settings_json
+from search_plugin.fusion.search_settings import SearchSettings, read_search_settings, search_settings_json
 from tests.damage import CHANGES, EDITS, changed, edited
 from tests.encoders.every import MAKERS
 

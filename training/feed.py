@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from encoders.card import ModelCard
+from encoders.models.card import ModelCard
 from training.batches import by_task, texts_of
 from training.data.packed import Packed, formats_of
 from training.recipe import Recipe

@@ -15,7 +15,7 @@ from training.objectives.registry import OBJECTIVES
 from training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
+    from encoders.models.card import ModelCard
 
 _DROPOUT = 0.2
 _DEVIATION = 0.02

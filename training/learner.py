@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import require
 from encoders.architectures.bert import States
-from encoders.model import read_checked
+from encoders.models.model import read_checked
 from encoders.ops.module import as_module
 from training.data.packed import Packed
 from training.feed import TaskBatch
@@ -20,8 +20,8 @@ from training.recipe import Recipe
 from training.trainables.registry import TRAINABLES
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from training.trouble import plainly
 
 if TYPE_CHECKING:
     from encoders.heads import Head
-    from encoders.model import Model, Weights
+    from encoders.models.model import Model, Weights
     from encoders.runtimes.base import Precision
     from encoders.text_encoder import TextEncoder
 

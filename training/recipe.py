@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from corpora.documents import read_json, read_toml
 from corpora.errors import InputError
-from encoders.formats import Format, Similarity
+from encoders.models.formats import Format, Similarity
 from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
 from training.samplers.registry import SAMPLERS

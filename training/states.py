@@ -27,7 +27,7 @@ from training.learner import Learner
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.card import ModelCard
+    from encoders.models.card import ModelCard
 
 _FORM = 2
 """Increase this number when older states can no longer be used."""

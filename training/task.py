@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from training.data.builders.base import TaskType
 from training.data.builders.registry import BUILDERS
 from training.data.builders.settings import Build

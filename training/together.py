@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.heads import read_heads, write_heads
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.layouts.write_files import write_json, writing
+from encoders.models.formats import Format
 
 
 def put_together(models: Sequence[Path], output: Path) -> None:

@@ -23,7 +23,7 @@ from training.trouble import plainly
 from training.validation import validate
 
 if TYPE_CHECKING:
-    from encoders.model import Model
+    from encoders.models.model import Model
 
 MODEL = "model"
 

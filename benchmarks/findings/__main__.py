@@ -17,7 +17,7 @@ from statistics import fmean, median
 from benchmarks.findings.data import HELD_OUT, read, write_papers
 from benchmarks.findings.measures import MEASURES, load, measured
 from benchmarks.findings.runs import Run, base_run, runs_of
-from encoders.formats import Format
+from encoders.models.formats import Format
 
 OWN = (("categories", None), ("year", None), ("citations", None), ("search", None))
 SCIMULT = (("headings", None), ("links", None), ("search", None))

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau
 from benchmarks.findings.data import HELD_OUT, TRAIN, read
 from benchmarks.findings.runs import Run
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder, Text, by_encoder
 from eval.measures.f1 import macro_f1

@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from encoders.formats import Format
-from encoders.model import Model
+from encoders.models.formats import Format
+from encoders.models.model import Model
 from encoders.registry import find_model
 from training.recipe import Recipe
 from training.train import MODEL, train

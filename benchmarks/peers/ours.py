@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.peers.base import SIZE, WINDOW, Answer, Row, Search
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.request import SearchRequest
-from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 
 if TYPE_CHECKING:

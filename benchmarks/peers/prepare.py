@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.common import claims, pubmed_rows
 from benchmarks.peers.base import WINDOW, Row, fused, stems
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import DEFAULT_MODEL
 
 ENCODED = 3_000

@@ -13,7 +13,7 @@ import ses
 from benchmarks.common import seconds
 from benchmarks.tags.papers import drawn, rows_of
 from products.tags.apply import TaggingReport
-from search_plugin.engines.base import Document, Engine
+from search_plugin.contract.engine import Document, Engine
 from search_plugin.engines.registry import connect
 
 ENCODED = 1_000

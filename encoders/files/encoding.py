@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from encoders.files.texts import TextRecord
     from encoders.files.writing import Writer
-    from encoders.formats import Format
+    from encoders.models.formats import Format
     from encoders.text_encoder import TextEncoder
 
 BLOCK = 512

@@ -15,7 +15,7 @@ from corpora.opening import open_binary
 from corpora.paper import Deleted, Rejected
 from corpora.readers.jsonl import read_objects
 from corpora.sniffing import refuse_folder, refuse_other
-from encoders.formats import Format
+from encoders.models.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

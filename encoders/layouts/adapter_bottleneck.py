@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
-from encoders.card import ModelCard
 from encoders.layouts.adapter_config import (
     SAFETENSORS,
     TORCH,
@@ -21,7 +20,8 @@ from encoders.layouts.adapter_config import (
     weights_in,
 )
 from encoders.layouts.adapter_weights import ADAPTERS, Module, adapter_parts, read_module
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
 
 _NEEDED = ("mh_adapter", "output_adapter", "original_ln_before", "reduction_factor", "non_linearity")
 _SEQ_BN = {

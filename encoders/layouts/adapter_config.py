@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 from corpora.errors import InputError
-from encoders.card import ModelCard
-from encoders.layouts.json_files import read_json
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.json_files import read_json
+from encoders.models.model import Weights
 from encoders.ops.base import Activation
 
 CONFIG = "adapter_config.json"

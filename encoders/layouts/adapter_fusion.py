@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.card import ModelCard
 from encoders.layouts.adapter_config import cant_run, read_made_for, weights_in
+from encoders.models.card import ModelCard
 
 CONFIG = "adapter_fusion_config.json"
 SAFETENSORS = "model_adapter_fusion.safetensors"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.card import ModelCard
 from encoders.layouts import adapter_bottleneck, adapter_lora, adapter_peft, adapter_prefix
 from encoders.layouts.adapter_config import CONFIG, SAFETENSORS, TORCH, Adapter, ReadAdapter, cant_run, read_made_for
-from encoders.layouts.json_files import read_json
+from encoders.models.card import ModelCard
+from encoders.models.json_files import read_json
 
 FILES = (CONFIG, SAFETENSORS, TORCH, adapter_peft.SAFETENSORS, adapter_peft.TORCH)
 """What an adapter's folder may hold."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from encoders.architectures.bert import layer_name
-from encoders.card import ModelCard
 from encoders.layouts.adapter_config import (
     SAFETENSORS,
     TORCH,
@@ -20,9 +19,10 @@ from encoders.layouts.adapter_config import (
     whole_number,
 )
 from encoders.layouts.adapter_weights import NamedShape, renamed
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
+from encoders.models.weights import read_weights
 from encoders.ops.lora import lora_name
-from encoders.weights import read_weights
 
 ATTENTION = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value"}
 """Linear layers that the configuration lists."""

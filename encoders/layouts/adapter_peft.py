@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from encoders.architectures.bert import layer_name
-from encoders.card import ModelCard
 from encoders.layouts.adapter_config import Adapter, cant_run, number, weights_in, whole_number
 from encoders.layouts.adapter_lora import low_rank_parts
 from encoders.layouts.adapter_weights import renamed
-from encoders.model import Weights, is_of_task_head
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights, is_of_task_head
+from encoders.models.weights import plain_name, read_weights
 from encoders.ops.lora import lora_name
-from encoders.weights import plain_name, read_weights
 
 SAFETENSORS = "adapter_model.safetensors"
 TORCH = "adapter_model.bin"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import layer_name
 from encoders.architectures.prefix_tuning import prefix_name
-from encoders.card import ModelCard
 from encoders.layouts.adapter_config import (
     SAFETENSORS,
     TORCH,
@@ -22,9 +21,10 @@ from encoders.layouts.adapter_config import (
     whole_number,
 )
 from encoders.layouts.adapter_weights import NamedShape, renamed
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
+from encoders.models.weights import read_weights
 from encoders.ops.base import Activation
-from encoders.weights import read_weights
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, some
 from encoders.architectures.bert import layer_name
-from encoders.model import Weights
-from encoders.weights import read_weights
+from encoders.models.model import Weights
+from encoders.models.weights import read_weights
 
 if TYPE_CHECKING:
     import numpy as np

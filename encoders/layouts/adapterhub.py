@@ -18,8 +18,6 @@ from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.formats import Format
-from encoders.hub import fetch, is_hub_id
 from encoders.layouts import adapter_config, adapter_fusion
 from encoders.layouts.adapter_config import Adapter
 from encoders.layouts.adapter_fusion import AdapterFusion, read_fusion
@@ -27,7 +25,9 @@ from encoders.layouts.adapter_kinds import FILES, read_adapter
 from encoders.layouts.adapter_weights import FUSIONS, Module, fusion_parts, read_module
 from encoders.layouts.base import base_of
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
-from encoders.model import Find, Model, Weights
+from encoders.models.formats import Format
+from encoders.models.hub import fetch, is_hub_id
+from encoders.models.model import Find, Model, Weights
 
 BASE = "base"
 """The head of formats without an adapter."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from corpora.errors import InputError
 from encoders.layouts import huggingface
 from encoders.layouts.own_card import CARD_FILE, read_own
-from encoders.model import Find, Model
+from encoders.models.model import Find, Model
 
 
 def base_of(folder: Path, find: Find) -> Model:

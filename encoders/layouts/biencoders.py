@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, UnavailableError, require
 from encoders.architectures.bert import Pooling
-from encoders.card import ModelCard
-from encoders.formats import Format, Similarity
-from encoders.hub import fetch, is_hub_id
 from encoders.layouts import composed, huggingface, scimult, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params
 from encoders.layouts.own_card import read_own, with_own_card
-from encoders.model import Find, Model, Weights
-from encoders.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint
+from encoders.models.card import ModelCard
+from encoders.models.formats import Format, Similarity
+from encoders.models.hub import fetch, is_hub_id
+from encoders.models.model import Find, Model, Weights
+from encoders.models.weights import SAFETENSORS, TORCH, plain_name, read_checkpoint
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, require
-from encoders.formats import Format
 from encoders.layouts.base import located
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
-from encoders.model import Find, Model
+from encoders.models.formats import Format
+from encoders.models.model import Find, Model
 
 _FEWEST = 2
 _OF_TEXTS = ("similarity", "separator", "empty_parts")

@@ -16,13 +16,13 @@ from typing import Literal
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
 from encoders.architectures.bert import layer_name
-from encoders.card import ModelCard
 from encoders.layouts import huggingface
 from encoders.layouts.numbered import numbered_heads
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.layouts.scimult import without_idle
-from encoders.model import Find, Model, Weights
-from encoders.weights import SAFETENSORS, read_names, read_weights
+from encoders.models.card import ModelCard
+from encoders.models.model import Find, Model, Weights
+from encoders.models.weights import SAFETENSORS, read_names, read_weights
 
 ExpertKind = Literal["attention", "feed-forward"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from encoders.formats import Format
 from encoders.layouts.unipr import MAX_TOKENS, SEMANTIC
-from encoders.long_text import pieces
-from encoders.model import Model
-from encoders.tokenizer import load_tokenizer, well_formed
+from encoders.models.formats import Format
+from encoders.models.model import Model
+from encoders.tokens.long_text import pieces
+from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 _PAIRS = {
     "semantic": "Find a pair of papers that one paper is relevant to the other paper.",

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import Network, Pooling
-from encoders.layouts.json_files import read_json
+from encoders.models.json_files import read_json
 from encoders.runtimes.transformers import configuration, plain_settings
 
 _TOKENS = 512

@@ -12,22 +12,22 @@ from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.added_tokens import AddedToken, content, read_added
 from encoders.architectures.bert import Network, Pooling
 from encoders.architectures.foreign import ARCHITECTURE
-from encoders.card import ModelCard
-from encoders.formats import Format
 from encoders.layouts import families, foreign
 from encoders.layouts.families import FAMILIES
-from encoders.layouts.json_files import LARGEST_TOKENIZER, read_json
 from encoders.layouts.sentence_transformers import (
     read_modules,
     read_prompts,
     read_similarity,
     transformer_settings,
 )
-from encoders.model import Find, Model
-from encoders.weights import read_arrays, read_weights, weights_file
+from encoders.models.card import ModelCard
+from encoders.models.formats import Format
+from encoders.models.json_files import LARGEST_TOKENIZER, read_json
+from encoders.models.model import Find, Model
+from encoders.models.weights import read_arrays, read_weights, weights_file
+from encoders.tokens.added_tokens import AddedToken, content, read_added
 
 _GRAPH_SETTINGS = (
     "num_hidden_layers",

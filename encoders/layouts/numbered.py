@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
+from encoders.models.formats import Format
 
 
 def numbered_heads(folder: Path, key: str, count: int, usual: Mapping[Format, int]) -> dict[Format, str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
-from encoders.card import ModelCard
-from encoders.formats import Format
-from encoders.layouts.json_files import read_json
+from encoders.models.card import ModelCard
+from encoders.models.formats import Format
+from encoders.models.json_files import read_json
 
 CARD_FILE = "ses_card.json"
 

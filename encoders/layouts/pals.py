@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.added_tokens import content
 from encoders.architectures.bert import Network, layer_name
-from encoders.card import ModelCard
-from encoders.config_sizes import MOST_LAYERS
-from encoders.formats import Format
-from encoders.layouts.json_files import read_json
 from encoders.layouts.numbered import numbered_heads
-from encoders.model import Find, Model, Weights
-from encoders.weights import read_weights, weights_file
+from encoders.models.card import ModelCard
+from encoders.models.config_sizes import MOST_LAYERS
+from encoders.models.formats import Format
+from encoders.models.json_files import read_json
+from encoders.models.model import Find, Model, Weights
+from encoders.models.weights import read_weights, weights_file
+from encoders.tokens.added_tokens import content
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ from encoders.layouts import (
     unipr,
 )
 from encoders.layouts.own_card import CARD_FILE, COMPOSED, read_own, with_own_card
-from encoders.model import Find, Model
+from encoders.models.model import Find, Model
 
 
 @dataclass(frozen=True, slots=True)

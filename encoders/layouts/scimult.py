@@ -9,12 +9,12 @@ from pathlib import Path
 
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
-from encoders.card import ModelCard
-from encoders.formats import Format
 from encoders.layouts.encoder_params import EncoderParams, special_layers
 from encoders.layouts.huggingface import HEAD
 from encoders.layouts.numbered import numbered_heads
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.formats import Format
+from encoders.models.model import Weights
 
 _PUBLISHED = 3
 _SEARCH, _CLASSIFICATION = 0, 2

@@ -10,12 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.layouts import adapter_config, adapter_fusion, huggingface, pals
 from encoders.layouts.adapterhub import compose
 from encoders.layouts.base import base_of
 from encoders.layouts.own_card import CARD_FILE, read_own
-from encoders.model import Find, Model
+from encoders.models.formats import Format
+from encoders.models.model import Find, Model
 
 _TOKENIZER = ("tokenizer.json", "vocab.txt")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import Pooling
-from encoders.formats import Format, Similarity
-from encoders.layouts.json_files import inside, read_json
 from encoders.layouts.own_card import CARD_FILE, read_own
+from encoders.models.formats import Format, Similarity
+from encoders.models.json_files import inside, read_json
 
 _MODULES, _SETTINGS = "modules.json", "config_sentence_transformers.json"
 _TRANSFORMER = tuple(

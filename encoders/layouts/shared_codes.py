@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
-from encoders.formats import Format
 from encoders.layouts.base import base_of
 from encoders.layouts.own_card import read_own
-from encoders.model import Find, Model, Weights
-from encoders.weights import read_weights
+from encoders.models.formats import Format
+from encoders.models.model import Find, Model, Weights
+from encoders.models.weights import read_weights
 
 if TYPE_CHECKING:
     import numpy as np

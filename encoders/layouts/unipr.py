@@ -15,14 +15,14 @@ from pathlib import Path
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
 from encoders.architectures.instruction_encoder import INSTRUCTOR
-from encoders.card import ModelCard
-from encoders.formats import Format
 from encoders.layouts.base import base_of, located
 from encoders.layouts.encoder_params import EncoderParams, special_layers
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
-from encoders.long_text import pieces
-from encoders.model import Find, Model, Weights, is_of_task_head
-from encoders.tokenizer import load_tokenizer, well_formed
+from encoders.models.card import ModelCard
+from encoders.models.formats import Format
+from encoders.models.model import Find, Model, Weights, is_of_task_head
+from encoders.tokens.long_text import pieces
+from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 MAX_TOKENS = 32
 """Of an instruction, special tokens included (the papers' code)."""

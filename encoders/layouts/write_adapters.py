@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from encoders.card import ModelCard
 from encoders.layouts.adapter_weights import ADAPTERS, FUSIONS, Parts, adapter_parts, fusion_parts, prefix_of
 from encoders.layouts.write_files import FileForm, as_library_names, write_hub_files
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
 from encoders.ops.base import Activation
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, UnavailableError
 from corpora.writing import explaining
-from encoders.card import ModelCard
 from encoders.layouts import adapter_config, adapter_fusion
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
 
 if TYPE_CHECKING:
     import numpy as np

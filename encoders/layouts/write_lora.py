@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from encoders.architectures.bert import layer_name
-from encoders.card import ModelCard
 from encoders.layouts.adapter_lora import ATTENTION, ELSEWHERE
 from encoders.layouts.write_files import FileForm, as_library_names, write_hub_files
-from encoders.model import Weights
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
 from encoders.ops.lora import lora_name
 
 _CONFIG = {

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from encoders.card import ModelCard
-from encoders.layouts.json_files import read_json
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.write_files import write_json, write_safetensors, writing
-from encoders.model import Weights
-from encoders.weights import SAFETENSORS
+from encoders.models.card import ModelCard
+from encoders.models.json_files import read_json
+from encoders.models.model import Weights
+from encoders.models.weights import SAFETENSORS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from encoders.architectures.bert import layer_name
-from encoders.formats import Format
 from encoders.layouts.write_network import bert_config, card_of, write_network
-from encoders.model import Model, Weights
-from encoders.tokenizer import load_tokenizer
+from encoders.models.formats import Format
+from encoders.models.model import Model, Weights
+from encoders.tokens.tokenizer import load_tokenizer
 
 _OTHERS = {"extra_dim": None, "top": False, "bert_lay_top": False, "lhuc": False, "houlsby": False}
 

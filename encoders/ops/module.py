@@ -11,8 +11,8 @@ from encoders.architectures.registry import ARCHITECTURES
 from encoders.ops.torch import TorchOps, import_torch
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Weights
 
 
 def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recompute: bool = False) -> Any:
@@ -23,7 +23,7 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recomp
     in place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
 
     Args:
-        weights: As `encoders.model.read_checked` gives them; copied. An array that has several names is one parameter.
+        weights: From `encoders.models.model.read_checked`; copied. An array that has several names is one parameter.
         card: Of the model.
         dropout: Share of values that are dropped in training mode.
         recompute: Whether layers are computed again for their gradients (activation checkpointing, Chen et al. 2016),

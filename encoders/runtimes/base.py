@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.batching import Batch
-    from encoders.card import ModelCard
+    from encoders.models.card import ModelCard
+    from encoders.tokens.batching import Batch
 
 Precision = Literal["int8", "bf16", "fp32"]
 Device = Literal["cpu", "cuda"]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from encoders.graph import write_graph
+from encoders.runtimes.graph import write_graph
 from encoders.runtimes.saturation import products_saturate
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from corpora.installed import needing
-from encoders.graph import write_graph
+from encoders.runtimes.graph import write_graph
 from encoders.runtimes.saturation import products_saturate
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Pooling, layer_name
-from encoders.graph import build_graph
+from encoders.runtimes.graph import build_graph
 from encoders.runtimes.onnx import open_session
 from encoders.runtimes.pooling import pool
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.card import ModelCard
-    from encoders.model import Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Weights
     from encoders.runtimes.base import Precision, RuntimeSource, Session
 
 _GRAPH, _POOLING = "model.onnx", "pooling.json"

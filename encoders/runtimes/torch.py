@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.registry import ARCHITECTURES
-from encoders.card import ModelCard
+from encoders.models.card import ModelCard
 from encoders.ops.torch import TorchOps, import_torch
 
 if TYPE_CHECKING:

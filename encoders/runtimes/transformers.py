@@ -18,7 +18,7 @@ from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
 from encoders.architectures.bert import Pooling
 from encoders.architectures.foreign import ARCHITECTURE
-from encoders.config_sizes import check_dimensions, check_limits
+from encoders.models.config_sizes import check_dimensions, check_limits
 from encoders.runtimes.base import Precision
 from encoders.runtimes.pooling import pool
 from encoders.runtimes.transformers_checks import check_padding, check_positions, check_weights

@@ -13,7 +13,7 @@ from corpora.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.card import ModelCard
+    from encoders.models.card import ModelCard
     from encoders.runtimes.base import RuntimeSource
 
 

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from corpora.errors import require
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.authors.signatures import Signatures
 from eval.embedder import Embedder, Vectors
 from eval.measures.clusters import BCubed, b_cubed, b_cubed_of_each

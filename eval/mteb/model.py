@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import require
-from encoders.card import ModelCard
-from encoders.formats import Format
+from encoders.models.card import ModelCard
+from encoders.models.formats import Format
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import PAIRWISE, SIMILARITIES

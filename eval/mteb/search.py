@@ -20,8 +20,8 @@ from encoders.text_encoder import TextEncoder
 from eval.files.text import write_json_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
-from search_plugin.engines.base import Engine, Index
-from search_plugin.engines.index_name import EVALUATION
+from search_plugin.contract.engine import Engine, Index
+from search_plugin.contract.index_name import EVALUATION
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
 from search_plugin.request import MAX_WINDOW, Mode
 

@@ -16,7 +16,7 @@ from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.installed import installed_version
 from corpora.outgoing import in_a_line
-from encoders.card import ModelCard
+from encoders.models.card import ModelCard
 from eval.reports.tables import TextTable
 
 PACKAGES = (

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from encoders.formats import Similarity
+from encoders.models.formats import Similarity
 from eval.embedder import Vectors
 from eval.measures.similarity import SIMILARITIES, Closeness, require_same_dimension
-from search_plugin.legs import Scored
+from search_plugin.contract.legs import Scored
 
 BLOCK = 8192
 """Documents at a time."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import get_args
 
-from encoders.formats import Format, Similarity
+from encoders.models.formats import Format, Similarity
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder, Text
 from eval.measures.metrics import Scores, evaluate
@@ -15,12 +15,12 @@ from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
 from products.indexed import in_blocks
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
+from search_plugin.contract.legs import Fused, Scored
+from search_plugin.contract.plan import LEXICAL, TITLE_BOOST
 from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
-from search_plugin.legs import Fused, Scored
-from search_plugin.plan import LEXICAL, TITLE_BOOST
-from search_plugin.planning import SEARCHED, make_plan
+from search_plugin.ranking.planning import SEARCHED, make_plan
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 
 MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")

@@ -13,10 +13,10 @@ from functools import partial
 from itertools import product
 
 from corpora.errors import require
+from search_plugin.contract.plan import TITLE_BOOST
+from search_plugin.contract.schema import Bm25
 from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, RANKED
-from search_plugin.plan import TITLE_BOOST
-from search_plugin.schema import Bm25
-from search_plugin.search_settings import SearchSettings
+from search_plugin.fusion.search_settings import SearchSettings
 
 TuningStage = Callable[[SearchSettings], Sequence[SearchSettings]]
 """From the best settings so far to those to try."""

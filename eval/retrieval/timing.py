@@ -11,7 +11,7 @@ from typing import Any
 
 from encoders.text_encoder import TextEncoder
 from eval.retrieval.protocol import Protocol
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.search import search
 

@@ -13,11 +13,11 @@ from eval.measures.metrics import evaluate, parse_measure
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.protocol import DEPTH, Seen, collect_legs
 from eval.trec.runs import Run
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
+from search_plugin.contract.schema import Bm25
 from search_plugin.fusion.combine import Legs
 from search_plugin.fusion.registry import fusion_of
-from search_plugin.schema import Bm25
-from search_plugin.search_settings import SearchSettings
+from search_plugin.fusion.search_settings import SearchSettings
 
 
 def check_measure(name: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from corpora.errors import require
 from eval.retrieval.stages import TuningStage
-from search_plugin.search_settings import SearchSettings
+from search_plugin.fusion.search_settings import SearchSettings
 
 FOLDS = 5
 

@@ -19,7 +19,7 @@ from products.indexed import in_blocks
 from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuilder, stored
 from products.reviewers.pool import PAPERS, make_pool
 from products.reviewers.scoring import score_venue
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
 
 WORDS = "words"
 """The factor of TF-IDF, which needs no vectors."""

@@ -20,7 +20,7 @@ import orjson
 
 from corpora.documents import read_json
 from corpora.errors import InputError, require
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Embedder, Text
 from eval.files.archives import unpacked
 from eval.files.text import bad_line, numbered_lines, require_line

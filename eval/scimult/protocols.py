@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corpora.errors import require
-from encoders.formats import Format, Similarity
+from encoders.models.formats import Format, Similarity
 from eval.embedder import Embedder, Vectors
 from eval.measures.f1 import macro_f1
 from eval.measures.similarity import SIMILARITIES, require_same_dimension
@@ -21,7 +21,7 @@ from eval.scimult.data import CandidateSet, Classification
 from eval.statistics.bootstrap import bootstrap_statistic
 from eval.statistics.interval import Values, mean_interval
 from eval.trec.runs import Run
-from search_plugin.legs import Scored
+from search_plugin.contract.legs import Scored
 
 MATCHED = "with label matching"
 CUTOFFS = (20, 50, 100)

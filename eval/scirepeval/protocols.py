@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corpora.errors import require
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Embedder, Vectors
 from eval.measures.similarity import minus_distance, require_same_dimension
 from eval.outcome import Outcome

@@ -17,7 +17,7 @@ from corpora.errors import InputError, SesError, UnavailableError, require
 from encoders.files.embeddings import Embeddings
 from encoders.files.reading import read_embeddings
 from encoders.files.writing import Writer, layout_of, open_writer
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors, by_file, by_format
 from eval.reviewers.protocol import evaluate_reviewers
 from eval.scirepeval.data import read_matching, read_ranking, read_supervised

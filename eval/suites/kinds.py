@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text
 from eval.files.labelled import Labelled, read_labelled
 from eval.measures.similarity import minus_distance

@@ -6,7 +6,7 @@ from eval.outcome import Outcome, outcome_of
 from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import Protocol, evaluate_queries
 from eval.suites.base import Bench
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
 from search_plugin.request import Mode
 
 

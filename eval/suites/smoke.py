@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text
 from eval.files.text import write_json_lines, write_lines
 from eval.measures.similarity import minus_distance

@@ -21,7 +21,7 @@ def trec_order(query: str, ranking: ScoredIds) -> ScoredIds:
     """Rank documents as trec_eval does: by single-precision score descending, ties by document id descending.
 
     Ids are compared as UTF-8 bytes, which orders them as Python orders strings: by code point. This is the reverse of
-    `search_plugin.legs.ranked` on ties: the order that users see does not follow trec_eval's.
+    `search_plugin.contract.legs.ranked` on ties: the order that users see does not follow trec_eval's.
 
     Args:
         query: The query's id, to name it in an error.

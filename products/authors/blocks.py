@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError, require
-from search_plugin.names import stored_readings
+from search_plugin.words.names import stored_readings
 
 _Row = Mapping[str, object]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from products.optional import optional
-from search_plugin.names import same_person
+from search_plugin.words.names import same_person
 
 FURTHEST = 2.0
 """The largest distance by cosine: that of papers under names that contradict each other."""

@@ -15,9 +15,9 @@ from corpora.errors import InputError, NotFoundError, require
 from products.indexed import IndexedPapers, read_papers
 from products.relevance.model import relevance
 from products.relevance.views import Views, views_of
-from search_plugin.filters.tree import And, Compare, Filter, Not, OneOf
-from search_plugin.plan import Plan, VectorClause
-from search_plugin.planning import SEARCHED
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
+from search_plugin.ranking.planning import SEARCHED
 from search_plugin.request import MAX_QUERY
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from corpora.paper import Paper
     from products.feeds.feed import Feed
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 WINDOW = 500
 """Candidates for each way of finding them."""

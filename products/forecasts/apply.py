@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from products.forecasts.forecaster import Forecaster
 from products.trained import check_vectors, write_values
-from search_plugin.fields import Field
+from search_plugin.contract.fields import Field
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
     from indexer.report import Progress
-    from search_plugin.engines.base import Index
-    from search_plugin.filters.tree import Filter
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.tree import Filter
 
 
 @dataclass(frozen=True, slots=True)

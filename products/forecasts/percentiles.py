@@ -12,7 +12,7 @@ from products.indexed import read_values
 if TYPE_CHECKING:
     import numpy as np
 
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 
 @dataclass(frozen=True, slots=True)

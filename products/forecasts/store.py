@@ -10,8 +10,8 @@ import orjson
 
 from corpora.errors import InputError
 from encoders.heads import read_heads
-from encoders.layouts.json_files import read_json
 from encoders.layouts.write_files import write_json
+from encoders.models.json_files import read_json
 from products.forecasts.forecaster import Forecaster, ForecastMeasures
 from products.trained import TrainedVectors, storing
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from products.optional import optional
-from search_plugin.terms import TOKEN
+from search_plugin.words.terms import TOKEN
 
 if TYPE_CHECKING:
     import numpy as np

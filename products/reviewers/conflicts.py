@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from corpora.paper import Paper
 from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool
-from search_plugin.names import fold, same_person, stored_readings
+from search_plugin.words.names import fold, same_person, stored_readings
 
 INSTITUTIONS = "institutions"
 """The field of submissions that holds the institutions of their authors."""

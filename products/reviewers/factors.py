@@ -14,7 +14,7 @@ from products.optional import optional
 from products.reviewers.spool import Spool
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Document
+    from search_plugin.contract.engine import Document
 
 NEED = "Matching reviewers needs scikit-learn and scipy"
 _FEATURES = 2**20

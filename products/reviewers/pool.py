@@ -11,7 +11,7 @@ from corpora.errors import InputError, NotFoundError, require
 from products.indexed import in_blocks, read_values
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 FIELD = "reviewers"
 """The field of an index that holds the ids of the reviewers who wrote a paper."""

@@ -12,7 +12,7 @@ from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 
 @dataclass(frozen=True, slots=True)

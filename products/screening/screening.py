@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from products.relevance.views import Views
     from products.screening.review import ReviewState
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 
 @dataclass(frozen=True, slots=True)

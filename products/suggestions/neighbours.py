@@ -18,7 +18,7 @@ from products.reviewers.pool import FIELD
 from products.reviewers.rules import TOP
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 NEAREST = 100
 """Papers that suggestions are made from."""

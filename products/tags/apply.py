@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from products.tags.labels import LabelJudgments, judged_yes
 from products.tags.tagger import Tagger
 from products.trained import check_vectors, write_values
-from search_plugin.fields import Field
+from search_plugin.contract.fields import Field
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
     from indexer.report import Progress
-    from search_plugin.engines.base import Index
-    from search_plugin.filters.tree import Filter
+    from search_plugin.contract.engine import Index
+    from search_plugin.contract.tree import Filter
 
 BY_PERSON = "_by_person"
 """Ends the name of the field that holds the labels a person gave, beside the field of the tagger."""

@@ -18,7 +18,7 @@ from products.trained import TrainedVectors, all_vectors
 if TYPE_CHECKING:
     import numpy as np
 
-    from search_plugin.engines.base import Index
+    from search_plugin.contract.engine import Index
 
 YES, NO, UNKNOWN = 1, 0, -1
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.heads import Head
+from encoders.models.formats import Format
 from products.tags.hierarchy import Concept, Hierarchy
 from products.tags.tagger import Tagger
 from products.trained import TrainedVectors

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from search_plugin.schema import IndexSchema, Quantization
+from search_plugin.contract.schema import IndexSchema, Quantization
 
 _BYTES_A_DIMENSION: Mapping[Quantization, Fraction] = {
     "none": Fraction(4),

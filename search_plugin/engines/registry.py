@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Engine
-    from search_plugin.engines.connection import Connection
+    from search_plugin.contract.connection import Connection
+    from search_plugin.contract.engine import Engine
 
 
 def _embedded(url: str, connection: Connection | None) -> Engine:  # noqa: ARG001 - a folder asks for no credentials

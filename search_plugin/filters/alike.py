@@ -13,10 +13,10 @@ from difflib import SequenceMatcher
 from itertools import product
 from typing import TYPE_CHECKING
 
-from search_plugin.names import family_keys, same_author, stored_readings
+from search_plugin.words.names import family_keys, same_author, stored_readings
 
 if TYPE_CHECKING:
-    from search_plugin.filters.tree import Alike, Manner
+    from search_plugin.contract.tree import Alike, Manner
 
 ANYTHING = "([ -~]|[^ -~])*"
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from corpora.custom import FieldKind
 from corpora.dates import first_day, last_day, normal_date
-from search_plugin.fields import Field
+from search_plugin.contract.fields import Field
+from search_plugin.contract.tree import Alike, And, Compare, Filter, Manner, Not, OneOf, Operator, Or, Value
 from search_plugin.filters.syntax import short, unreadable
-from search_plugin.filters.tree import Alike, And, Compare, Filter, Manner, Not, OneOf, Operator, Or, Value
-from search_plugin.identifiers import identifier_of
+from search_plugin.words.identifiers import identifier_of
 
 # 9 digits fit the 32-bit columns of every engine.
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")

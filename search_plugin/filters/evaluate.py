@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corpora.dates import first_day
-from search_plugin.fields import PAPER_FIELDS, find_field
+from search_plugin.contract.fields import PAPER_FIELDS, find_field
+from search_plugin.contract.tree import RELATIONS, Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 from search_plugin.filters.alike import accepts
-from search_plugin.filters.tree import RELATIONS, Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
-from search_plugin.languages import DEFAULT_LANGUAGE
-from search_plugin.terms import stand_together, terms_of
+from search_plugin.words.languages import DEFAULT_LANGUAGE
+from search_plugin.words.terms import stand_together, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from corpora.paper import Paper
-    from search_plugin.fields import Field
+    from search_plugin.contract.fields import Field
 
 
 def matches(

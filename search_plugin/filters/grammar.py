@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple, cast
 from lark import Lark, Token, Transformer
 
 from corpora.errors import InputError
-from search_plugin.fields import IDENTIFIER_FIELDS, Field, find_field
+from search_plugin.contract.fields import IDENTIFIER_FIELDS, Field, find_field
+from search_plugin.contract.tree import MAX_DEPTH, And, Exists, Filter, Not, Operator, Or, Says
 from search_plugin.filters.comparisons import (
     Given,
     alike,
@@ -22,7 +23,6 @@ from search_plugin.filters.comparisons import (
     identified,
 )
 from search_plugin.filters.syntax import position, short, unreadable
-from search_plugin.filters.tree import MAX_DEPTH, And, Exists, Filter, Not, Operator, Or, Says
 
 
 @lru_cache(maxsize=16)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from corpora.errors import InputError
-from search_plugin.fields import PAPER_FIELDS, Field
-from search_plugin.filters.tree import And, Filter
+from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.tree import And, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from search_plugin.contract.tree import Filter
 from search_plugin.filters.parse import parse_filters
 from search_plugin.filters.resolve import Vocabulary, resolve
-from search_plugin.filters.tree import Filter
 
 
 def read_filter(given: str | Iterable[str], index: Vocabulary) -> Filter | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import InputError
+from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or
 from search_plugin.filters.alike import accepts, beginnings, closeness, patterns
-from search_plugin.filters.tree import Alike, And, Compare, Filter, Not, OneOf, Or
 
 if TYPE_CHECKING:
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.schema import IndexSchema
 
 MOST_VALUES = 10_000
 """Values of one field that a condition may stand for."""

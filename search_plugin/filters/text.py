@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
 
 
 def to_text(where: Filter) -> str:

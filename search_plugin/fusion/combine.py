@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.legs import Fused, Scored
+from search_plugin.contract.legs import Fused, Scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable

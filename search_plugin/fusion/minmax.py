@@ -9,8 +9,8 @@ from search_plugin.fusion.combine import combine, shares
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from search_plugin.contract.legs import Fused
     from search_plugin.fusion.combine import Legs
-    from search_plugin.legs import Fused
 
 
 def fuse(legs: Legs, weights: Mapping[str, float], *, floor: float = 0.0) -> list[Fused]:

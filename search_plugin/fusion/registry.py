@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from corpora.errors import InputError
+from search_plugin.contract.legs import Fused
 from search_plugin.fusion import minmax, rrf, zscore
 from search_plugin.fusion.combine import Legs
-from search_plugin.legs import Fused
 
 Fusion = Callable[[Legs, Mapping[str, float]], list[Fused]]
 """Combines several legs into one ranking, given weights by leg name."""

@@ -9,8 +9,8 @@ from search_plugin.fusion.combine import check_weights, combine
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from search_plugin.contract.legs import Fused
     from search_plugin.fusion.combine import Legs
-    from search_plugin.legs import Fused
 
 
 def fuse(legs: Legs, weights: Mapping[str, float], *, k: int = 60) -> list[Fused]:

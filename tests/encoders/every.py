@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from encoders.formats import Format
 from encoders.layouts.experts import PARTS, copies
+from encoders.models.formats import Format
 from tests.encoders import checkpoints
 from tests.tiny import make_model
 

@@ -10,7 +10,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.composed import encode_mixed
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.tiny import WORDS, make_model
 

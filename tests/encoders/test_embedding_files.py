@@ -24,7 +24,7 @@ from encoders.files.encoding import EncodeReport, encode_texts
 from encoders.files.reading import read_embeddings
 from encoders.files.texts import TextRecord, papers_as_texts, read_json_texts, read_plain_texts
 from encoders.files.writing import LAYOUTS, ids_beside, layout_of, open_writer, write_embeddings
-from encoders.formats import Format
+from encoders.models.formats import Format
 from tests.tiny import make_model, papers
 
 IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

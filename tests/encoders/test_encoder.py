@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 from corpora.errors import InputError, UnavailableError
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.runtimes.registry import RUNTIMES
 from tests.tiny import make_model, papers
 
@@ -164,7 +164,7 @@ def test_threads_may_share_an_encoder(plain, tmp_path):
 def test_a_graph_is_built_once(tmp_path, monkeypatch):
     model = str(make_model(tmp_path / "m"))
     first = load_encoder(model, cache_dir=tmp_path, precision="fp32").encode(TEXTS)
-    monkeypatch.setattr("encoders.sessions.read_checked", None)
+    monkeypatch.setattr("encoders.runtimes.sessions.read_checked", None)
     np.testing.assert_array_equal(load_encoder(model, cache_dir=tmp_path, precision="fp32").encode(TEXTS), first)
     assert len(graph_folders(tmp_path)) == 1
 

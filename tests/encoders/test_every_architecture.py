@@ -8,7 +8,7 @@ import pytest
 from encoders.composed import encode_mixed
 from encoders.encoder import load_encoder
 from encoders.export import export_model
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.every import MAKERS, TORCH_MAKERS
 from tests.tiny import papers

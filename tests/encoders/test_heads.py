@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.heads import Head, read_heads, write_heads
+from encoders.models.formats import Format
 
 DRAW = np.random.default_rng(0)
 

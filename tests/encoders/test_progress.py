@@ -6,7 +6,7 @@ import pytest
 
 from encoders.cache import EmbeddingCache
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from tests.encoders.test_composed import compose
 from tests.tiny import WORDS, make_model
 

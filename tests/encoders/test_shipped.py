@@ -10,8 +10,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from encoders.encoder import load_encoder
-from encoders.formats import Format
 from encoders.heads import read_heads
+from encoders.models.formats import Format
 from encoders.registry import DEFAULT_MODEL, KNOWN_MODELS, SHIPPED, find_model
 
 NAMES = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from encoders.batching import batches
 from encoders.encoder import load_encoder
-from encoders.model import read_checked
+from encoders.models.model import read_checked
 from encoders.ops.module import as_module, freeze
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.batching import batches
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.encoders.every import MAKERS
 from tests.encoders.runtimes.kinds import KINDS, PADDED_TOGETHER, adapters, make_all
 from tests.tiny import make_model

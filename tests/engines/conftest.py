@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from corpora.errors import NotFoundError
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Counting
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from search_plugin.plan import Counting
-from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import NODES, SECURED, SERVERS, server_connection, server_url
 from tests.faults import FaultProxy
 from tests.tiny import make_model, papers, write_jsonl

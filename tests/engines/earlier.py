@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.fields import LATER_FIELDS
+from search_plugin.contract.schema import from_stored
 from search_plugin.engines.cluster.documents import batches
 from search_plugin.engines.cluster.mapping import SERVING, body_of
-from search_plugin.fields import LATER_FIELDS
-from search_plugin.schema import from_stored
 
 SOURCE = "jsonl /home/somebody/library/papers.jsonl all 0123456789abcdef"
 """As that version stored it."""

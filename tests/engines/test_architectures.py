@@ -7,7 +7,7 @@ import pytest
 
 from corpora.registry import get_corpus
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from indexer.job import IndexJob
 from indexer.pipeline import index_corpus

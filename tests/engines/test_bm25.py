@@ -9,10 +9,10 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import LEXICAL, Plan
+from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from search_plugin.plan import LEXICAL, Plan
-from search_plugin.schema import Bm25, IndexSchema, paper_vector
 from tests.engines.conftest import another, every_version
 
 COUNTS = {f"p{virus}{other}": (virus, other) for virus in range(1, 6) for other in (0, 3, 9)}

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from search_plugin.engines.base import Document
-from search_plugin.plan import Plan, VectorClause
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
 from tests.engines.conftest import SCHEMA, another, documents, facets_of

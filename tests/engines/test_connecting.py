@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.engines.connection import Connection
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.engines.conftest import SCHEMA
 from tests.engines.pretender import Answer, make_certificate, pretend, version

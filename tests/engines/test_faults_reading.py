@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from corpora.errors import UnavailableError
-from search_plugin.engines import connection
+from search_plugin.contract import connection
+from search_plugin.contract.connection import Connection
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.cluster import reader
 from search_plugin.engines.cluster.transport import RetryPolicy
-from search_plugin.engines.connection import Connection
 from search_plugin.engines.registry import connect
-from search_plugin.plan import Plan, VectorClause
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, every_version
 from tests.faults import ALWAYS
 

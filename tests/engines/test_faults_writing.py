@@ -10,8 +10,8 @@ import pytest
 
 from corpora.errors import UnavailableError
 from indexer.pipeline import index_corpus
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.cluster import bulk
-from search_plugin.engines.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.engines.conftest import SCHEMA
 from tests.engines.writing import IDS, PAGE, WRITTEN, check_whole, fill, patient

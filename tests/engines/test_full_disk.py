@@ -7,10 +7,10 @@ import pytest
 
 from corpora.errors import UnavailableError
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.embedded import words
 from search_plugin.engines.registry import connect
-from search_plugin.schema import IndexSchema, paper_vector
 from tests.disks import mounted
 from tests.engines.conftest import SCHEMA, documents
 

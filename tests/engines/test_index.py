@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.filters.evaluate import matches
-from search_plugin.plan import Plan, VectorClause
 from tests.engines.conftest import DIMENSION, EVERYWHERE, SCHEMA, documents, emptied, facets_of
-from tests.search_plugin.filtered import exact_filter
+from tests.search_plugin.filters.filtered import exact_filter
 
 
 @pytest.fixture(params=EVERYWHERE)

@@ -11,19 +11,19 @@ import pytest
 
 from corpora.errors import InputError
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.legs import ranked
+from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.registry import connect
 from search_plugin.filters.evaluate import matches
 from search_plugin.fusion import minmax, rrf
-from search_plugin.legs import ranked
-from search_plugin.plan import LEXICAL, Plan, VectorClause
 from search_plugin.request import SearchRequest
 from search_plugin.search import similar
 from tests.conftest import server_url
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, empty
 from tests.faults import FaultProxy
-from tests.search_plugin.filtered import exact_filter
+from tests.search_plugin.filters.filtered import exact_filter
 
 WORDS = (
     "virus lung protein",

@@ -8,7 +8,7 @@ import pytest
 
 from corpora.errors import UnavailableError
 from indexer.pipeline import index_corpus
-from search_plugin.engines.connection import Connection
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.engines.conftest import SCHEMA, empty
 from tests.engines.killing import IDS, Server, held, make_home

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import make_request
-from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 from tests.engines.conftest import ENGINES, emptied
 from tests.engines.test_known_real import WIDTH, Encoder, fill, real_papers

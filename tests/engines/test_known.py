@@ -9,18 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from corpora.errors import InputError
-from search_plugin.engines import base
-from search_plugin.engines.base import Document
+from search_plugin.contract import engine as contract_engine
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.filters.alike import ANYTHING, accepts, patterns
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
-from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import make_request
 from search_plugin.search import search, similar
 from tests.engines.conftest import DIMENSION, SCHEMA, forget
-from tests.search_plugin.filtered import PAPERS, expected
-from tests.search_plugin.test_filters import FIELDS, any_filters, loose
-from tests.search_plugin.test_known import KNOWN, TITLE
+from tests.search_plugin.filters.filtered import PAPERS, expected
+from tests.search_plugin.filters.test_filters import FIELDS, any_filters, loose
+from tests.search_plugin.understanding.test_known import KNOWN, TITLE
 from tests.tiny import papers
 
 ADDED = [field for field in FIELDS if field.origin != "paper"]
@@ -93,7 +93,7 @@ def test_too_many_values_are_refused(engine, monkeypatch):
     index = fill(engine, "odd", PAPERS)
     for module in ("search_plugin.engines.embedded.facets", "search_plugin.engines.cluster.facets"):
         monkeypatch.setattr(f"{module}.MOST_VALUES", 3)
-    monkeypatch.setattr(base, "MOST_VALUES", 3)
+    monkeypatch.setattr(contract_engine, "MOST_VALUES", 3)
     with pytest.raises(InputError, match="More than 3 values of venue begin alike; give more of the one you mean"):
         index.spelled({"venue": [ANYTHING]})
     assert index.spelled({"venue": ["[nN][oO][nN][eE]"]}) == {"venue": []}

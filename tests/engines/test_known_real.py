@@ -11,15 +11,15 @@ import pytest
 
 from corpora.paper import Accepted
 from corpora.registry import get_corpus
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
-from search_plugin.known import look_up
-from search_plugin.names import stored_readings
-from search_plugin.preferences.recognise import recognise
 from search_plugin.request import make_request
-from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
+from search_plugin.understanding.known import look_up
+from search_plugin.understanding.preferences.recognise import recognise
+from search_plugin.words.names import stored_readings
 
 WIDTH = 16
 SCHEMA = IndexSchema("random", "f", (paper_vector("prx", WIDTH, "cosine"),))

@@ -11,8 +11,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.registry import connect
-from search_plugin.plan import Plan, VectorClause
 from tests.engines.conftest import DIMENSION, SCHEMA, documents
 
 pytestmark = pytest.mark.engines_cli

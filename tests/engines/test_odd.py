@@ -9,13 +9,13 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.tree import Compare
 from search_plugin.filters.evaluate import matches
-from search_plugin.filters.tree import Compare
-from search_plugin.plan import Plan, VectorClause
 from tests.conftest import SERVERS
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
-from tests.search_plugin.filtered import exact_filter
+from tests.search_plugin.filters.filtered import exact_filter
 
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 ODD = [

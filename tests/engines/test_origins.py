@@ -10,15 +10,15 @@ import pytest
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted, Rejected
 from indexer.pipeline import index_corpus
-from search_plugin.engines.base import Document
-from search_plugin.plan import Plan
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import SearchRequest
-from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 from tests.engines.conftest import CLUSTERS, EVERYWHERE, emptied
 from tests.engines.earlier import make_earlier
 from tests.indexer.jobs import make_job
-from tests.search_plugin.filtered import exact_filter
+from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
 
 SIX = papers(6)

@@ -17,14 +17,14 @@ from corpora.registry import get_corpus
 from eval.measures.metrics import evaluate
 from eval.retrieval.beir import BeirFolder
 from eval.trec.runs import Run
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS, server_url
 from tests.engines.conftest import facets_of, forget
-from tests.search_plugin.filtered import PAPERS, exact_filter, expected
-from tests.search_plugin.test_filters import FIELDS, filters
+from tests.search_plugin.filters.filtered import PAPERS, exact_filter, expected
+from tests.search_plugin.filters.test_filters import FIELDS, filters
 
 WIDTH = 32
 SCHEMA = IndexSchema("random", "0123", (paper_vector("prx", WIDTH, "cosine"), paper_vector("clf", WIDTH, "l2")))

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, VectorField, paper_vector
 from search_plugin.engines.cluster.dialect import GRAPH
 from search_plugin.engines.memory import estimate_index
-from search_plugin.fields import PAPER_FIELDS, Field
 from search_plugin.filters.evaluate import matches
-from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, VectorField, paper_vector
 from tests.conftest import SERVERS
 from tests.engines.conftest import ENGINES, another, emptied, facets_of
-from tests.search_plugin.filtered import exact_filter
+from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
 
 COUNT, WIDTH = 120, 8

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.engines.base import Document
-from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, paper_vector
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS
 from tests.tiny import papers
 

@@ -11,7 +11,7 @@ import pytest
 
 from corpora.errors import UnavailableError
 from indexer.pipeline import index_corpus
-from search_plugin.engines.connection import Connection
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.chance import drawn, kills
 from tests.engines.conftest import empty

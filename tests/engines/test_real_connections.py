@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.connection import Connection
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.conftest import SECURED, SERVERS, server_connection, server_url
 from tests.engines.conftest import SCHEMA, documents, empty

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
-from search_plugin.plan import Plan, VectorClause
-from search_plugin.schema import IndexSchema, paper_vector
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from tests.conftest import SERVERS
 
 DIMENSION, DEPTH = 24, 100

@@ -13,15 +13,15 @@ from corpora.errors import InputError
 from corpora.paper import Accepted, is_empty
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
-from search_plugin.fields import Field
-from search_plugin.plan import Plan
+from search_plugin.contract.fields import Field
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.schema import VERSION
 from search_plugin.request import SearchRequest
-from search_plugin.schema import VERSION
 from search_plugin.search import search
 from tests.engines.conftest import CLUSTERS, EVERYWHERE, SCHEMA, another, documents, emptied
 from tests.engines.earlier import SOURCE, make_earlier
 from tests.indexer.jobs import make_job
-from tests.search_plugin.filtered import exact_filter
+from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
 
 SIX = papers(6)

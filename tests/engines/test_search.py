@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
+from search_plugin.contract.tree import And
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
-from search_plugin.filters.tree import And
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar
 from tests.engines.conftest import CLUSTERS, DIMENSION, SCHEMA, documents

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.engines.registry import connect
-from search_plugin.plan import Plan, VectorClause
 from tests.conftest import SERVERS
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
-from tests.search_plugin.filtered import exact_filter
+from tests.search_plugin.filters.filtered import exact_filter
 
 LANES = [pytest.param(lane, marks=getattr(pytest.mark, lane)) for lane in SERVERS]
 

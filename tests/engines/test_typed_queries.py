@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.filters.evaluate import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
-from search_plugin.plan import Plan, VectorClause
 from search_plugin.request import make_request
-from search_plugin.schema import IndexSchema, paper_vector
 from search_plugin.search import search
 from tests.engines.conftest import ENGINES, emptied
-from tests.search_plugin.filtered import SPEAKING, expected
-from tests.search_plugin.test_filters import FIELDS, saying
+from tests.search_plugin.filters.filtered import SPEAKING, expected
+from tests.search_plugin.filters.test_filters import FIELDS, saying
 
 SCHEMA = IndexSchema("tiny", "0123", (paper_vector("prx", 2, "cosine"),)).with_fields(
     field for field in FIELDS if field.origin != "paper"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from search_plugin.engines.connection import Connection
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.registry import connect
 from tests.engines.conftest import SCHEMA, documents
 

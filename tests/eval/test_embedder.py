@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text
 from tests.eval.vectors_by_hand import embedder
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.files.labelled import read_labelled
 from eval.measures.clusters import purity
 from eval.miread import cluster, evaluate_miread, pair, probe

@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import by_encoder
 from eval.scidocs import SciDocs, evaluate_scidocs
 from tests.commands import fails, ses

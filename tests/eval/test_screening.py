@@ -25,7 +25,7 @@ from eval.screening import (
     screen,
     work_saved,
 )
-from ses.commands.eval import eval_
+from ses.terminal.commands.eval import eval_
 
 RELEVANT = st.lists(st.booleans(), min_size=1, max_size=60).filter(any)
 

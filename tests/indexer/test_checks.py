@@ -16,13 +16,13 @@ from indexer.pruning import Released, release, withdrawn_ids
 from indexer.report import Silent
 from indexer.survey import Survey
 from indexer.target import checked_count
+from search_plugin.contract.schema import Bm25
 from search_plugin.engines.registry import connect
-from search_plugin.schema import Bm25
 from tests.conftest import SERVERS, server_url
 from tests.engines.conftest import forget
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.indexer.test_pipeline import counts, expect
-from tests.search_plugin.embedded.small import document, make
+from tests.search_plugin.engines.embedded.small import document, make
 from tests.tiny import papers, write_jsonl
 
 

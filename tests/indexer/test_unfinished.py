@@ -14,8 +14,8 @@ from corpora.errors import InputError, StoppedError
 from corpora.paper import Deleted, Rejected
 from corpora.registry import get_corpus
 from indexer.pipeline import index_corpus
-from search_plugin.engines.base import Document
-from search_plugin.schema import IndexSchema, paper_vector
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.indexer.test_pipeline import counts, expect
 from tests.tiny import papers, write_jsonl

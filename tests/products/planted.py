@@ -6,9 +6,9 @@ import numpy as np
 
 import ses
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
-from search_plugin.fields import Field
-from search_plugin.schema import IndexSchema, paper_vector
+from search_plugin.contract.engine import Document
+from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import IndexSchema, paper_vector
 
 DIMENSION = 12
 LABELS = ("animals", "cats", "stones")

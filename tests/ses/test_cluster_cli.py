@@ -43,7 +43,7 @@ def test_what_clients_warn_of_and_log_does_not_reach_the_terminal(kind, number, 
 
 
 def test_the_programs_own_log_is_still_heard(tmp_path):
-    code = "import logging; from ses.cli import _quieten; _quieten(); logging.getLogger('ses').warning('heard')"
+    code = "import logging; from ses.terminal import cli; cli._quieten(); logging.getLogger('ses').warning('heard')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == "heard\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import rich_click as click
 
-from ses.reference import commands, parameters, reference
+from ses.terminal.reference import commands, parameters, reference
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("ses", "corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
@@ -82,7 +82,7 @@ def test_reference_is_fresh():
 def test_reference_is_the_same_in_every_terminal():
     for environment in ({"COLUMNS": "40", "FORCE_COLOR": "1"}, {"COLUMNS": "200", "TERM": "dumb"}):
         told = subprocess.run(
-            [sys.executable, "-m", "ses.reference"], env=environment, cwd=ROOT, capture_output=True, check=True
+            [sys.executable, "-m", "ses.terminal.reference"], env=environment, cwd=ROOT, capture_output=True, check=True
         )
         assert told.stdout.decode() == reference()
 

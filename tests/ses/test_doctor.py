@@ -10,10 +10,10 @@ import pytest
 from filelock import FileLock
 
 from encoders.runtimes.processor import Processor
+from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
-from search_plugin.schema import IndexSchema, paper_vector
-from ses import checkup
+from ses.terminal import checkup
 from tests.commands import fails, ses
 from tests.engines.conftest import SCHEMA
 from tests.engines.pretender import Answer, pretend

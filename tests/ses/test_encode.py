@@ -14,7 +14,7 @@ import pytest
 
 from encoders.encoder import load_encoder
 from encoders.files.reading import read_embeddings
-from encoders.formats import Format
+from encoders.models.formats import Format
 from tests.commands import call, fails, of
 from tests.tiny import make_model, papers, write_jsonl
 

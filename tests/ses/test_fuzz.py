@@ -15,8 +15,8 @@ import rich_click as click
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ses.reference import commands, parameters
 from ses.settings import SETTINGS
+from ses.terminal.reference import commands, parameters
 from tests.chance import effort
 from tests.commands import call, of, ses
 from tests.tiny import make_model, papers, write_jsonl

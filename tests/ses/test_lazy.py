@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ses.cli import COMMANDS, ses
-from ses.commands.eval import COMMANDS as PROTOCOLS
-from ses.commands.eval import eval_
+from ses.terminal.cli import COMMANDS, ses
+from ses.terminal.commands.eval import COMMANDS as PROTOCOLS
+from ses.terminal.commands.eval import eval_
 from tests.commands import PLAIN, call, of
 from tests.commands import ses as run
 from tests.tiny import make_model
@@ -50,12 +50,14 @@ def loaded(*arguments, **environment):
 
 def test_the_help_of_ses_imports_no_command():
     modules = loaded("--help")
-    assert not {name for name in modules if name.startswith(("ses.commands", "encoders", "search_plugin", "eval"))}
+    assert not {
+        name for name in modules if name.startswith(("ses.terminal.commands", "encoders", "search_plugin", "eval"))
+    }
 
 
 def test_a_command_s_help_imports_no_other_command_and_no_heavy_library():
     modules = loaded("search", "--help")
-    assert {name for name in modules if name.startswith("ses.commands.")} == {"ses.commands.search"}
+    assert {name for name in modules if name.startswith("ses.terminal.commands.")} == {"ses.terminal.commands.search"}
     heavy = {
         "numpy",
         "pydantic",
@@ -69,12 +71,18 @@ def test_a_command_s_help_imports_no_other_command_and_no_heavy_library():
         "torch",
     }
     assert not heavy & modules
-    assert not {"encoders.runtimes.onnx", "corpora.readers.pubmed", "encoders.graph"} & modules
+    assert not {"encoders.runtimes.onnx", "corpora.readers.pubmed", "encoders.runtimes.graph"} & modules
 
 
 OF_INDEXING = {
     *("faiss", "onnx", "safetensors", "huggingface_hub", "pydantic", "lark", "filelock", "torch", "scipy", "rich"),
-    *("numpy.ma", "search_plugin.formats.bibtex", "encoders.runtimes.auto", "encoders.runtimes.openvino", "indexer"),
+    *(
+        "numpy.ma",
+        "search_plugin.pages.formats.bibtex",
+        "encoders.runtimes.auto",
+        "encoders.runtimes.openvino",
+        "indexer",
+    ),
 }
 """What a search of a few papers needs nothing of; each takes from 5 to 200 ms."""
 

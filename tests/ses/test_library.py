@@ -4,9 +4,9 @@ import pytest
 
 import ses
 from corpora.paper import Paper
-from search_plugin.highlights import Snippet
-from search_plugin.page import Facets, Hit, Page
-from ses.messages import EXIT_CODES
+from search_plugin.pages.highlights import Snippet
+from search_plugin.pages.page import Facets, Hit, Page
+from ses.terminal.messages import EXIT_CODES
 from tests.tiny import make_model, papers, write_jsonl
 
 

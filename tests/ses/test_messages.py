@@ -8,14 +8,14 @@ import click
 import pytest
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
-from ses.messages import EXIT_CODES, as_flag, message_of, with_flags
-from ses.reference import commands
+from ses.terminal.messages import EXIT_CODES, as_flag, message_of, with_flags
+from ses.terminal.reference import commands
 from tests.corpora.test_errors import LOWER, ROOT, strings
 
 SETTING = re.compile(r"(?<!\?P)<([a-z][a-z0-9_]*)[=>]")  # with a value, the rest is often another part of an f-string
 HTML = (
     "corpora/notebook.py",
-    "search_plugin/notebook.py",
+    "search_plugin/pages/notebook.py",
     "eval/reports",
     "products/tags/report.py",
     "products/feeds/html.py",
@@ -105,7 +105,7 @@ def test_no_help_of_a_command_shows_a_setting_in_brackets():
 def test_errors_that_a_command_shows_have_their_settings_as_flags():
     """`str` of an error writes them as arguments, for Python."""
     caught = {name for name, tree in SOURCES.items() if name.startswith("ses/") for _ in as_text(tree)}
-    assert caught == {"ses/messages.py"}  # of errors that are not of ses
+    assert caught == {"ses/terminal/messages.py"}  # of errors that are not of ses
 
 
 def in_sentences(sources):

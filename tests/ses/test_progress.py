@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from ses import progress
-from ses.progress import Counts, Lines, duration
+from ses.terminal import progress
+from ses.terminal.progress import Counts, Lines, duration
 
 
 @pytest.fixture

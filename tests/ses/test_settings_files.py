@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from corpora.errors import InputError
-from ses.origins import origins
 from ses.settings import load_settings
 from ses.settings_files import own_file
+from ses.terminal.origins import origins
 
 FOE, MINE = "https://foe.example", "https://mine.example:9200"
 MINES = {"engine_token": "mine"}

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from ses.messages import FAULT, explained
+from ses.terminal.messages import FAULT, explained
 from tests.commands import PLAIN, fails, in_a_process, of, ses
 from tests.tiny import make_model, papers, write_jsonl
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from search_plugin.highlights import Snippet
-from ses.printing import marked
-from ses.styles import drawn, linked, show, styled, styles_wanted
+from search_plugin.pages.highlights import Snippet
+from ses.terminal.printing import marked
+from ses.terminal.styles import drawn, linked, show, styled, styles_wanted
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_codes_of_others_do_not_reach_the_terminal(monkeypatch, capsys):
 
 
 def test_only_the_functions_that_clean_text_print_it():
-    """`ses/results.py` and `ses/styles.py` print what commands say, `ses/cli.py` errors and help."""
+    """In `ses/terminal`, `results.py` and `styles.py` print what commands say, `cli.py` errors and help."""
     allowed = {"results.py", "styles.py", "cli.py", "reference.py"}
     root = Path(__file__).parents[2] / "ses"
     for path in (one for one in root.rglob("*.py") if one.name not in allowed):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ses as api
-from encoders.formats import Format
+from encoders.models.formats import Format
 from search_plugin.engines.registry import connect
 from tests.commands import fails, ses
 from tests.products import planted

@@ -25,13 +25,13 @@ reveal_type(report)  # indexer.report.IndexReport
 index = library["mine"]
 reveal_type(index)  # ses.opened.OpenIndex
 page = index.search("virus", filter=["year>=2000"], facets="journal", size=3, weights={"prx": 0.7})
-reveal_type(page)  # search_plugin.page.Page
-reveal_type(page[0])  # search_plugin.page.Hit
-reveal_type(page[:2])  # tuple[search_plugin.page.Hit, ...]
+reveal_type(page)  # search_plugin.pages.page.Page
+reveal_type(page[0])  # search_plugin.pages.page.Hit
+reveal_type(page[:2])  # tuple[search_plugin.pages.page.Hit, ...]
 reveal_type([hit.paper for hit in page])  # list[corpora.paper.Paper]
 reveal_type(index["a"].authors)  # tuple[str, ...]
 reveal_type(list(index))  # list[corpora.paper.Paper]
-reveal_type(index.similar(page[0]))  # search_plugin.page.Page
+reveal_type(index.similar(page[0]))  # search_plugin.pages.page.Page
 reveal_type(library.feeds.get("air"))  # products.feeds.feed.Feed
 reveal_type(library.describe("mine").papers)  # int
 with ses.open() as opened:

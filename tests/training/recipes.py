@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.tiny import WORDS, make_model
 from training.trainables.adapters import ADAPTERS

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.formats import Format
 from encoders.heads import read_heads
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.training.recipes import LABELS, write_recipe
 from training.data.examples import read_labels

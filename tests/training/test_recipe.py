@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from tests.training.recipes import LABELS, task_files, write_recipe
 from training.data.examples import Example, Unusable, read_examples, read_labels
 from training.recipe import read_recipe

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from training.data.builders.registry import BUILDERS
 from training.recipe import Recipe, read_recipe
 from training.variants import read_variants

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from training.recipe import read_recipe
 
 RECIPES = Path(__file__).parents[2] / "recipes"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from encoders.model import read_checked
+from encoders.models.model import read_checked
 from encoders.ops.module import as_module
 from encoders.registry import find_model
 from tests.tiny import make_model

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.heads import read_heads
+from encoders.models.formats import Format
 from tests.training.recipes import write_recipe
 from tests.training.trainables.stepped import encoded
 from training.recipe import read_recipe

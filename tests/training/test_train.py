@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 
 from corpora.errors import ConflictError, InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.chance import drawn, kills
 from tests.training.recipes import TASKS, write_recipe

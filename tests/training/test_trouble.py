@@ -132,7 +132,7 @@ def limited(code, *arguments):
     )
 
 
-TRAIN = "import sys; sys.argv = ['ses', 'train', *sys.argv[1:]]; from ses.cli import main; main()"
+TRAIN = "import sys; sys.argv = ['ses', 'train', *sys.argv[1:]]; from ses.terminal.cli import main; main()"
 
 
 def test_a_full_memory_says_which_settings_to_lower(tmp_path):

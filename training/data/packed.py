@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
-from encoders.formats import Format
-from encoders.long_text import pieces
-from encoders.tokenizer import load_tokenizer, well_formed
+from encoders.models.formats import Format
+from encoders.tokens.long_text import pieces
+from encoders.tokens.tokenizer import load_tokenizer, well_formed
 from training.data.examples import Example, read_examples
 from training.task import FILES, TrainingTask
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.model import Model
+    from encoders.models.model import Model
 
 _EXAMPLES_AT_ONCE = 256
 _FORM = 1

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import SIMILARITIES
 from eval.suites.words import OkapiBm25

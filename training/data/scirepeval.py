@@ -8,7 +8,7 @@ from typing import Any
 
 from corpora.documents import read_json
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 
 _FORMATS = {task_format.code: task_format.value for task_format in Format}
 _CONTRASTIVE = "supervised-contrastive"

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import layer_name
-from encoders.formats import Format
 from encoders.layouts.write_adapters import write_adapter
+from encoders.models.formats import Format
 from training.trainables.base import (
     Trainable,
     TrainableOptions,
@@ -25,8 +25,8 @@ from training.trainables.base import (
 )
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:

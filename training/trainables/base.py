@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.write_files import write_json, writing
+from encoders.models.formats import Format
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 TrainableOptions = Mapping[str, Any]
 """Options by name: whole numbers or words. An option in a recipe must have the type of its default."""

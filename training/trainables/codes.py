@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import WORDS
-from encoders.formats import Format
 from encoders.layouts.write_network import bert_config, card_of, write_network
-from encoders.tokenizer import load_tokenizer
+from encoders.models.formats import Format
+from encoders.tokens.tokenizer import load_tokenizer
 from training.trainables.base import DEVIATION, Trainable, TrainableOptions
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.layouts import experts
 from encoders.layouts.encoder_params import special_layers
+from encoders.models.formats import Format
 from training.trainables import network
 from training.trainables.base import Trainable, TrainableOptions
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 _KINDS: dict[str, tuple[experts.ExpertKind, ...]] = {
     "attention": ("attention",),

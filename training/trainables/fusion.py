@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.formats import Format
 from encoders.layouts.adapter_weights import FUSIONS, prefix_of
 from encoders.layouts.write_adapters import write_adapter, write_fusion
+from encoders.models.formats import Format
 from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with, write_card
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 _BESIDE = 1e-6
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.instruction_encoder import INSTRUCTOR
-from encoders.formats import Format
 from encoders.layouts.unipr import SEMANTIC
+from encoders.models.formats import Format
 from training.trainables import network
 from training.trainables.base import Trainable, TrainableOptions, everything, write_card
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 _WORDS: TrainableOptions = {
     "clf": "Tag a scientific paper with relevant scientific topic classes.",

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import layer_name
-from encoders.formats import Format
 from encoders.layouts.adapter_lora import ATTENTION
 from encoders.layouts.write_lora import write_lora
+from encoders.models.formats import Format
 from encoders.ops.lora import lora_name
 from training.trainables.adapters import write_each
 from training.trainables.base import Trainable, TrainableOptions, at_least_one, last_layers, those_with
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 _ADAPTED = (ATTENTION["q"], ATTENTION["v"])
 """Section 4.2 adapts these in most of its experiments, and AdapterHub's library by default."""

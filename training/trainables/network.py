@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import layer_name
-from encoders.formats import Format
 from encoders.layouts.write_files import write_safetensors, writing
-from encoders.weights import SAFETENSORS
+from encoders.models.formats import Format
+from encoders.models.weights import SAFETENSORS
 from training.trainables.base import Trainable, TrainableOptions, everything, last_layers
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001

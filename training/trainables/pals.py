@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from encoders.architectures.bert import attention_names, layer_name
 from encoders.architectures.pals import ATTENTION_HEADS
-from encoders.formats import Format
 from encoders.layouts.pals import EPSILON
 from encoders.layouts.write_pals import write_pals
+from encoders.models.formats import Format
 from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 _PALS, _LOW_RANK, _OF = 204, 100, 768
 """SciRepEval's widths of the two variants, and of the hidden states that they project."""

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import WORDS
-from encoders.formats import Format
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.shared_codes import CODES_FILE
 from encoders.layouts.write_files import write_json, write_safetensors, writing
-from encoders.tokenizer import load_tokenizer
+from encoders.models.formats import Format
+from encoders.tokens.tokenizer import load_tokenizer
 from training.trainables.base import Trainable, TrainableOptions
 
 if TYPE_CHECKING:
-    from encoders.card import ModelCard
-    from encoders.model import Model, Weights
+    from encoders.models.card import ModelCard
+    from encoders.models.model import Model, Weights
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001

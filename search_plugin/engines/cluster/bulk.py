@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.base import Refused
+from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import BusyError, ClusterError, cause, failure, short
 from search_plugin.engines.cluster.transport import ONCE, with_retries

@@ -15,8 +15,8 @@ from search_plugin.engines.cluster.errors import ClusterError, failure, unreacha
 if TYPE_CHECKING:
     from urllib3 import Timeout
 
+    from search_plugin.contract.connection import Connection
     from search_plugin.engines.cluster.product import Product
-    from search_plugin.engines.connection import Connection
 
 _JSON = "application/json"
 _CONNECTIONS = 16

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from encoders.formats import Similarity
+from encoders.models.formats import Similarity
+from search_plugin.contract.schema import VectorField
 from search_plugin.engines.cluster.product import Product
-from search_plugin.schema import VectorField
 
 if TYPE_CHECKING:
     import numpy as np

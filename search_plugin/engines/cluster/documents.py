@@ -12,11 +12,11 @@ import orjson
 from corpora.custom import FieldKind, FieldValue
 from corpora.errors import UnavailableError
 from corpora.paper import Paper, is_empty
-from search_plugin.engines.base import Document, Refused
+from search_plugin.contract.engine import Document, Refused
+from search_plugin.contract.ordering import title_key
+from search_plugin.contract.schema import SINCE_TITLE_ORDER, IndexSchema
 from search_plugin.engines.cluster.mapping import TITLE_ORDER
 from search_plugin.engines.cluster.passages import as_stored
-from search_plugin.ordering import title_key
-from search_plugin.schema import SINCE_TITLE_ORDER, IndexSchema
 
 ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name != "extra")
 _MAX_ID_BYTES = 512

@@ -25,10 +25,10 @@ from search_plugin.engines.cluster.queries import columns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from search_plugin.contract.legs import Ranking
+    from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.joining import Searched
     from search_plugin.engines.cluster.product import Product
-    from search_plugin.legs import Ranking
-    from search_plugin.plan import Plan
 
 _KINDS = {"minmax": "linear", "rrf": "rrf"}
 _RANK_WEIGHTS_SINCE = (9, 2)

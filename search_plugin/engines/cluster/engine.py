@@ -12,7 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
-from search_plugin.engines.base import Index
+from search_plugin.contract.connection import Connection
+from search_plugin.contract.engine import Index
+from search_plugin.contract.index_name import check_index_name
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
 from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.copying import copy_documents
@@ -32,14 +34,12 @@ from search_plugin.engines.cluster.physical import (
 )
 from search_plugin.engines.cluster.stored import check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.transport import Cluster
-from search_plugin.engines.connection import Connection
-from search_plugin.engines.index_name import check_index_name
 
 if TYPE_CHECKING:
+    from search_plugin.contract.diagnosis import Diagnosis
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.lease import Lease
-    from search_plugin.engines.diagnosis import Diagnosis
-    from search_plugin.schema import IndexSchema
 
 
 class ClusterEngine:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from search_plugin.engines.base import MOST_VALUES, too_many
+from search_plugin.contract.engine import MOST_VALUES, too_many
+from search_plugin.contract.fields import Field
+from search_plugin.contract.plan import LISTED, Counting
+from search_plugin.contract.schema import IndexSchema
 from search_plugin.engines.cluster.mapping import text_field
 from search_plugin.engines.cluster.queries import condition, holding
-from search_plugin.fields import Field
-from search_plugin.page import Facets
-from search_plugin.plan import LISTED, Counting
-from search_plugin.schema import IndexSchema
+from search_plugin.pages.page import Facets
 
 _SPARE = 100
 """Extra values requested from each shard, so that a value that is second on every shard is not lost."""

@@ -8,7 +8,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.base import Document, Refused
+from search_plugin.contract.engine import Document, Refused
+from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import Bm25, IndexSchema
+from search_plugin.contract.values import checked
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.documents import (
     batches,
@@ -18,9 +21,6 @@ from search_plugin.engines.cluster.documents import (
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mapping, similarity_of
 from search_plugin.engines.cluster.reader import PAGE, ClusterReader
-from search_plugin.fields import Field
-from search_plugin.schema import Bm25, IndexSchema
-from search_plugin.values import checked
 
 if TYPE_CHECKING:
     from corpora.custom import FieldValue

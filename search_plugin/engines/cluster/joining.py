@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from corpora.errors import InputError
+from search_plugin.contract.legs import Fused, Ranking
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.passages import scored_papers
 from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
 from search_plugin.fusion.combine import shares
-from search_plugin.legs import Fused, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from search_plugin.contract.plan import Plan, VectorClause
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.product import Product
     from search_plugin.engines.cluster.transport import Cluster
-    from search_plugin.plan import Plan, VectorClause
-    from search_plugin.schema import IndexSchema
 
 RANK_CONSTANT = 60
 """The rank constant of reciprocal rank fusion, the same as in ses."""

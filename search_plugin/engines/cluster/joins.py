@@ -9,10 +9,10 @@ from search_plugin.engines.cluster import elasticsearch_retriever, opensearch_pi
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from search_plugin.contract.legs import Ranking
+    from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.joining import Searched
     from search_plugin.engines.cluster.product import ProductName
-    from search_plugin.legs import Ranking
-    from search_plugin.plan import Plan
 
 _JOINS: Mapping[ProductName, Callable[[Searched, Plan, str, Mapping[str, float]], Ranking | None]] = {
     "opensearch": opensearch_pipeline.rank,

@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
+from search_plugin.contract.fields import LATER_FIELDS, PAPER_FIELDS
+from search_plugin.contract.ordering import TITLE
+from search_plugin.contract.schema import SINCE_TITLE_ORDER, IndexSchema, to_stored
 from search_plugin.engines.cluster.dialect import Dialect
 from search_plugin.engines.cluster.passages import mapping_of
-from search_plugin.fields import LATER_FIELDS, PAPER_FIELDS
-from search_plugin.languages import get_language
-from search_plugin.ordering import TITLE
-from search_plugin.schema import SINCE_TITLE_ORDER, IndexSchema, to_stored
+from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind
-    from search_plugin.fields import Field
-    from search_plugin.ordering import Sort
-    from search_plugin.schema import Bm25
+    from search_plugin.contract.fields import Field
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.schema import Bm25
 
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""
 
 TITLE_ORDER = "title_order"
-"""The field by which titles are sorted (`search_plugin.ordering.title_key`)."""
+"""The field by which titles are sorted (`search_plugin.contract.ordering.title_key`)."""
 
 WORDS = "words"
 """The analyzer of other languages. It uses Snowball's stemmers, as the highlights and the embedded engine do."""

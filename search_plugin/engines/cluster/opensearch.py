@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
+from search_plugin.contract.schema import VectorField
 from search_plugin.engines.cluster.dialect import GRAPH, QueryBody
 from search_plugin.engines.cluster.product import Product
-from search_plugin.schema import VectorField
 
 if TYPE_CHECKING:
     import numpy as np

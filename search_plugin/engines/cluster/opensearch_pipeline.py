@@ -29,10 +29,10 @@ from search_plugin.engines.cluster.joining import (
 from search_plugin.engines.cluster.queries import columns
 
 if TYPE_CHECKING:
+    from search_plugin.contract.legs import Ranking
+    from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.joining import Searched
     from search_plugin.engines.cluster.product import Product
-    from search_plugin.legs import Ranking
-    from search_plugin.plan import Plan
 
 PLUGIN = "opensearch-neural-search"
 

@@ -15,8 +15,8 @@ from corpora.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
+    from search_plugin.contract.schema import VectorField
     from search_plugin.engines.cluster.dialect import Dialect, QueryBody
-    from search_plugin.schema import VectorField
 
 _VECTOR = "vector"
 """The vector of a passage, in its nested object."""

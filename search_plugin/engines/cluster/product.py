@@ -12,8 +12,8 @@ from typing import Literal
 import orjson
 
 from corpora.errors import InputError, UnavailableError
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.cluster.errors import BusyError, failure, unreachable
-from search_plugin.engines.connection import Connection
 
 ProductName = Literal["opensearch", "elasticsearch"]
 

@@ -7,7 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
+from search_plugin.contract.legs import Listing
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.trace import note
 from search_plugin.engines.cluster import suggesting
 from search_plugin.engines.cluster.documents import (
     flat,
@@ -48,22 +51,19 @@ from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.alike import joined
-from search_plugin.legs import Listing
-from search_plugin.page import Facets
-from search_plugin.schema import IndexSchema
-from search_plugin.trace import note
+from search_plugin.pages.page import Facets
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
+    from search_plugin.contract.legs import Ranking, Scored
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.plan import Counting, Plan
+    from search_plugin.contract.tree import Filter
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
-    from search_plugin.filters.tree import Filter
-    from search_plugin.legs import Ranking, Scored
-    from search_plugin.ordering import Sort
-    from search_plugin.plan import Counting, Plan
 
 PAGE = 1_000
 """Papers asked for in one request."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
 from search_plugin.engines.cluster.documents import ATTRIBUTES, foreign, id_of, paper_of
 from search_plugin.engines.cluster.passages import path_of, read_vectors
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
-    from search_plugin.schema import IndexSchema, VectorField
+    from search_plugin.contract.schema import IndexSchema, VectorField
 
 
 def papers_of(schema: IndexSchema) -> dict[str, list[str]]:

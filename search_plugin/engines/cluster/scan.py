@@ -13,8 +13,8 @@ from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import ONCE
 
 if TYPE_CHECKING:
+    from search_plugin.contract.connection import Connection
     from search_plugin.engines.cluster.transport import Cluster
-    from search_plugin.engines.connection import Connection
 
 PAGE = 200
 """Documents per request."""

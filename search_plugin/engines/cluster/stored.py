@@ -7,13 +7,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from encoders.formats import Format
+from encoders.models.formats import Format
+from search_plugin.contract.schema import from_stored
 from search_plugin.engines.cluster.mapping import analysis_of, later_properties, properties_of, similarity_of
-from search_plugin.schema import from_stored
 
 if TYPE_CHECKING:
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.dialect import Dialect
-    from search_plugin.schema import IndexSchema
 
 
 def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from search_plugin.contract.schema import IndexSchema
 from search_plugin.engines.cluster.mapping import text_field
-from search_plugin.schema import IndexSchema
 
 
 def word_counts_body(words: Sequence[str], schema: IndexSchema) -> dict[str, Any]:

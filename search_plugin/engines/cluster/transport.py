@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
 
+from search_plugin.contract.connection import Connection
 from search_plugin.engines.cluster.clients import open_client
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, BusyError, ClusterError
 from search_plugin.engines.cluster.product import Product, probe, split_hosts
-from search_plugin.engines.connection import Connection
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.clients import Send

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
-    from search_plugin.engines.base import Document
+    from search_plugin.contract.engine import Document
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.records import Encoded
     from search_plugin.engines.embedded.snapshot import Snapshot
-    from search_plugin.schema import IndexSchema
 
 
 class Written(NamedTuple):

@@ -20,7 +20,7 @@ from search_plugin.engines.embedded.errors import reads_stored
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.formats import Similarity
+    from encoders.models.formats import Similarity
 
 INDEXED_FROM = 5_000
 """Number of vectors; fewer are scanned."""

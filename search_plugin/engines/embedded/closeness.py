@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.formats import Similarity
+    from encoders.models.formats import Similarity
 
 
 def closeness(vectors: np.ndarray, query: np.ndarray, similarity: Similarity) -> np.ndarray:

@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.engines import diagnosis
-from search_plugin.engines.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
+from search_plugin.contract import diagnosis
+from search_plugin.contract.diagnosis import Diagnosis, Finding, IndexDiagnosis, collected, human_bytes, missing_vectors
 from search_plugin.engines.embedded.files import folder_bytes
 from search_plugin.engines.embedded.index import EmbeddedIndex
 

@@ -13,16 +13,16 @@ import orjson
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from corpora.writing import replacing
-from search_plugin.engines.base import Index
+from search_plugin.contract.engine import Index
+from search_plugin.contract.index_name import check_index_name
 from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, failure
 from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts
 from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
-from search_plugin.engines.index_name import check_index_name
 
 if TYPE_CHECKING:
-    from search_plugin.engines.diagnosis import Diagnosis
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.diagnosis import Diagnosis
+    from search_plugin.contract.schema import IndexSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.base import MOST_VALUES, too_many
+from search_plugin.contract.engine import MOST_VALUES, too_many
+from search_plugin.contract.plan import LISTED
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.lexical import matching
 from search_plugin.engines.embedded.queries import among, both, either
 from search_plugin.filters.alike import joined
-from search_plugin.page import Facets
-from search_plugin.plan import LISTED
+from search_plugin.pages.page import Facets
 
 if TYPE_CHECKING:
+    from search_plugin.contract.plan import Counting
     from search_plugin.engines.embedded.words import Words
-    from search_plugin.plan import Counting
 
 
 def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.writing import replacing
+from search_plugin.contract.schema import IndexSchema, from_stored, to_stored
 from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.schema import IndexSchema, from_stored, to_stored
 
 _NAME = "facts.json"
 

@@ -10,8 +10,8 @@ from corpora.dates import first_day
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from search_plugin.filters.tree import Value
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.schema import IndexSchema
+    from search_plugin.contract.tree import Value
 
 Kinds = Mapping[str, str]
 """The kind of each field that can be used in filters, by name."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 from search_plugin.engines.embedded.fields import COMPARED, compared_path, number_of
 from search_plugin.engines.embedded.queries import either, saying
-from search_plugin.filters.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
 
 if TYPE_CHECKING:
     from search_plugin.engines.embedded.words import Words

@@ -12,10 +12,10 @@ from search_plugin.engines.embedded.records import from_record
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
+    from search_plugin.contract.schema import VectorField
     from search_plugin.engines.embedded.fields import Kinds
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.snapshot import Snapshot
-    from search_plugin.schema import VectorField
 
 UNCOLUMNED = 2_000
 """Maximum rows after those that the files of columns and titles cover; searches that need these rows read them."""

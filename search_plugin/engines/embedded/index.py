@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from search_plugin.engines.base import Document, Refused
+from search_plugin.contract.engine import Document, Refused
+from search_plugin.contract.schema import Bm25
+from search_plugin.contract.values import checked
 from search_plugin.engines.embedded import derived
 from search_plugin.engines.embedded.appending import Written, batch_of, check_dimensions, check_numbers
 from search_plugin.engines.embedded.errors import told
@@ -20,15 +22,13 @@ from search_plugin.engines.embedded.reading import WORDS_FOLDER, EmbeddedReader,
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.words import create_words, open_words
-from search_plugin.schema import Bm25
-from search_plugin.values import checked
 
 if TYPE_CHECKING:
     from corpora.custom import FieldValue
-    from search_plugin.fields import Field
-    from search_plugin.legs import Ranking
-    from search_plugin.plan import Plan
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.fields import Field
+    from search_plugin.contract.legs import Ranking
+    from search_plugin.contract.plan import Plan
+    from search_plugin.contract.schema import IndexSchema
 
 
 def check_bm25(bm25: Bm25) -> None:

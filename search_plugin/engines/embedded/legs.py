@@ -6,19 +6,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from search_plugin.contract.legs import Scored, ranked
+from search_plugin.contract.plan import LEXICAL
 from search_plugin.engines.embedded import lexical
 from search_plugin.engines.embedded.queries import rows_of
 from search_plugin.engines.embedded.vectors import nearest
-from search_plugin.legs import Scored, ranked
-from search_plugin.plan import LEXICAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from search_plugin.contract.plan import Plan, VectorClause
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
-    from search_plugin.plan import Plan, VectorClause
-    from search_plugin.schema import IndexSchema
 
 
 def run_legs(snapshot: Snapshot, words: Words, schema: IndexSchema, plan: Plan) -> dict[str, list[Scored]]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from search_plugin.legs import Listing
-from search_plugin.ordering import TITLE
+from search_plugin.contract.legs import Listing
+from search_plugin.contract.ordering import TITLE
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.snapshot import Snapshot
-    from search_plugin.filters.tree import Filter
-    from search_plugin.ordering import Sort
 
 
 def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int) -> Listing:

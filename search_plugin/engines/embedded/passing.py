@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.fields import number_of
-from search_plugin.filters.tree import (
+from search_plugin.contract.tree import (
     RELATIONS,
     Alike,
     And,
@@ -22,6 +20,8 @@ from search_plugin.filters.tree import (
     Test,
     unresolved,
 )
+from search_plugin.engines.embedded.errors import reads_stored
+from search_plugin.engines.embedded.fields import number_of
 
 if TYPE_CHECKING:
     import numpy as np

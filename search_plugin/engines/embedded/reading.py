@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
 from search_plugin.engines.embedded import suggesting
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
@@ -21,18 +21,18 @@ from search_plugin.engines.embedded.records import Stored
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.word_files import META
 from search_plugin.engines.embedded.words import open_words
-from search_plugin.page import Facets
+from search_plugin.pages.page import Facets
 
 if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
-    from search_plugin.filters.tree import Filter
-    from search_plugin.legs import Listing, Scored
-    from search_plugin.ordering import Sort
-    from search_plugin.plan import Counting, Plan
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.legs import Listing, Scored
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.plan import Counting, Plan
+    from search_plugin.contract.schema import IndexSchema
+    from search_plugin.contract.tree import Filter
 
 WORDS_FOLDER = "words"
 

@@ -12,7 +12,7 @@ import orjson
 
 from corpora.custom import FieldValue
 from corpora.paper import Paper, is_empty, paper_from
-from search_plugin.values import UPDATABLE
+from search_plugin.contract.values import UPDATABLE
 
 _NAMES = tuple(field.name for field in fields(Paper))
 _CHECKSUM = struct.Struct("<I")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from search_plugin.contract.tree import Not
 from search_plugin.engines.embedded import approximate, columns, titles
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
@@ -15,15 +16,14 @@ from search_plugin.engines.embedded.queries import among, from_row, rows_of
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
 from search_plugin.engines.embedded.word_files import META
 from search_plugin.engines.remembered import Remembered
-from search_plugin.filters.tree import Not
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from search_plugin.contract.schema import VectorField
+    from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.words import Words
-    from search_plugin.filters.tree import Filter
-    from search_plugin.schema import VectorField
 
 _NOTED = 10_000
 """Number of rows that are kept by id, so that memory does not grow with the searches."""

@@ -13,7 +13,7 @@ from search_plugin.engines.embedded.closeness import closeness, normal
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.formats import Similarity
+    from encoders.models.formats import Similarity
     from search_plugin.engines.embedded.approximate import Approximate
 
 SCANNED = 10_000

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from corpora.writing import sync
 from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.word_files import META, Commit, changed, check, files, last, link, links_to, newest
-from search_plugin.languages import get_language
+from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.schema import IndexSchema
 
 _MEMORY = 64 << 20
 _LONGEST_WORD = 255

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.encoders import checkpoints
 from tests.encoders.formulas.adapters import adapter_vector
 from tests.encoders.oracle import Oracle

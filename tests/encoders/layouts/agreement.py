@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from encoders.encoder import Encoder
-from encoders.formats import Format
-from encoders.tokenizer import well_formed
+from encoders.models.formats import Format
+from encoders.tokens.tokenizer import well_formed
 
 TEXTS = (
     "virus lung cell, protein gene. [SEP] drug trial of a vaccine",

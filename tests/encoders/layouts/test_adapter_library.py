@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from tests.encoders.layouts.adapted import TEXTS, encoder_of, ids_of, model_with
 from tests.tiny import make_model
 

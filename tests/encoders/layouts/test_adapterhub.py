@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from corpora.errors import InputError, UnavailableError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import KNOWN_MODELS, find_model
 from tests.encoders.formulas.adapters import fusion_vector
 from tests.encoders.layouts.adapted import (

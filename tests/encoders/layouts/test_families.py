@@ -12,10 +12,10 @@ from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError
 from encoders.architectures.bert import Network
-from encoders.batching import batches
 from encoders.encoder import load_encoder
 from encoders.layouts.families import read_network
 from encoders.registry import find_model
+from encoders.tokens.batching import batches
 from tests.encoders.checkpoints import make_modernbert, make_mpnet, make_multilingual
 from tests.encoders.formulas.modernbert import ModernBert
 from tests.encoders.formulas.mpnet import FARTHEST, MPNet, bucket

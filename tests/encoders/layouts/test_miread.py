@@ -7,7 +7,7 @@ from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_miread, read_weights
 from tests.encoders.layouts.agreement import check_vectors

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_pals, read_weights
 from tests.encoders.formulas.pals import pals_vector

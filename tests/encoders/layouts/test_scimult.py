@@ -11,9 +11,9 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from eval.embedder import Text, by_encoder
 from tests.encoders.checkpoints import make_scimult, read_params, read_weights
 from tests.encoders.formulas.experts import expert_vector

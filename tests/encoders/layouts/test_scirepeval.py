@@ -10,9 +10,9 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.encoders import checkpoints
 from tests.encoders.formulas.adapters import adapter_vector, fusion_vector
 from tests.encoders.oracle import Oracle

@@ -7,7 +7,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_scimult, make_unipr, read_params, read_weights
 from tests.encoders.formulas.instructions import instructed_vector

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
 from corpora.errors import InputError, UnavailableError
-from encoders.formats import Format
 from encoders.layouts.adapter_bottleneck import bottleneck_width
 from encoders.layouts.adapter_config import ACTIVATIONS
 from encoders.layouts.write_adapters import _factor, write_adapter, write_fusion
 from encoders.layouts.write_lora import write_lora
-from encoders.model import read_checked
+from encoders.models.formats import Format
+from encoders.models.model import read_checked
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_lora, make_multilingual
 from tests.encoders.layouts.adapted import (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.tiny import WORDS, make_model
 

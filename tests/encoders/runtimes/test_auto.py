@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from encoders.batching import Batch
 from encoders.encoder import load_encoder
 from encoders.runtimes import auto
 from encoders.runtimes.base import Runtime, RuntimeSource
 from encoders.runtimes.registry import RUNTIMES, fastest_of
+from encoders.tokens.batching import Batch
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER
 
 

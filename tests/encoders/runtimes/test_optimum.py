@@ -84,7 +84,7 @@ def test_it_gives_what_our_own_graph_gives_on_the_real_model(minilm, sentences):
 def test_its_files_hold_all_it_needs_and_optimum_is_not_asked_again(encode, folder, monkeypatch):
     before = encode()
     monkeypatch.setitem(sys.modules, "optimum.exporters.onnx", None)
-    monkeypatch.setattr("encoders.sessions.make_source", None)
+    monkeypatch.setattr("encoders.runtimes.sessions.make_source", None)
     np.testing.assert_array_equal(encode(), before)
     assert {file.name for file in folder.iterdir()} == {"model.onnx", "pooling.json"}
 

@@ -52,7 +52,7 @@ def changed(folder, path, value):
 
 def test_its_files_hold_all_it_needs(encode, folder, monkeypatch):
     before = encode()
-    monkeypatch.setattr("encoders.sessions.make_source", None)
+    monkeypatch.setattr("encoders.runtimes.sessions.make_source", None)
     again = encode()
     for task_format in HEADS:
         np.testing.assert_array_equal(again[task_format], before[task_format])

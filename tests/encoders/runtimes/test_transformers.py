@@ -12,13 +12,13 @@ from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import Network
-from encoders.batching import batches
 from encoders.encoder import load_encoder
 from encoders.export import export_model
-from encoders.model import read_checked
+from encoders.models.model import read_checked
 from encoders.ops.module import as_module
 from encoders.registry import find_model
-from encoders.tokenizer import well_formed
+from encoders.tokens.batching import batches
+from encoders.tokens.tokenizer import well_formed
 from tests.encoders.checkpoints.foreign import make_foreign
 from tests.encoders.layouts.agreement import TEXTS
 from tests.tiny import make_model

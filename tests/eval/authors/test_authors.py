@@ -16,7 +16,7 @@ from eval.authors.protocol import evaluate_authors
 from eval.authors.signatures import Signatures, read_named_papers, read_s2and
 from eval.embedder import Text, Vectors
 from eval.files.text import read_within
-from ses.commands.eval import eval_
+from ses.terminal.commands.eval import eval_
 
 
 def make(blocks: dict[str, dict[str, list[str]]]) -> Signatures:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.mteb.model import LONGEST_NAME, MtebEncoder, format_of, model_meta, plain
 from eval.mteb.search import MtebSearch
 from tests.indexer.jobs import engine_in, make_job

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.metrics import evaluate
 from eval.mteb.model import MtebEncoder

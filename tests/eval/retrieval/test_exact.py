@@ -5,7 +5,7 @@ import pytest
 
 import eval.retrieval.exact
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Vectors
 from eval.measures.similarity import PAIRWISE, SIMILARITIES
 from eval.retrieval.exact import exact_rankings

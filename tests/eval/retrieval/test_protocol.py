@@ -16,8 +16,8 @@ from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import Protocol, evaluate_queries
 from eval.retrieval.timing import seconds_a_query
 from eval.trec.judgments import Qrels
+from search_plugin.contract.plan import TITLE_BOOST
 from search_plugin.fusion.registry import FUSIONS
-from search_plugin.plan import TITLE_BOOST
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
 

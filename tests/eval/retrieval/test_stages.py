@@ -6,8 +6,8 @@ import pytest
 
 from corpora.errors import InputError
 from eval.retrieval.stages import BOOSTS, K1, B, boosts, fusions, scorings, stages, start
-from search_plugin.schema import Bm25
-from search_plugin.search_settings import SearchSettings
+from search_plugin.contract.schema import Bm25
+from search_plugin.fusion.search_settings import SearchSettings
 
 LEGS = ("lexical", "prx")
 

@@ -14,9 +14,9 @@ from eval.retrieval.protocol import Protocol, evaluate_queries
 from eval.retrieval.stages import start
 from eval.retrieval.trials import Trials, check_measure
 from eval.trec.judgments import Qrels
-from search_plugin.plan import LEXICAL
-from search_plugin.schema import Bm25
-from search_plugin.search_settings import SearchSettings
+from search_plugin.contract.plan import LEXICAL
+from search_plugin.contract.schema import Bm25
+from search_plugin.fusion.search_settings import SearchSettings
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
 

@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError
 from eval.retrieval.tuning import Folds, choose, fit
-from search_plugin.search_settings import SearchSettings
+from search_plugin.fusion.search_settings import SearchSettings
 
 POINTS = tuple(SearchSettings("minmax", {"lexical": 1.0, "prx": float(weight)}) for weight in range(1, 7))
 

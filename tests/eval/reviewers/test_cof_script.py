@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.reviewers.data import read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers
 from products.reviewers.rules import MATCHINGS

@@ -15,7 +15,7 @@ from corpora.errors import InputError
 from eval.embedder import Text, Vectors
 from eval.reviewers.combined import compare_factors
 from eval.reviewers.gold_standard import compare_pairs, evaluate_gold_standard, read_gold_standard, score_predictions
-from ses.commands.eval import eval_
+from ses.terminal.commands.eval import eval_
 
 
 def test_pairs_by_hand():

@@ -17,7 +17,7 @@ from eval.embedder import Text, Vectors
 from eval.reviewers.data import read_reviewers
 from eval.reviewers.protocol import evaluate_reviewers, rank_reviewers
 from products.reviewers.rules import MATCHINGS, chain_of_factors, mean_of_top, openreview, reciprocal_ranks
-from ses.commands.eval import eval_
+from ses.terminal.commands.eval import eval_
 
 
 def vectors(**rows: list[float]) -> Vectors:

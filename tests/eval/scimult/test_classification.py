@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.scimult.data import read_classification
 from eval.scimult.protocols import evaluate_classification
 from tests.commands import fails, ses

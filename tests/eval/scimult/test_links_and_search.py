@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.scimult.data import find_sets, read_links, read_searches
 from eval.scimult.protocols import evaluate_links, evaluate_searches
 from tests.commands import ses

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.scirepeval.average import task_table
 from eval.scirepeval.protocols import TaskResult
 from eval.scirepeval.running import run_task, run_tasks

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from tests.commands import fails, ses
 from tests.eval.scirepeval.worlds import write_jsonl, write_labels
 from tests.tiny import make_model

@@ -14,7 +14,7 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text, Vectors, by_encoder
 from eval.files.labelled import read_labelled
 from eval.outcome import Outcome

@@ -10,8 +10,8 @@ from scipy.stats import percentileofscore, spearmanr
 from sklearn.linear_model import RidgeCV
 
 from corpora.errors import InputError, SesError
-from encoders.formats import Format
 from encoders.heads import Head
+from encoders.models.formats import Format
 from indexer.report import Silent
 from products.forecasts.apply import apply_forecaster
 from products.forecasts.forecaster import Forecaster, intervals
@@ -20,7 +20,7 @@ from products.forecasts.store import DESCRIPTION, read_forecaster, write_forecas
 from products.forecasts.training import ForecastOptions, _correlation, measured_forecasts, train_forecaster
 from products.trained import TrainedVectors
 from tests.damage import EDITS, edited
-from tests.search_plugin.embedded.small import document, make
+from tests.search_plugin.engines.embedded.small import document, make
 
 SOURCE = TrainedVectors("tiny", "f", Format.RGN)
 

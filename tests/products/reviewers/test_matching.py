@@ -18,7 +18,7 @@ from products.reviewers.rules import AGGREGATES
 from products.reviewers.scoring import COMBINATIONS, VenueScores
 from products.reviewers.spool import Spool
 from products.reviewers.venue import Venue
-from tests.search_plugin.embedded.small import document, make
+from tests.search_plugin.engines.embedded.small import document, make
 
 SCORES = np.random.default_rng(0).permutation(28).reshape(7, 4).astype(np.float32)
 

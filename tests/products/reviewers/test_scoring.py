@@ -14,7 +14,7 @@ from products.reviewers.factors import ReferencesBuilder, VectorsBuilder, WordsB
 from products.reviewers.pool import make_pool
 from products.reviewers.scoring import CONFLICT, score_venue
 from products.reviewers.spool import Spool
-from search_plugin.engines.base import Document
+from search_plugin.contract.engine import Document
 
 
 def document(name: str = "p", vector=(), **facts) -> Document:

@@ -5,7 +5,7 @@ from corpora.custom import LONGEST_KEYWORD
 from corpora.errors import InputError
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import NO, UNKNOWN, YES, judged_yes, judgments_of_index, labelled_papers, read_judgments
-from tests.search_plugin.embedded.small import document, make
+from tests.search_plugin.engines.embedded.small import document, make
 
 ANIMALS = make_hierarchy([Concept("Cat", ("Animal",), aliases=("feline",)), Concept("Dog", ("Animal",))])
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from corpora.errors import InputError, SesError
-from encoders.formats import Format
 from encoders.heads import Head
+from encoders.models.formats import Format
 from indexer.report import Silent
 from products.tags.apply import apply_tagger, record_labels
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
@@ -22,7 +22,7 @@ from products.tags.suggest import suggested
 from products.tags.tagger import Tagger
 from products.trained import TrainedVectors, names_in, place_of
 from tests.damage import EDITS, edited
-from tests.search_plugin.embedded.small import make
+from tests.search_plugin.engines.embedded.small import make
 
 SOURCE = TrainedVectors("tiny", "0123", Format.CLF)
 KNOWN = make_hierarchy([Concept("b", ("a",), "A letter", ("B",)), Concept("c")])

@@ -10,7 +10,7 @@ from sklearn.metrics import precision_recall_curve
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import labelled_papers
 from products.tags.measures import calibration_error, reliability

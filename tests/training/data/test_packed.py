@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.tiny import WORDS, make_model
 from tests.training.recipes import write
 from training.data.packed import KeptStates, formats_of, pack

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.suites.words import OkapiBm25
 from tests.training.data.papers import build, paper, source

@@ -11,7 +11,7 @@ import numpy as np
 
 from encoders.encoder import load_encoder
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.training.recipes import write_recipe
 from training.data.examples import read_labels
 from training.data.packed import pack

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.encoders.checkpoints.files import save
 from tests.tiny import make_model
 from training.trainables.codes import CODES

@@ -10,9 +10,9 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.tiny import make_model
 from tests.training.recipes import write_recipe
 from training import checkpoints

@@ -9,8 +9,8 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.formats import Format
 from encoders.layouts.experts import copied_from
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.checkpoints import make_scimult, read_weights
 from tests.encoders.formulas.experts import expert_vector

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.formats import Format
 from encoders.layouts.factors import factor_models, instructions_for
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.formulas.instructions import instructed_vector
 from tests.encoders.layouts.agreement import check_vectors

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.formulas.lora import lora_vector
 from tests.encoders.layouts.adapted import library_model, library_vectors

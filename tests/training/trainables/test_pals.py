@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from encoders.encoder import load_encoder
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.formulas.pals import pals_vector
 from tests.encoders.layouts.agreement import check_vectors

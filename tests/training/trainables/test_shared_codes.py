@@ -7,9 +7,9 @@ import json
 import numpy as np
 from safetensors.numpy import load_file
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
-from encoders.tokenizer import load_tokenizer
+from encoders.tokens.tokenizer import load_tokenizer
 from tests.tiny import make_model
 from training.trainables.shared_codes import SHARED_CODES
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.tiny import make_model
 from tests.training.recipes import adapted

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from encoders.formats import Format
+from encoders.models.formats import Format
 from search_plugin.fusion.registry import get_fusion
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, some_of
 from training.data.builders.distilled import leg_of

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from encoders.formats import Format
+from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, identity_of, some_of
 

@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
+from search_plugin.contract.schema import to_stored
 from search_plugin.engines.cluster.attached.places import Place, fields_of
 from search_plugin.engines.cluster.stored import schema_of
-from search_plugin.schema import to_stored
 
 if TYPE_CHECKING:
-    from search_plugin.schema import IndexSchema
+    from search_plugin.contract.schema import IndexSchema
 
 NAMESPACE = "ses"
 """The object in documents of others in which ses keeps what is its own."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
+from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.index_name import check_index_name
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
 from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of
 from search_plugin.engines.cluster.attached.opening import gone, open_attached
@@ -23,12 +25,10 @@ from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.mapping import body_of, properties_of
 from search_plugin.engines.cluster.physical import create_index, delete_index, physical_name
 from search_plugin.engines.cluster.scan import check_plain_name
-from search_plugin.engines.index_name import check_index_name
-from search_plugin.fields import PAPER_FIELDS
 
 if TYPE_CHECKING:
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.index import ClusterIndex
-    from search_plugin.schema import IndexSchema
 
 _ROUNDS = 5
 """How often documents are restored again that their owner brought back meanwhile."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.base import Refused
+from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import HASH, Attachment, companion_name, not_ours
 from search_plugin.engines.cluster.attached.papers import read_from, record_of
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Accepted, Rejected
-    from search_plugin.engines.base import Document
+    from search_plugin.contract.engine import Document
+    from search_plugin.contract.fields import Field
+    from search_plugin.contract.legs import Ranking, Scored
+    from search_plugin.contract.plan import Plan
+    from search_plugin.contract.schema import Bm25
+    from search_plugin.contract.tree import Filter
     from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster
-    from search_plugin.fields import Field
-    from search_plugin.filters.tree import Filter
-    from search_plugin.legs import Ranking, Scored
-    from search_plugin.plan import Plan
-    from search_plugin.schema import Bm25
 
 PAGE = 500
 """Documents that are looked up and updated together."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.aliases import COLLECTED, IDENTIFIERS, SINGLE
 from corpora.errors import InputError
-from search_plugin.fields import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
+from search_plugin.contract.fields import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
 
 if TYPE_CHECKING:
     from corpora.custom import FieldKind

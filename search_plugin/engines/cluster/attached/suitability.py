@@ -9,8 +9,8 @@ from corpora.errors import InputError
 from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE
 
 if TYPE_CHECKING:
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.dialect import Dialect
-    from search_plugin.schema import IndexSchema
 
 _BLOCKS = ("blocks.write", "blocks.read_only", "blocks.metadata")
 

@@ -22,7 +22,7 @@ from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
 
 if TYPE_CHECKING:
-    from search_plugin.engines.base import Refused
+    from search_plugin.contract.engine import Refused
     from search_plugin.engines.cluster.transport import Cluster
 
 TOO_LARGE = (

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
+from search_plugin.contract.diagnosis import Finding, IndexDiagnosis, human_bytes
 from search_plugin.engines.cluster.diagnosis.nodes import Node, check_disks, read_watermarks, share_or_size
 from search_plugin.engines.cluster.diagnosis.questions import Questions, dig
-from search_plugin.engines.diagnosis import Finding, IndexDiagnosis, human_bytes
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect

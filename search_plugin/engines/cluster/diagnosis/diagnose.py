@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from search_plugin.contract.diagnosis import Diagnosis, Finding, collected
 from search_plugin.engines.cluster.diagnosis.checks import CHECKS, HYBRID, Examined
 from search_plugin.engines.cluster.diagnosis.indexes import check_attached, check_index
 from search_plugin.engines.cluster.diagnosis.nodes import FILTER, read_nodes
 from search_plugin.engines.cluster.diagnosis.questions import Questions, dig
-from search_plugin.engines.diagnosis import Diagnosis, Finding, collected
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.attached.attachment import Attachment

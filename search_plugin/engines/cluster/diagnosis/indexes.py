@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from corpora.errors import UnavailableError
 from corpora.paper import Rejected
-from search_plugin.engines import diagnosis
+from search_plugin.contract import diagnosis
+from search_plugin.contract.diagnosis import Finding, IndexDiagnosis, human_bytes, missing_vectors
+from search_plugin.contract.schema import Quantization
 from search_plugin.engines.cluster import lease
 from search_plugin.engines.cluster.attached.opening import open_attached
 from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, whole
@@ -20,15 +22,13 @@ from search_plugin.engines.cluster.mapping import LOADING
 from search_plugin.engines.cluster.passages import has_vector
 from search_plugin.engines.cluster.physical import physical_name
 from search_plugin.engines.cluster.stored import check_open, check_unchanged, schema_of
-from search_plugin.engines.diagnosis import Finding, IndexDiagnosis, human_bytes, missing_vectors
 from search_plugin.engines.memory import estimate_index
-from search_plugin.schema import Quantization
 
 if TYPE_CHECKING:
+    from search_plugin.contract.schema import IndexSchema
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.attached.index import AttachedIndex
     from search_plugin.engines.cluster.generation import Generation
-    from search_plugin.schema import IndexSchema
 
 _MOST_READ = 20_000
 """Documents of an attached index that are read to see why they have no vectors."""

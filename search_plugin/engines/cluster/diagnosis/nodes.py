@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from search_plugin.contract.diagnosis import Finding, human_bytes
 from search_plugin.engines.cluster.diagnosis.questions import dig, whole
-from search_plugin.engines.diagnosis import Finding, human_bytes
 
 FILTER = (
     "nodes.*.name,nodes.*.roles,nodes.*.os.mem,nodes.*.os.cgroup.memory.limit_in_bytes,"

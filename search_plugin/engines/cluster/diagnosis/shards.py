@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from search_plugin.contract.diagnosis import Finding
 from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, whole
-from search_plugin.engines.diagnosis import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,112 @@
+"""What a model declares about itself, and the fingerprint that ties an index to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from corpora.errors import InputError
+from encoders.architectures.bert import Network
+from encoders.models.formats import Format, Similarity
+
+EmptyParts = Literal["dropped", "kept"]
+"""Whether the separator is dropped with an empty title or abstract, as in SciRepEval's code, or kept, as in SciMult's
+and UniPR's: `title [SEP] `."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """How a model's vectors are made; two models with equal fingerprints make interchangeable vectors.
+
+    Attributes:
+        name: The name that finds the model again: a known name, a folder's absolute path or a hub id.
+        architecture: A name in `encoders.architectures.registry`, or `ensemble` or `routes` for a composed model.
+        family: Transformer family of the weights: `bert` or `roberta`.
+        dimension: Length of a vector.
+        max_tokens: Longer texts are cut to this many tokens, special tokens included.
+        similarity: How two vectors are compared.
+        separator: The tokenizer's separator token, set between title and abstract.
+        empty_parts: Whether the separator is kept where title or abstract is empty.
+        lowercase: Whether the tokenizer folds case.
+        licence: SPDX name of the weights' licence, empty if unknown.
+        prompts: The prompt before a text, by format.
+        heads: Which of the architecture's vectors is a format's; formats with one head have the same vector.
+        network: Size and facts of the network.
+        weights_sha256: SHA-256 of the weights file, or of all of them.
+        settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.
+    """
+
+    name: str
+    architecture: str
+    family: str
+    dimension: int
+    max_tokens: int
+    similarity: Similarity
+    separator: str
+    empty_parts: EmptyParts
+    lowercase: bool
+    licence: str
+    prompts: Mapping[Format, str]
+    heads: Mapping[Format, str]
+    network: Network
+    weights_sha256: str
+    settings_sha256: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of everything that changes a vector or a comparison, in 16 hex digits; without name and licence."""
+        facts = asdict(self)
+        del facts["name"], facts["licence"]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """Formats it has vectors for."""
+        return tuple(self.heads)
+
+    def text(self, title: str, abstract: str | None) -> str:
+        """Return a paper, or a query, as one text (SPECTER section 2.2).
+
+        Args:
+            title: Of the paper, or the whole of a query.
+            abstract: Of the paper, empty if it has none; None for a query.
+
+        Returns:
+            `title [SEP] abstract`, or the query as it is.
+        """
+        if abstract is None:
+            return title
+        return f" {self.separator} ".join(part for part in (title, abstract) if part or self.empty_parts == "kept")
+
+    def prompt(self, text: str, task_format: Format) -> str:
+        """Return a text as the model reads it in a task format, which `Encoder` asks for."""
+        return self.prompts.get(task_format, "") + text
+
+    def head(self, task_format: Format) -> str:
+        """Return the name of a format's vector, or raise `InputError` naming the formats there are."""
+        if task_format not in self.heads:
+            raise InputError(
+                f"The model {self.name} has no {task_format} vectors, only {', '.join(self.formats)}",
+                "add what it lacks to the model (docs/encoders.md), or choose another with <model>",
+            )
+        return self.heads[task_format]
+
+    def passes(self, formats: Iterable[Format]) -> list[tuple[Format, ...]]:
+        """Return which formats one pass over a text makes.
+
+        Formats that read the text differently need a pass each, and so do heads that share no layer.
+
+        Args:
+            formats: Those wanted.
+
+        Returns:
+            The formats of each pass.
+        """
+        groups: dict[tuple[str, str], list[Format]] = {}
+        for task_format in dict.fromkeys(formats):
+            alone = "" if self.network.shared_layers else self.head(task_format)
+            groups.setdefault((self.prompts.get(task_format, ""), alone), []).append(task_format)
+        return [tuple(group) for group in groups.values()]

@@ -1,0 +1,124 @@
+"""A model found on disk, and the check of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError, some
+from encoders.architectures.registry import ARCHITECTURES
+from encoders.ops.names import NamesOps
+from encoders.runtimes.base import Precision
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from encoders.models.card import ModelCard
+
+Weights = Mapping[str, "np.ndarray"]
+
+_OF_TASK_HEADS = (
+    *("pooler.", "cls.", "classifier.", "lm_head.", "dropout.", "embeddings.position_ids"),
+    *("head.", "decoder."),  # ModernBERT's
+)
+"""Weights in checkpoints that no vector depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an exported model has in place of weights.
+
+    Attributes:
+        runtime: What it was made for.
+        precision: How precisely it runs.
+        graphs: Folders that the runtime loads, by the heads they give.
+        texts: Texts for checking a machine.
+        vectors: Their vectors on the machine that exported it, by head.
+    """
+
+    runtime: str
+    precision: Precision
+    graphs: Mapping[tuple[str, ...], Path]
+    texts: Sequence[str]
+    vectors: Mapping[str, Sequence[Sequence[float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model and its card.
+
+    Attributes:
+        card: Its card.
+        folder: Folder with its tokenizer.
+        read: Reads its weights, float32, under the names its architecture uses.
+        members: Models it is composed of, if it has no weights of its own: by format, or `0`, `1`, ... in an ensemble.
+        exported: Its graphs, if it is an export and has no weights.
+        base: The plain network that its adapters are on, if it has adapters.
+    """
+
+    card: ModelCard
+    folder: Path
+    read: Callable[[], Weights]
+    members: Mapping[str, Model] = field(default_factory=dict)
+    exported: Exported | None = None
+    base: Model | None = None
+
+
+Find = Callable[[str], Model]
+"""Finds a model by name, for models composed of others."""
+
+
+def read_checked(model: Model, heads: Sequence[str]) -> Weights:
+    """Read a model's weights and check that all are present, and are numbers.
+
+    Args:
+        model: The model.
+        heads: Those that will be used.
+
+    Returns:
+        The weights that are used, float32.
+
+    Raises:
+        InputError: If some are missing, unknown, of another shape than the model says, or not numbers.
+    """
+    import numpy as np
+
+    weights, card = model.read(), model.card
+    every, wanted = (_noted(card, weights, some) for some in (tuple(dict.fromkeys(card.heads.values())), heads))
+    missing = sorted(set(every.used) - set(weights))
+    surplus = sorted(set(weights) - set(every.used) - _ignored(weights))
+    if missing or surplus:
+        told = [f"lack {some(missing)}"] if missing else []
+        told += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(told)}.")
+    for name, rows in every.tables.items():
+        if weights[name].shape != (rows, card.network.width):
+            raise InputError(
+                f"The weights of {card.name} don't fit its config.json: {name} has the shape {weights[name].shape}, "
+                f"and the config.json says {(rows, card.network.width)}; fetch the model again."
+            )
+    used = {name: array for name, array in weights.items() if name in wanted.used}
+    broken = [name for name, array in used.items() if not np.isfinite(array).all()]
+    if broken:
+        raise InputError(
+            f"The weights of {card.name} are damaged: {some(broken)} hold values that are not numbers; "
+            "fetch the model again."
+        )
+    return used
+
+
+def _noted(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> NamesOps:
+    ops = NamesOps(present)
+    ARCHITECTURES[card.architecture](ops, card.network, None, None, heads)
+    return ops
+
+
+def is_of_task_head(name: str) -> bool:
+    """Return whether a weight is one that checkpoints hold beside the encoder, and no vector depends on."""
+    return name.startswith(_OF_TASK_HEADS)
+
+
+def _ignored(names: Collection[str]) -> set[str]:
+    return {name for name in names if is_of_task_head(name)}

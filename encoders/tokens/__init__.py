@@ -1,0 +1,1 @@
+"""From texts to batches of tokens."""

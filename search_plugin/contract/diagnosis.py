@@ -1,0 +1,134 @@
+"""What an engine reports about itself and its indexes, in the same form for every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from search_plugin.contract.schema import IndexSchema
+    from search_plugin.request import Join
+
+_STEP = 1024
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCount:
+    """How many papers have a vector in a field, and how long the vectors are."""
+
+    field: str
+    dimension: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: a fact for programs, by name; the same as a line for people; a problem, and what to do."""
+
+    name: str = ""
+    value: Any = None
+    line: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDiagnosis:
+    """The state of an index; what can't be read keeps its default.
+
+    `generation` is the version that is searched, and `previous` the one that a rollback restores. `leftovers` are being
+    built, or were left by interrupted builds. The rest is about the searched version, `disk_bytes` about all copies.
+    The last three attributes are of findings: facts for programs, the same for people, and problems.
+    """
+
+    name: str
+    generation: int | None = None
+    previous: int | None = None
+    leftovers: tuple[int, ...] = ()
+    papers: int = 0
+    vectors: tuple[VectorCount, ...] = ()
+    model: str = ""
+    fingerprint: str = ""
+    quantization: str = ""
+    disk_bytes: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    troubles: tuple[str, ...] = ()
+
+    def plus(self, *findings: Finding) -> IndexDiagnosis:
+        """Return a copy with more findings."""
+        told = collected(findings)
+        details = {**self.details, **told["details"]}
+        lines, troubles = (*self.lines, *told["lines"]), (*self.troubles, *told["troubles"])
+        return replace(self, details=details, lines=lines, troubles=troubles)
+
+    def with_papers(self, schema: IndexSchema, papers: int, count: Callable[[str], int]) -> IndexDiagnosis:
+        """Return a copy with what the searched version holds; `count` counts the papers with a vector of a format."""
+        vectors = tuple(VectorCount(v.format, v.dimension, count(v.format)) for v in schema.vectors)
+        return replace(
+            self,
+            papers=papers,
+            vectors=vectors,
+            model=schema.model,
+            fingerprint=schema.fingerprint,
+            quantization=schema.quantization,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The state of an engine and of the indexes of ses in it.
+
+    `joins` says who can join the legs of a hybrid search: always ses, and possibly the engine itself. The
+    last three attributes are of findings: problems, also of the indexes, facts for programs, and the same for people.
+    """
+
+    product: str
+    version: str
+    joins: tuple[Join, ...]
+    indexes: tuple[IndexDiagnosis, ...]
+    troubles: tuple[str, ...]
+    details: Mapping[str, Any]
+    lines: tuple[str, ...]
+
+
+def collected(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Return what findings say for programs and for people, and the problems, each once."""
+    found = list(findings)
+    return {
+        "details": {finding.name: finding.value for finding in found if finding.name},
+        "lines": tuple(finding.line for finding in found if finding.line),
+        "troubles": tuple(dict.fromkeys(finding.trouble for finding in found if finding.trouble)),
+    }
+
+
+def of_versions(
+    name: str, current: int, previous: int, present: Sequence[int], is_written: Callable[[], bool]
+) -> IndexDiagnosis:
+    """Return what the numbers of versions tell of an index: 0 is none, `is_written` whether one is being built now."""
+    leftovers = tuple(sorted(set(present) - {current, previous}))
+    written = bool(leftovers) and is_written()
+    kept = previous if previous in present and not 0 < current < previous else None
+    index = IndexDiagnosis(name, current or None, kept, leftovers, details={"being_written": written})
+    if written or not leftovers:
+        return index
+    left = f"An interrupted build of the index {name} has left version {', '.join(map(str, leftovers))}"
+    way = "any with <fresh>" if current else "drop the index"
+    return index.plus(Finding(trouble=f"{left}; index the same papers again to finish it, or {way}."))
+
+
+def missing_vectors(index: IndexDiagnosis) -> Iterator[Finding]:
+    """Yield a problem for every field in which papers lack their vectors, so that searches by meaning miss them."""
+    for vector in index.vectors:
+        if (lacking := index.papers - vector.count) > 0:
+            told = f"In the index {index.name}, {lacking:,} of {index.papers:,} papers have no {vector.field} vector"
+            yield Finding(trouble=f"{told}; index again with <fresh>.")
+
+
+def human_bytes(size: int) -> str:
+    """Return a size for people, such as `1.5 GiB`."""
+    value, unit = float(size), 0
+    while value >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    return f"{value:,.1f} {_UNITS[unit]}" if unit else f"{size:,} {_UNITS[0]}"

@@ -1,0 +1,237 @@
+"""What every engine does. The search layer fuses, explains and highlights the same way over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from corpora.errors import InputError
+from corpora.paper import Paper
+from search_plugin.contract.legs import Listing, Ranking, Scored
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.pages.page import Facets
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.custom import FieldValue
+    from search_plugin.contract.diagnosis import Diagnosis
+    from search_plugin.contract.fields import Field
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.plan import Counting, Plan
+    from search_plugin.contract.schema import Bm25
+    from search_plugin.contract.tree import Filter
+
+
+MOST_VALUES = 60_000
+"""Values of one field that an engine lists at once: a little less than the default limits of all engines."""
+
+
+def too_many(field: str) -> InputError:
+    """Return the error for more values than an engine lists."""
+    return InputError(f"More than {MOST_VALUES:,} values of {field} begin alike; give more of the one you mean.")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A paper ready to write.
+
+    Attributes:
+        paper: The paper.
+        content_hash: Of the paper, to tell later whether it changed.
+        vectors: float32 (dimension,) by format; (passages, dimension) where the vector field's unit is the passage.
+    """
+
+    paper: Paper
+    content_hash: str
+    vectors: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A document that the engine refused, and why."""
+
+    id: str
+    reason: str
+
+
+class Index(Protocol):
+    """One generation of an index."""
+
+    name: str
+    generation: int
+    schema: IndexSchema
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """Write documents, replacing those with the same ids; durable on return. Returns the refused ones."""
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete papers; unknown ids are ignored."""
+
+    def finish(self) -> None:
+        """Optimise the index for searching, after writes; may be called again at any time."""
+
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the content hashes of the ids that exist."""
+
+    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that exist, with their values of added fields in `extra`."""
+
+    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that have one of some ids or one of some identifiers, in one request."""
+
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the values of keyword fields that regular expressions match as a whole, in any order.
+
+        Args:
+            patterns: Expressions of `search_plugin.filters.alike` by field.
+
+        Returns:
+            Values by field, each once.
+
+        Raises:
+            InputError: If there are more than `MOST_VALUES` of a field.
+        """
+
+    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return how many papers hold each of some words in title or abstract, compared by stem."""
+
+    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+        """Return papers whose title or abstract holds a term like one of some terms, in any order.
+
+        Args:
+            terms: As indexed; the first letter has to be the same.
+            distance: Maximum number of edits, 1 or 2; to swap two neighbours is one.
+            size: Papers at most.
+
+        Returns:
+            The papers, with at least their titles and abstracts.
+        """
+
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what `find` returned for the same key before, or call it.
+
+        An engine that can't tell whether its papers have changed may return an older answer, unless that was empty.
+        """
+
+    def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return the papers that exist, with their vectors in some fields."""
+
+    def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
+        """Return float32 (dimension,) vectors of a format of the ids that exist."""
+
+    def count(self, field: str | None = None) -> int:
+        """Return how many papers the index holds, or how many of them have a vector of a format."""
+
+    def disk_bytes(self) -> int:
+        """Return how much disk this generation takes, with all its copies."""
+
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
+
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of all papers, or of the papers that match a filter, in any order."""
+
+    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Return the values of some fields of the ids that exist; a field without a value is left out."""
+
+    def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
+        """Write some fields of existing papers, and change nothing else; durable on return.
+
+        Args:
+            values: By id and field; None or an empty value removes the field's value.
+
+        Returns:
+            The ids that do not exist.
+
+        Raises:
+            InputError: If the index has no such field, it can't be updated, or a value is of another kind.
+        """
+
+    def add_fields(self, fields: Sequence[Field]) -> None:
+        """Add fields to the schema and to the index, durable on return; no paper has a value in them yet.
+
+        Raises `InputError` where `IndexSchema.with_fields` does.
+        """
+
+    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
+        """Return the papers of each leg, best first; equal scores are ordered by id."""
+
+    def rank(self, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
+        """Run two or more legs and let the engine join them by one of the fusions of ses.
+
+        Returns None if this engine leaves that to ses; raises `InputError` if it can never do it.
+        """
+
+    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
+        """Return the first papers of those that match a filter, in an order.
+
+        Raises `InputError` if the index was built by a version of ses that stored no order of titles.
+        """
+
+    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
+        """Return what a page shows: the papers that exist, and the requested facet counts."""
+
+    def scored_by(self, bm25: Bm25) -> AbstractContextManager[None]:
+        """Use other BM25 constants inside the block, to try them; nobody else can search the index meanwhile.
+
+        Raises `InputError` where an engine's constants are fixed.
+        """
+
+
+class Engine(Protocol):
+    """Keeps indexes by name, each in generations of which one is published and searched."""
+
+    url: str
+
+    def names(self) -> Sequence[str]:
+        """Return the published indexes, the most recently published first."""
+
+    def moment(self, name: str) -> float:
+        """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
+
+    def open(self, name: str) -> Index:
+        """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
+
+    def build(self, name: str, schema: IndexSchema, source: str) -> Index:
+        """Return an unpublished generation to fill: a new one, or one that an interrupted run left."""
+
+    def publish(self, index: Index) -> None:
+        """Publish a generation atomically; the previous one is kept for `rollback`."""
+
+    def rollback(self, name: str) -> Index:
+        """Publish the generation before again; raises `NotFoundError` if there is none.
+
+        The newer generation stays until the next one is published, for those who still read it. It is never published
+        again.
+        """
+
+    def copy(self, name: str, to: str, done: Callable[[int], None]) -> Index:
+        """Copy the published generation of an index, and publish it as the first one of another index.
+
+        Args:
+            name: Of the index.
+            to: Name of the copy, which has no published generation.
+            done: Receives how many more papers were copied.
+
+        Returns:
+            The copy.
+
+        Raises:
+            NotFoundError: If there is no index to copy.
+            UnavailableError: If the copy is not whole; then nothing of it is left.
+        """
+
+    def discard(self, index: Index) -> None:
+        """Delete a generation that was not published."""
+
+    def drop(self, name: str) -> None:
+        """Delete an index with all its generations, also if none was published; `NotFoundError` if there are none."""
+
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Lock out other writers of the index; raises `ConflictError` where there is one."""
+
+    def diagnose(self, name: str | None = None) -> Diagnosis:
+        """Return how the engine and its indexes (or the named index only) are, without changing what they hold."""

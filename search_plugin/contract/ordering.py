@@ -1,0 +1,95 @@
+"""The order of papers that are not ranked: by title, or by a field of numbers or dates, the same on every engine."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from corpora.custom import FieldValue
+from corpora.dates import first_day
+from corpora.errors import InputError
+from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field
+
+TITLE = "title"
+LONGEST_KEY = 200
+"""Characters of a title's sort key. Titles that begin with the same ones are ordered by id."""
+
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """An order of papers; those without a value come last in both directions, and equal ones are ordered by id.
+
+    Attributes:
+        field: `title`, or a field of numbers or dates.
+        descending: Whether the largest value comes first.
+    """
+
+    field: str
+    descending: bool = False
+
+    def __str__(self) -> str:
+        return f"-{self.field}" if self.descending else self.field
+
+
+NEWEST_FIRST = Sort("year", descending=True)
+
+
+def parse_sort(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Sort:
+    """Read an order.
+
+    Args:
+        text: A field, with `-` before it for the largest value first.
+        fields: Fields of the index.
+
+    Returns:
+        The order.
+
+    Raises:
+        InputError: If there is no such field, or its values have no order.
+    """
+    name = text.strip().lower()
+    wanted = name.removeprefix("-").strip()
+    sortable = [TITLE, *(field.name for field in fields if field.kind in ("number", "date"))]
+    found = next((field for field in (wanted, ALIASES.get(wanted, "")) if field in sortable), "")
+    if not found:
+        raise InputError(
+            f"Papers can't be sorted by {text[:60]!r}; choose one of {', '.join(sortable)}, with - before it for the "
+            "largest value first."
+        )
+    return Sort(found, name.startswith("-"))
+
+
+def title_key(title: str) -> str:
+    """Return what titles are sorted by: letters and digits without case and accents; empty where there are none."""
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", title).casefold())
+    if not decomposed.isascii():
+        decomposed = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return _BETWEEN_WORDS.sub(" ", decomposed).strip()[:LONGEST_KEY].strip()
+
+
+def sorted_ids(values: Mapping[str, FieldValue], ids: Iterable[str], order: Sort) -> list[str]:
+    """Return ids in an order.
+
+    Args:
+        values: Of the order's field, by id; ids without a value are absent.
+        ids: To sort.
+        order: The order.
+
+    Returns:
+        The ids.
+    """
+    by_id = sorted(ids)
+    keys = {id_: key for id_ in by_id if (key := _key(values.get(id_), order)) not in (None, "")}
+    having = sorted((id_ for id_ in by_id if id_ in keys), key=keys.__getitem__, reverse=order.descending)
+    return [*having, *(id_ for id_ in by_id if id_ not in keys)]
+
+
+def _key(value: FieldValue | None, order: Sort) -> str | float | None:
+    if order.field == TITLE:
+        return title_key(str(value or ""))
+    return date.fromisoformat(first_day(value)).toordinal() if isinstance(value, str) else value  # type: ignore[return-value]

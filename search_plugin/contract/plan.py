@@ -1,0 +1,96 @@
+"""What a search asks of an engine, independent of the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.tree import Filter
+    from search_plugin.understanding.expansion.expand import Notion
+
+TITLE_BOOST = 0.3
+"""Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""
+
+MAX_BOOST = 1_000
+
+LEXICAL = "lexical"
+"""Name of the BM25 leg; the vector legs carry the name of their vector field."""
+
+
+LISTED = "all that match the filter"
+"""The papers that facets count in a listing."""
+
+
+def check_boost(boost: float) -> None:
+    """Raise `InputError` if the boost is out of range."""
+    if not 0 <= boost <= MAX_BOOST:  # also false for NaN
+        raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorClause:
+    """Find the papers whose vector in `field` is nearest to `vector`, float32 (dimension,)."""
+
+    field: str
+    vector: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One search, leg by leg.
+
+    Attributes:
+        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg.
+        vectors: One clause a vector leg.
+        filter: Holds in every leg.
+        window: Maximum papers per leg.
+        exact: Whether vector legs compare with every vector instead of using an approximate index.
+        title_boost: Weight of the title's own BM25, added to that of title and abstract together.
+        column: Single-valued field that each leg returns beside id and score; empty for none.
+        order: Of a listing, a search without words: it has no legs, and lists the papers that match the filter.
+        plain: Those of the words that have one spelling; None if all have.
+        notions: The others, each with its spellings, of which the one that matches best counts.
+    """
+
+    words: str
+    vectors: tuple[VectorClause, ...]
+    filter: Filter | None
+    window: int
+    exact: bool = False
+    title_boost: float = TITLE_BOOST
+    column: str = ""
+    order: Sort | None = None
+    plain: str | None = None
+    notions: tuple[Notion, ...] = ()
+
+    @property
+    def legs(self) -> tuple[str, ...]:
+        """The names of the legs, lexical first."""
+        return (*([LEXICAL] if self.words else []), *(clause.field for clause in self.vectors))
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Facets to count, over all papers that match a plan's words and those that its legs found.
+
+    In a listing, all papers that match the plan's filter are counted.
+
+    Attributes:
+        plan: Whose words and filter.
+        found: Ids of the papers that the legs brought.
+        fields: To count by.
+        size: Values of each.
+    """
+
+    plan: Plan
+    found: Sequence[str]
+    fields: Sequence[str]
+    size: int

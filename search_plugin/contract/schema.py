@@ -1,0 +1,218 @@
+"""What an index holds, independent of the engine; each engine stores this schema and renders it in its own terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from corpora.errors import InputError, UnavailableError
+from corpora.typed import typed
+from encoders.models.formats import Similarity
+from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field, find_field
+from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
+
+VERSION = 3
+"""Of the schema that new indexes get. Version 1 had no fields of its own, and called vectors by their format."""
+
+SINCE_TITLE_ORDER = 3
+"""The version since which a cluster stores what titles are sorted by."""
+
+Quantization = Literal["none", "int8", "int4", "1bit"]
+"""How an engine keeps a vector's numbers in memory: as floats, or in 8, 4 or 1 bits; the nearest are then ranked
+again by their float vectors."""
+
+Unit = Literal["paper", "passage"]
+"""What a vector stands for: a paper, or one of its passages, of which there are many."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorField:
+    """A field of vectors.
+
+    Attributes:
+        name: In the engine; with a dot in an object of the documents.
+        format: The task format in lower case, `prx`, `clf`, `rgn` or `qry`; search legs and `Document.vectors` carry
+            this name.
+        dimension: Length of the vectors.
+        similarity: The measure of similarity; the model card says which.
+        unit: What each vector stands for.
+    """
+
+    name: str
+    format: str
+    dimension: int
+    similarity: Similarity
+    unit: Unit = "paper"
+
+    def __post_init__(self) -> None:
+        # The name is used in scripts that a search server runs.
+        if not all(part.isidentifier() for part in self.name.split(".")) or not self.name.isascii():
+            raise InputError(f"A vector field can't be named {self.name[:60]!r}.")
+
+
+def paper_vector(name: str, dimension: int, similarity: Similarity) -> VectorField:
+    """Return the field of the papers' vectors of a format, under the name that new indexes give it."""
+    return VectorField(f"vector_{name}", name, dimension, similarity)
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """The constants of BM25 (Robertson & Zaragoza, "The probabilistic relevance framework", 2009, section 3.4).
+
+    Attributes:
+        k1: Term-frequency saturation.
+        b: Document-length normalisation, from 0 to 1.
+
+    Raises:
+        InputError: If one of them is out of bounds.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.k1) and self.k1 >= 0 and 0 <= self.b <= 1):
+            raise InputError(f"BM25 can't have k1 {self.k1:g} and b {self.b:g}; k1 begins at 0, and b is from 0 to 1.")
+
+    def __str__(self) -> str:
+        return f"k1 {self.k1:g}, b {self.b:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSchema:
+    """The content of an index, and how it is searched.
+
+    Attributes:
+        model: Name of the model, to tell the user.
+        fingerprint: Fingerprint that a model must have to search this index (`ModelCard.fingerprint`).
+        vectors: One field per task format.
+        quantization: Of all of them.
+        bm25: How words are scored.
+        fields: Of the papers: `PAPER_FIELDS`, then those of other origins.
+        language: How words are analysed; a name in `search_plugin.words.languages`.
+        version: Version of the index's form in its engine.
+
+    Raises:
+        InputError: If there is no such language, or two fields have the same name.
+    """
+
+    model: str
+    fingerprint: str
+    vectors: tuple[VectorField, ...]
+    quantization: Quantization = "none"
+    bm25: Bm25 = Bm25()
+    fields: tuple[Field, ...] = PAPER_FIELDS
+    language: str = DEFAULT_LANGUAGE
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        get_language(self.language)
+        names = [*(field.name for field in self.fields), *(vector.name for vector in self.vectors)]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise InputError(f"Two fields of the index are named {twice}; rename one of them.")
+
+    def field(self, name: str) -> Field:
+        """Return the field of a name or alias, or raise `InputError` naming those the index has."""
+        return find_field(name, self.fields)
+
+    def facet(self, name: str) -> Field:
+        """Return the field of a name or alias, or raise `InputError` if its values can't be counted."""
+        field = self.field(name)
+        if not field.facet:
+            counted = ", ".join(sorted(other.name for other in self.fields if other.facet))
+            raise InputError(f"Values of {field.name} can't be counted; count by one of {counted}.")
+        return field
+
+    def single(self, name: str) -> Field:
+        """Return the field of a name or alias, or raise `InputError` if a paper may have several values of it."""
+        field = self.field(name)
+        if not field.single:
+            single = ", ".join(sorted(other.name for other in self.fields if other.single))
+            raise InputError(f"A paper has several {field.name}, so none is its own; collapse by one of {single}.")
+        return field
+
+    def vector(self, name: str) -> VectorField:
+        """Return the papers' vector field of a format, or raise `InputError` naming the formats the index has."""
+        own = [field for field in self.vectors if field.unit == "paper"]
+        for field in own:
+            if field.format == name:
+                return field
+        known = ", ".join(field.format for field in own)
+        raise InputError(f"This index holds no {name} vectors, only: {known}", f"index again with <formats={name}>")
+
+    def leg(self, name: str) -> VectorField:
+        """Return the field that a leg searches: a format's vectors of papers, or else of passages; see `vector`."""
+        fields = [field for field in self.vectors if field.format == name]
+        return min(fields, key=lambda field: field.unit != "paper") if fields else self.vector(name)
+
+    @property
+    def added(self) -> tuple[Field, ...]:
+        """The fields that are not of every paper: custom fields, tags and forecasts."""
+        return tuple(field for field in self.fields if field.origin != "paper")
+
+    def with_fields(self, fields: Iterable[Field]) -> IndexSchema:
+        """Return the schema with more fields.
+
+        Args:
+            fields: To add; existing fields stay as they are.
+
+        Returns:
+            The schema, which may be the same.
+
+        Raises:
+            InputError: If the name is that of a field of every paper, an alias, or a field of another kind or origin.
+        """
+        held = {field.name: field for field in self.fields}
+        new = []
+        for field in fields:
+            there = held.get(field.name)
+            if field.name in ALIASES or (there and there.origin == "paper"):
+                raise InputError(f"Every paper has a field {field.name} already; choose another name.")
+            if there and (there.kind, there.origin) != (field.kind, field.origin):
+                raise InputError(
+                    f"The index has a field {field.name} already, of kind {there.kind} and origin {there.origin}",
+                    "choose another name, or index again with <fresh>",
+                )
+            if there is None:
+                held[field.name] = field
+                new.append(field)
+        return replace(self, fields=(*self.fields, *new)) if new else self
+
+
+def to_stored(schema: IndexSchema) -> dict[str, Any]:
+    """Return what engines store of a schema, ready for JSON."""
+    return asdict(schema)
+
+
+def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
+    """Return the schema that an index was made with.
+
+    Args:
+        stored: Output of `to_stored`, of this version of ses or the one before.
+
+    Returns:
+        The schema; an index of the version before has version 1, under which engines read and write it as it is.
+
+    Raises:
+        ValueError: If it is damaged.
+        UnavailableError: If a newer version of ses made it.
+    """
+    content = dict(stored)
+    version = content.setdefault("version", 1)
+    if isinstance(version, int) and version > VERSION:
+        raise UnavailableError(
+            f"A newer version of ses made this index (its schema is version {version}, and this one reads up to "
+            f"{VERSION})",
+            "install that version, or index again with <fresh>",
+        )
+    if "fields" not in content:
+        if version != 1:
+            raise ValueError("The schema names no fields.")
+        content["fields"] = [asdict(field) for field in PAPER_FIELDS if field.name != "url"]
+        content["vectors"] = [{**vector, "format": vector["name"]} for vector in content["vectors"]]
+    try:
+        return typed(IndexSchema, content)
+    except InputError as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,123 @@
+"""A filter is a small tree, which every engine renders in its own terms.
+
+Logic is two-valued. A comparison with a missing value (None, an empty string, an empty list) is false, so its negation
+is true; a comparison on a list is true when any element matches. Comparisons are exact, except `Alike`. A boolean that
+is not true is a missing value, so its only value is True, and "= false" is the negation of that. A date of a paper
+stands for its first day.
+`evaluate.matches` is the reference.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Operator = Literal["=", "<", "<=", ">", ">="]
+"""Only `=` is for all kinds; the others are for numbers and dates. `!=` is the negation of `=`."""
+
+RELATIONS: Mapping[Operator, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""What the operators mean, for values and for arrays of them."""
+
+Value = str | int | float
+"""A number for numbers (a whole one for `year`), True for booleans, a day (`YYYY-MM-DD`) for dates, a string for all
+others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """The field stands in this relation to the value."""
+
+    field: str
+    op: Operator
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The field equals one of the values."""
+
+    field: str
+    values: tuple[Value, ...]
+
+
+Manner = Literal["same", "prefix", "name"]
+"""How a typed text may differ from a stored value: in case; in case and all that follows; as two forms of the name of
+one author do (`search_plugin.words.names`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The field has a value like one of these; engines get the values that the index holds instead (`resolve`)."""
+
+    field: str
+    manner: Manner
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """The field has a value."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of two or more parts hold."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one of two or more parts holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """The terms of these words stand side by side in the title, or in the title or the abstract (`text`).
+
+    Where the words have a stop word between others, any word may stand in its place. Words without a term are said by
+    no paper.
+    """
+
+    field: Literal["title", "text"]
+    words: str
+
+
+MAX_DEPTH = 30
+"""Maximum nesting of brackets and nots; deeper filters are refused, as each level is a recursive call."""
+
+
+def unresolved(like: Alike) -> TypeError:
+    """Return the error for an engine that is given what only `resolve` can read."""
+    return TypeError(f"{like} must be resolved before an engine compares")
+
+
+Test = Compare | OneOf | Exists
+"""The leaves of the tree that ask one thing of the values of one field."""
+
+Filter = Test | Says | Alike | And | Or | Not
+
+
+def all_of(*parts: Filter | None) -> Filter | None:
+    """Return the filter of all parts that there are; None if there are none."""
+    given = tuple(part for part in parts if part is not None)
+    return And(given) if len(given) > 1 else next(iter(given), None)

@@ -1,0 +1,98 @@
+"""Values that a program wants to write into fields of an index, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
+from corpora.dates import normal_date
+from corpora.errors import InputError
+from corpora.plain import plain
+
+if TYPE_CHECKING:
+    from search_plugin.contract.fields import Field
+    from search_plugin.contract.schema import IndexSchema
+
+UPDATABLE = ("origins",)
+"""Fields of every paper that are not part of its content."""
+
+
+def checked(schema: IndexSchema, values: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, FieldValue | None]]:
+    """Return values as engines write them.
+
+    Args:
+        schema: Of the index.
+        values: By id and field.
+
+    Returns:
+        The same as values of `corpora.plain`, lists as tuples, dates in their normal form, and None for every empty
+        value.
+
+    Raises:
+        InputError: If the index has no such field, it is part of the paper's content, or a value is of another kind.
+    """
+    fields = {field.name: field for field in schema.fields}
+    return {
+        id_: {name: _checked(fields, id_, name, value) for name, value in row.items()} for id_, row in values.items()
+    }
+
+
+def _checked(fields: Mapping[str, Field], id_: str, name: str, value: object) -> FieldValue | None:
+    field = fields.get(name)
+    if field is None:
+        known = ", ".join(other.name for other in fields.values() if _can_be_updated(other))
+        raise InputError(f"The index has no field {name!r} to update; add it first, or choose one of {known}.")
+    if not _can_be_updated(field):
+        raise InputError(
+            f"{name} is part of a paper's content and can't be updated by itself; index the changed paper instead."
+        )
+    try:
+        return _as_kind(field.kind, plain(value))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"The paper {id_[:60]!r} can't have {str(value)[:60]!r} in the field {name}, "
+            f"which is of the kind {field.kind}."
+        ) from None
+
+
+def _can_be_updated(field: Field) -> bool:
+    return field.origin != "paper" or field.name in UPDATABLE
+
+
+def _as_kind(kind: FieldKind, value: object) -> FieldValue | None:
+    if value is None or value == "":
+        return None
+    match kind, value:
+        case "boolean", bool():
+            return value or None
+        case ("number", bool()):
+            raise TypeError
+        case "number", int() | float() if math.isfinite(value) and float(value) == value:
+            return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+        case "keywords", list():
+            return tuple(dict.fromkeys(_keyword(part) for part in value)) or None
+        case "keyword", str():
+            return _keyword(value)
+        case "date", str():
+            return normal_date(value) or _refuse()
+        case "text", str():
+            return value
+        case _:
+            return _refuse()
+
+
+def _keyword(value: object) -> str:
+    if not isinstance(value, str) or not value or len(value) > LONGEST_KEYWORD:
+        raise TypeError
+    return value
+
+
+def _refuse() -> FieldValue:
+    raise TypeError
+
+
+def names_of(rows: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    """Return the fields that some rows name, each once, in order."""
+    return tuple(dict.fromkeys(name for row in rows for name in row))

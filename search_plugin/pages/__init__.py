@@ -1,0 +1,1 @@
+"""What users see of a search: the page, its highlights, and its forms for other programs."""

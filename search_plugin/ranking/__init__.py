@@ -1,0 +1,1 @@
+"""How papers are ranked: the plan of a query, the stages, the rerankers."""

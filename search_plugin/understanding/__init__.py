@@ -1,0 +1,1 @@
+"""What a typed query means: syntax, known papers, authors, preferences, spelling, expansion."""

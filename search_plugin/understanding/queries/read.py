@@ -1,0 +1,209 @@
+"""Read a typed query: what ranks the papers, and what they must satisfy."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from corpora.custom import FieldKind
+from corpora.errors import InputError
+from search_plugin.contract.fields import PAPER_FIELDS, Field, find_field
+from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Says
+from search_plugin.understanding.queries.fields import TITLE, field_filter, field_named
+from search_plugin.understanding.queries.tokens import OPERATORS, Token, paired, scan, settled
+from search_plugin.words.languages import DEFAULT_LANGUAGE
+from search_plugin.words.terms import terms_of
+
+DEEPEST = MAX_DEPTH // 2
+"""Deepest nesting of brackets: a bracket and its NOT are two levels of a filter."""
+
+PASTED = 40
+"""A longer text with several sentences is not a query that somebody typed."""
+
+SHOUTED = 3
+"""A longer text in capitals may be a title, whose AND, OR and NOT are words."""
+
+_SENTENCES = re.compile(r"[.!?]\s+\S")
+
+_VALUES: Mapping[FieldKind, str] = {
+    "number": "{0}:2019 or {0}:2019..2021",
+    "date": "{0}:2019-03 or {0}:2019-03..2020",
+    "boolean": "{0}:true",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TypedQuery:
+    """A query as it was understood.
+
+    Attributes:
+        words: That rank the papers: the text itself if it has no filter, else its words and phrases that are wanted.
+            Empty if there are none.
+        filter: That holds for every hit; None if the text is plain words.
+        notes: What was not understood as it may have been meant, one sentence each.
+    """
+
+    words: str
+    filter: Filter | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a query.
+
+    Attributes:
+        words: That rank.
+        needed: What it demands among words that rank.
+        asked: What it demands as an operand, where each of its words is demanded too.
+    """
+
+    words: tuple[str, ...] = ()
+    needed: Filter | None = None
+    asked: Filter | None = None
+
+
+def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE) -> TypedQuery:
+    """Read a query; any text can be read.
+
+    Args:
+        text: As it was typed.
+        fields: Of the index.
+        language: Of the index; tells which words are too common to search for.
+
+    Returns:
+        The query, as docs/guide/queries.md describes. What can't be read is taken as words.
+    """
+    notes: dict[str, None] = {}
+    tokens = scan(text, lambda name: field_named(name, fields), notes.setdefault)
+    whole, depth = paired(tokens)
+    if depth > DEEPEST:
+        return TypedQuery(text, notes=(f"Brackets nest deeper than {DEEPEST}, so the query was taken as words.",))
+    part = _Reader(settled(whole, notes.setdefault), fields, language, notes.setdefault).either()
+    if reason := _pasted(text, tokens, language):
+        return TypedQuery(text, notes=(reason,) if part.needed else ())
+    # Among plain words, a closing bracket alone is that of a list: "a) masks b) gloves".
+    left_out = [token.kind for token in (Counter(tokens) - Counter(whole)).elements()]
+    if "(" in left_out or (left_out and part.needed):
+        notes["Brackets that don't pair or hold nothing were left out."] = None
+    if part.needed is None:
+        return TypedQuery(text, notes=tuple(notes))
+    return TypedQuery(" ".join(part.words), part.needed, tuple(notes))
+
+
+def _pasted(text: str, tokens: Sequence[Token], language: str) -> str:
+    """Return why a text is probably no typed query; empty if it may be one."""
+    unquoted = " ".join(token.text for token in tokens if token.kind not in ("phrase", "field"))
+    if len(text.split()) > PASTED and _SENTENCES.search(unquoted):
+        return "The text has several sentences, so all of it was taken as words, without operators."
+    if _is_shouted(tokens, language):
+        return "The query is all in capitals, so AND, OR and NOT were taken as words."
+    return ""
+
+
+def _is_shouted(tokens: Sequence[Token], language: str) -> bool:
+    """Return whether tokens are probably a title in capitals: with a stop word, or mostly of words side by side."""
+    words = [token.text for token in tokens if token.kind == "word"]
+    if not "".join(words).isupper():
+        return False
+    if any(word.isalpha() and not any(terms_of(word, language)) for word in words):
+        return True
+    adjacent = any(one.kind == other.kind == "word" for one, other in pairwise(tokens))
+    bare = all(token.kind == "word" or token.text in OPERATORS for token in tokens)
+    return bare and adjacent and len(words) > SHOUTED
+
+
+class _Reader:
+    """Reads tokens in which brackets pair and operators have their operands.
+
+    Words side by side bind tightest, then AND, then OR.
+    """
+
+    def __init__(
+        self, tokens: Sequence[Token], fields: Sequence[Field], language: str, note: Callable[[str], None]
+    ) -> None:
+        self._tokens, self._at = tokens, 0
+        self._fields, self._language, self._note = fields, language, note
+
+    def either(self) -> _Part:
+        return self._joined("or", self._both, Or)
+
+    def _both(self) -> _Part:
+        return self._joined("and", self._units, And)
+
+    def _joined(self, operator: str, operand: Callable[[], _Part], kind: type[And | Or]) -> _Part:
+        parts = [operand()]
+        while self._kind == operator:
+            self._at += 1
+            parts.append(operand())
+        asked = _join(kind, [part.asked for part in parts])
+        return parts[0] if len(parts) == 1 else _of(parts, asked, asked)
+
+    def _units(self) -> _Part:
+        parts = []
+        while self._kind not in ("", ")", "and", "or"):
+            parts.append(self._unit())
+        needed, asked = ([getattr(part, which) for part in parts] for which in ("needed", "asked"))
+        return _of(parts, _join(And, needed), _join(And, asked))
+
+    def _unit(self) -> _Part:
+        negated = False
+        while self._kind == "not":
+            negated = not negated
+            self._at += 1
+        token = self._tokens[self._at]
+        self._at += 1
+        if token.kind == "(":
+            part = self.either()
+            self._at += 1
+        else:
+            part = self._single(token)
+        if not negated:
+            return part
+        if part.asked is None:
+            self._note_no_term(" ".join(part.words))
+            return _Part()
+        return _Part((), Not(part.asked), Not(part.asked))
+
+    def _single(self, token: Token) -> _Part:
+        if token.kind == "field" and token.field.lower() != TITLE:
+            return self._tested(token)
+        said = token.text if token.kind == "word" else token.said
+        has_terms = any(terms_of(said, self._language))
+        says = Says("title" if token.kind == "field" else "text", said) if has_terms else None
+        if token.kind == "word":
+            return _Part((said,) if any(map(str.isalnum, said)) else (), None, says)
+        if says is None:
+            self._note_no_term(said)
+        return _Part((said,) if said.strip() else (), says, says)
+
+    def _tested(self, token: Token) -> _Part:
+        field = find_field(token.field, self._fields)
+        try:
+            test = field_filter(field, token.said, self._fields, in_quotes=token.quoted)
+        except InputError:
+            form = _VALUES.get(field.kind, '{0}:value or {0}:"some value"').format(token.field)
+            self._note(f"The value in {token.text} can't be read, so it was taken as words; write {form}.")
+            return self._single(Token("word", token.text))
+        return _Part((), test, test)
+
+    def _note_no_term(self, words: str) -> None:
+        self._note(f'"{words}" has no word that can be searched for, so it does not restrict the search.')
+
+    @property
+    def _kind(self) -> str:
+        return self._tokens[self._at].kind if self._at < len(self._tokens) else ""
+
+
+def _of(parts: Sequence[_Part], needed: Filter | None, asked: Filter | None) -> _Part:
+    return _Part(tuple(chain.from_iterable(part.words for part in parts)), needed, asked)
+
+
+def _join(kind: type[And | Or], parts: Sequence[Filter | None]) -> Filter | None:
+    """Return filters joined, each once; None if there are none."""
+    flat = chain.from_iterable(part.parts if isinstance(part, kind) else (part,) for part in parts if part)
+    once = tuple(dict.fromkeys(flat))
+    return kind(once) if len(once) > 1 else next(iter(once), None)

@@ -1,0 +1,103 @@
+"""The terms of a text, as all engines compare words: by stem, without case and accents, without stop words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
+
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u109f\u1780-\u17ff"
+"""Scripts written without spaces between words: kana, Han, Thai, Lao, Tibetan, Burmese and Khmer."""
+
+MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963"
+"""Marks that Python's \\w leaves out though they stand inside words: accents, Hebrew and Arabic points, Indic
+vowels."""
+
+TOKEN = re.compile(f"([{UNSPACED}]+)|[^\\W_{UNSPACED}]+(?:[{MARKS}][^\\W_{UNSPACED}]*)*")
+
+SPACED = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+"""Of ASCII: letters in lower case, and a space for all that is no letter or digit. `str.translate` with it finds words
+ten times as fast as a regular expression."""
+
+_LETTERS = str.maketrans(
+    {"\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u00fe": "th"}
+    | {"\u00df": "ss", "\u0131": "i", "\u0127": "h", "\u0167": "t", "\u014b": "n", "\u0138": "q"}
+)
+"""Small letters that ASCII folding spells out although Unicode does not decompose them."""
+
+LONGEST_WORD = 64
+"""Longer strings are not stemmed or remembered, so that no text can fill the memory."""
+
+
+def terms_of(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """Return the terms of a text in their order: an empty string for a stop word, pairs of characters without spaces.
+
+    Args:
+        text: Any.
+        language: A name in `search_plugin.words.languages`.
+
+    Returns:
+        One term for each position.
+    """
+    terms: list[str] = []
+    for token in TOKEN.finditer(text):
+        if token[1]:
+            terms += [token[1][at : at + 2] for at in range(max(1, len(token[1]) - 1))]
+        else:
+            terms.append(term_of(token[0], language))
+    return terms
+
+
+def distinct_words(text: str) -> set[str]:
+    """Return the different words of a text, in small letters without accents."""
+    if text.isascii():
+        return set(text.translate(SPACED).split())
+    return {folded(token[0]) for token in TOKEN.finditer(text)}
+
+
+def stand_together(asked: Sequence[str], held: Sequence[str]) -> bool:
+    """Return whether terms stand side by side in a text's terms; where a stop word is asked for, any word may stand."""
+    there = [at for at, term in enumerate(asked) if term]
+    if not there:
+        return False
+    first, last = there[0], there[-1]
+    return any(
+        all(not asked[first + step] or asked[first + step] == held[at + step] for step in range(last - first + 1))
+        for at in range(len(held) - last + first)
+    )
+
+
+def folded(word: str) -> str:
+    """Return a word in small letters without accents."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.lower().translate(_LETTERS))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def term_of(token: str, language: str) -> str:
+    """Return the term that a word is compared by; an empty string for a stop word."""
+    return _cached_term(token, language) if len(token) <= LONGEST_WORD else folded(token)
+
+
+@lru_cache
+def _stop_words(language: str) -> frozenset[str]:
+    return frozenset(map(folded, get_language(language).stop_words))
+
+
+@lru_cache(maxsize=1 << 16)
+def _cached_term(token: str, language: str) -> str:
+    import Stemmer
+
+    word, algorithm = folded(token), get_language(language).stemmer
+    if word in _stop_words(language):
+        return ""
+    if not algorithm or len(word) > LONGEST_WORD:
+        return word
+    # Stemmers other than the English one use accents, which are removed afterwards.
+    whole = word if algorithm == "english" else token.lower()
+    # A stemmer has state, so threads can't share one; it is cheap to make.
+    return folded(Stemmer.Stemmer(algorithm, 0).stemWord(whole))

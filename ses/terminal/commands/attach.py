@@ -1,0 +1,112 @@
+"""`ses attach`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from corpora.errors import InputError
+from search_plugin.words.languages import LANGUAGES
+from ses.terminal.options import engine_options, model_options
+from ses.terminal.results import say
+
+if TYPE_CHECKING:
+    from indexer.report import IndexReport
+    from ses.library import Library
+
+
+@click.command()
+@click.argument("target", metavar="URL/NAME")
+@click.option("--title", metavar="FIELD", help="Its field of titles [default: title].")
+@click.option("--abstract", metavar="FIELD", help="Its field of abstracts [default: none].")
+@click.option(
+    "--facet",
+    "facets",
+    multiple=True,
+    metavar="NAME=FIELD",
+    help="A field for filters, facets and records: year=pub_year, authors=authors.name, doi=doi_s, or a name of your "
+    "choice; repeatable.",
+)
+@click.option("--index", "name", metavar="NAME", help="What to call it [default: its own name].")
+@click.option("--update", is_flag=True, help="Follow the changes of an attached index, with the fields it has.")
+@click.option("--beside", is_flag=True, help="Write nothing into its documents: keep vectors in an index beside it.")
+@click.option(
+    "--formats",
+    default="prx",
+    show_default=True,
+    metavar="LIST",
+    help="Task formats to make vectors for, such as prx,clf.",
+)
+@click.option("--language", type=click.Choice(list(LANGUAGES)), help="Of its texts, for highlights [default: english].")
+@model_options
+@engine_options
+@click.pass_context
+def attach(context: click.RichContext, /, *, target: str, as_json: bool, update: bool, **options: Any) -> None:
+    """Add vectors to an index that ses did not make, and search it there by words and by meaning.
+
+    The index or alias NAME of an OpenSearch or Elasticsearch keeps its documents and its mapping. Vectors are written
+    into the documents in one field of their own, named ses. Where that is impossible, an index beside it holds them.
+    Searches name it with --index and use its own fields. `ses detach` removes all vectors.
+
+    A run that was stopped resumes with the same command. Documents that can't be papers are listed in a file, with the
+    reason, and the exit code is 1.
+    """
+    from ses.terminal.arguments import parse_columns
+    from ses.terminal.progress import progress_on_stderr
+
+    library, index = open_target(target, options)
+    name = options["name"] or index
+    described = {option: options[option] for option in ("title", "abstract") if options[option]}
+    with progress_on_stderr() as progress:
+        if update:
+            if described or options["facets"] or options["beside"]:
+                raise InputError("An update keeps the fields", "leave them or <update> out")
+            report = library.follow(name, progress=progress)
+        else:
+            report = library.attach(
+                index,
+                **described,
+                fields=parse_columns(options["facets"]),
+                name=name,
+                formats=[options["formats"]],
+                language=options["language"],
+                beside=options["beside"],
+                progress=progress,
+            )
+    # Not all facts of it: who may attach an index may not see its size.
+    attached: str = getattr(library[name].index, "attached_to", "")
+    told: Mapping[str, Any] = {**report.to_dict(), "attached": attached}
+    shown = _summary(report, attached)
+    say(told, shown, as_json=as_json)
+    context.exit(1 if report.rejected else 0)
+
+
+def open_target(target: str, options: Mapping[str, Any]) -> tuple[Library, str]:
+    """Return the library of a cluster and the name of an index in it, from URL/NAME or a name and --engine."""
+    import ses
+    from search_plugin.engines.cluster.scan import split_index_url
+    from ses.terminal.arguments import settings_of
+
+    settings = settings_of(options)
+    if "/" not in target:
+        return ses.open(**settings), target
+    if settings.get("engine"):
+        raise InputError(f"{target.rpartition('@')[2]} names its cluster itself", "leave <engine> out")
+    url, index = split_index_url(target)
+    return ses.open(**settings | {"engine": url}), index
+
+
+def _summary(report: IndexReport, attached: str) -> str:
+    parts = [
+        f"Index {report.index}, attached {attached}: {report.papers:,} papers",
+        f"{report.new:,} new, {report.updated:,} changed, {report.unchanged:,} unchanged, {report.deleted:,} gone, "
+        f"{report.rejected:,} rejected",
+        f"{report.seconds:.1f} s, including {report.encoding_seconds:.1f} s of encoding by {report.model}",
+    ]
+    if report.duplicates:
+        parts.append(f"Ids that several documents behind {report.origin} have: {report.duplicates:,}")
+    if report.dead_letter:
+        parts.append(f"The rejected documents, with the reason: {report.dead_letter}")
+    return "\n".join(parts)

@@ -1,0 +1,202 @@
+"""`ses encode`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import rich_click as click
+
+from corpora.errors import InputError
+from corpora.registry import CORPORA
+from encoders.files.writing import LAYOUTS
+from encoders.models.formats import Format
+from ses.terminal.options import model_options
+from ses.terminal.results import say_json, tell
+
+if TYPE_CHECKING:
+    from corpora.paper import Rejected
+    from encoders.files.encoding import EncodeReport
+    from encoders.files.texts import TextRecord
+    from encoders.files.writing import FileLayout
+    from encoders.models.model import Model
+    from ses.settings import Settings
+
+_STANDARD_INPUT = Path("/dev/stdin")
+
+
+@click.command()
+@click.argument("input", required=False, type=click.Path(path_type=Path, exists=True, allow_dash=True))
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    default=("prx",),
+    show_default=True,
+    metavar="LIST",
+    help="Task formats: prx, qry, clf or rgn; several separated by commas, each written to its own file.",
+)
+@click.option("--text", "plain", is_flag=True, help="The input has one text per line, not JSON; .txt files always do.")
+@click.option("--corpus", metavar="NAME", help=f"Encode a corpus instead: {', '.join(CORPORA)}.")
+@click.option(
+    "--path", type=click.Path(path_type=Path), help="File or folder of the corpus [default: found or downloaded]."
+)
+@click.option(
+    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Encode the first N records only.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Output file. The ids of papers.npy are in papers.ids.txt; each of several formats has a file "
+    "such as papers.clf.npy [default: standard output].",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(LAYOUTS),
+    help="JSON lines of doc_id or of paper_id, or a float32 matrix [default: by FILE's ending, else scirepeval].",
+)
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as one JSON document; needs --output.")
+@click.pass_context
+def encode(context: click.RichContext, /, as_json: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
+    """Encode papers, queries or texts into an embedding file that SciRepEval, SciDocs or numpy reads.
+
+    INPUT is a file; without it, standard input is read: JSON lines of papers (id, title, abstract), of queries (id,
+    query) or of both, in the shapes of SPECTER, SciRepEval, BEIR or your own. The "format" of a record overrides
+    --format. The output file appears when it is complete. If a run was stopped, run the same command again: it takes
+    finished vectors from the cache.
+
+    Records that can't be encoded are listed in a file, with line and reason, and the exit code is 1. If records share
+    an id, the first is encoded.
+    """
+    from encoders.registry import DEFAULT_MODEL, find_model
+    from ses.settings import load_settings
+    from ses.terminal.arguments import parse_formats, settings_of
+
+    formats = parse_formats(*options["formats"])
+    output = None if options["output"] in (None, Path("-")) else options["output"]
+    layout = _layout(output, options["layout"])
+    if output is None and (as_json or len(formats) > 1):
+        raise InputError("Standard output takes the vectors of one format and nothing else; name a file with --output.")
+    settings = load_settings(**settings_of(options))
+    model = find_model(settings.model or DEFAULT_MODEL)
+    files = _files(output, formats)
+    begun = time.perf_counter()
+    dead_letter = output.with_suffix(".rejected.jsonl") if output else settings.data_dir / "rejected" / "encode.jsonl"
+    report = _encode(settings, model, _records(settings, files, options), files, layout, dead_letter)
+    seconds = time.perf_counter() - begun
+    told = {
+        "model": model.card.name,
+        "fingerprint": model.card.fingerprint,
+        "dimension": model.card.dimension,
+        "files": {name.value: str(path) for name, path in files.items() if path},
+        "encoded": report.encoded,
+        "duplicates": report.duplicates,
+        "rejected": report.rejected,
+        "dead_letter": str(dead_letter) if report.rejected else None,
+        "seconds": seconds,
+    }
+    if as_json:
+        say_json(told)
+    else:
+        tell(_summary(told), err=output is None)
+    context.exit(1 if report.rejected else 0)
+
+
+def _encode(
+    settings: Settings,
+    model: Model,
+    records: Iterator[TextRecord | Rejected],
+    files: Mapping[Format, Path | None],
+    layout: FileLayout,
+    dead_letter: Path,
+) -> EncodeReport:
+    from encoders.files.encoding import encode_texts
+    from encoders.files.writing import JsonLines, open_writer
+    from indexer.dead_letter import DeadLetter
+    from ses.loaded_model import make_encoder
+    from ses.terminal.progress import progress_on_stderr
+
+    # Problems of input and output are found before a model is loaded.
+    first = list(islice(records, 1))
+    with ExitStack() as stack:
+        writers = {
+            name: stack.enter_context(open_writer(path, layout)) if path else JsonLines(_standard_output(), layout)
+            for name, path in files.items()
+        }
+        dead = stack.enter_context(closing(DeadLetter(dead_letter)))
+        progress = stack.enter_context(progress_on_stderr())
+        progress.stage("encoding", None)
+        report = encode_texts(chain(first, records), make_encoder(settings, model), writers, dead.add, progress)
+        if not report.encoded:
+            # Raised here, so that an existing file stays.
+            why = f"; {dead_letter} says why, for all {report.rejected:,} records" if report.rejected else ""
+            raise InputError(f"The input has no records that can be encoded{why}.")
+    return report
+
+
+def _layout(output: Path | None, wanted: FileLayout | None) -> FileLayout:
+    from encoders.files.writing import layout_of
+
+    if output is None and wanted == "npy":
+        raise InputError("A matrix and its ids are two files: name the first with --output, such as papers.npy.")
+    return wanted or (layout_of(output) if output else "scirepeval")
+
+
+def _files(output: Path | None, formats: tuple[Format, ...]) -> dict[Format, Path | None]:
+    if output is None or len(formats) == 1:
+        return dict.fromkeys(formats, output)
+    return {name: output.with_suffix(f".{name}{output.suffix}") for name in formats}
+
+
+def _records(
+    settings: Settings, files: Mapping[Format, Path | None], options: Mapping[str, Any]
+) -> Iterator[TextRecord | Rejected]:
+    from corpora.registry import get_corpus
+    from encoders.files.texts import papers_as_texts, read_json_texts, read_plain_texts
+    from ses.papers import check_columns, located
+    from ses.terminal.arguments import parse_columns
+
+    source: Path | None = options["input"]
+    if options["corpus"]:
+        if source or options["plain"]:
+            raise InputError("Give either the input or --corpus; the file of a corpus is named with --path.")
+        corpus = get_corpus(options["corpus"])
+        columns = parse_columns(options["columns"])
+        check_columns(corpus, columns)
+        source = options["path"] or located(corpus, settings.data_dir)
+        records = papers_as_texts(corpus.read(source, columns))
+    elif options["path"]:
+        raise InputError("--path is the place of a --corpus; name the input itself without it.")
+    else:
+        columns = parse_columns(options["columns"])
+        if source is None and sys.stdin.isatty():
+            raise InputError("Name the file to encode, or pipe JSON lines in; `ses encode --help` shows how.")
+        source = _STANDARD_INPUT if source in (None, Path("-")) else source
+        plain = options["plain"] or ".txt" in source.suffixes[-2:]
+        records = read_plain_texts(source) if plain else read_json_texts(source, columns)
+    if any(path and path.exists() and source.exists() and path.samefile(source) for path in files.values()):
+        raise InputError(f"{source} is the input, and would be replaced: give another file with --output.")
+    return islice(records, options["limit"])
+
+
+def _standard_output() -> BinaryIO:
+    return sys.stdout.buffer
+
+
+def _summary(told: Mapping[str, Any]) -> str:
+    where = ", ".join(told["files"].values()) or "standard output"
+    parts = [
+        f"{told['encoded']:,} texts encoded by {told['model']} ({told['dimension']} values each) into {where}",
+        f"{told['duplicates']:,} duplicates left out, {told['rejected']:,} rejected, {told['seconds']:.1f} s",
+    ]
+    if told["dead_letter"]:
+        parts.append(f"The rejected records, with line and reason: {told['dead_letter']}")
+    return "\n".join(parts)

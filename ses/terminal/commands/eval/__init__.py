@@ -1,0 +1,31 @@
+"""`ses eval`: one file per protocol; a new one is one file and one line here."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from ses.terminal.lazy import LazyGroup
+
+_HERE = "ses.terminal.commands.eval"
+
+COMMANDS = {
+    "authors": (f"{_HERE}.authors:authors", "Group papers with one author's name by their true author."),
+    "compare": (f"{_HERE}.compare:compare", "Compare TREC run files."),
+    "gold-standard": (f"{_HERE}.reviewers:gold_standard", "Compare with what reviewers said of their own expertise."),
+    "miread": (f"{_HERE}.miread:miread", "Measure vectors as MIReAD's paper does."),
+    "retrieval": (f"{_HERE}.retrieval:retrieval", "Index a collection (or bring its index up to date)."),
+    "reviewers": (f"{_HERE}.reviewers:reviewers", "Match papers with reviewers."),
+    "scidocs": (f"{_HERE}.scidocs:scidocs", "Measure vectors by SciDocs."),
+    "scimult": (f"{_HERE}.scimult:scimult", "Measure vectors by SciMult's evaluations."),
+    "score": (f"{_HERE}.score:score", "Measure TREC run files by trec_eval's code."),
+    "screening": (f"{_HERE}.screening:screening", "Screen for systematic reviews."),
+    "suite": (f"{_HERE}.suite:suite", "Run a suite of protocols."),
+    "task": (f"{_HERE}.task:task", "Run tasks of SciRepEval's task FILE."),
+    "tune": (f"{_HERE}.tune:tune", "Fit hybrid search on judged queries."),
+}
+"""The protocols: the module of each, and the first sentence of its help."""
+
+
+@click.group("eval", cls=LazyGroup, lazy=COMMANDS)
+def eval_() -> None:
+    """Measure the quality of search and of vectors."""

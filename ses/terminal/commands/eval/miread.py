@@ -1,0 +1,67 @@
+"""`ses eval miread`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from ses.terminal.commands.eval.sources import vector_options
+
+
+@click.command()
+@click.option(
+    "--data", required=True, type=click.Path(path_type=Path), help="JSON lines of papers with labels, plain or packed."
+)
+@click.option("--label", default="label", show_default=True, metavar="FIELD", help="Its string or list are the labels.")
+@click.option(
+    "--split",
+    "split_field",
+    default="split",
+    show_default=True,
+    metavar="FIELD",
+    help="It says train or test; where no paper has it, a fifth of each class is drawn for testing.",
+)
+@click.option(
+    "--fewest", default=8, show_default=True, type=click.IntRange(min=1), help="Leave smaller classes out.", metavar="N"
+)
+@click.option(
+    "--clusters",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Clusters to make, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
+)
+@click.option(
+    "--seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Runs to average, each with another seed.",
+)
+@click.option("--by-field", is_flag=True, help="Labels are arXiv's: classify by field (cs), pair within it (cs.LG).")
+@vector_options
+def miread(
+    data: Path,
+    label: str,
+    split_field: str,
+    fewest: int,
+    clusters: tuple[int, ...],
+    seeds: int,
+    by_field: bool,  # noqa: FBT001 - click passes flags so
+    **options: Any,
+) -> None:
+    """Measure vectors as MIReAD's paper does: a linear probe, clusters, and pairs of papers that share a label.
+
+    Prints the probe's accuracy and macro F1; purity and normalised mutual information of k-means; average precision
+    and area under the ROC curve of all pairs, ranked by correlation.
+    """
+    from eval.files.labelled import read_labelled
+    from eval.miread import evaluate_miread
+    from ses.terminal.commands.eval.sources import show, vector_source
+
+    papers = read_labelled(data, label=label, split=split_field, fewest=fewest)
+    source = vector_source(options)
+    outcomes = evaluate_miread(papers, source.embed, clusters=clusters, seeds=seeds, by_field=by_field)
+    show(outcomes, [source], {"data": data, "label": label}, "part", options)

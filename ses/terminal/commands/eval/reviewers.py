@@ -1,0 +1,130 @@
+"""`ses eval reviewers` and `ses eval gold-standard`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from corpora.errors import InputError, require
+from ses.terminal.commands.eval.factors import Factor, find_factors
+from ses.terminal.commands.eval.sources import output_options, show, vector_options, vector_source
+
+PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
+
+_aggregate = click.option(
+    "--aggregate",
+    default="max",
+    show_default=True,
+    metavar="NAME",
+    help="Of openreview, over a reviewer's papers: max, average, or a percentile such as p75.",
+)
+
+
+@click.command()
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
+    "metadata.jsonl) or CoF's.",
+)
+@click.option("--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Whose rules.")
+@_aggregate
+@click.option(
+    "--embeddings",
+    multiple=True,
+    metavar="[FACTOR=]FILE",
+    help="Take vectors from a file, by id, and not from a model; for cof and unipr by factor: semantic=FILE, "
+    "topic=FILE and citation=FILE.",
+)
+@click.option(
+    "--factor",
+    "named",
+    multiple=True,
+    metavar="FACTOR[=FORMAT]",
+    help="Of cof and unipr: the format of the model's vectors that stands for a factor, such as topic=clf, or a factor "
+    "alone for UniPR's own instruction. Factors that aren't named are left out.",
+)
+@output_options
+def reviewers(
+    data: Path,
+    protocol: str,
+    aggregate: str,
+    embeddings: tuple[str, ...],
+    named: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Match papers with reviewers: P@5 and P@10 with soft and hard judgments.
+
+    A reviewer's score is the mean of the three papers most like the submission (scirepeval), three such papers after
+    a chain of factors (cof), reciprocal ranks by factor (unipr), or the likest paper (openreview).
+
+    cof and unipr compare papers by three factors: semantic, topic and citation. A checkpoint of UniPR has an
+    instruction for each. Of other models say what stands for which factor, with --factor or --embeddings.
+    """
+    from eval.reviewers.data import read_reviewers
+    from eval.reviewers.protocol import evaluate_reviewers
+    from products.reviewers.rules import MATCHINGS, openreview
+
+    if aggregate != "max" and protocol != "openreview":
+        raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
+    matching = openreview(aggregate) if protocol == "openreview" else MATCHINGS[protocol]
+    read = read_reviewers(data)
+    if not embeddings and not read.papers:
+        raise InputError(f"{data} has no texts: put metadata.jsonl there, or name vectors with --embeddings.")
+    if len(matching.factors) == 1:
+        require(not named, "--factor is for --protocol cof and unipr: leave it out, or add one of those.")
+        source = vector_source({**options, "embeddings": embeddings})
+        factors = {matching.factors[0]: Factor(source, source.told)}
+        about: dict[str, Any] = {"data": data, "protocol": protocol}
+    else:
+        factors = find_factors(matching, read.name, embeddings, named, options)
+        about = {"data": data, "protocol": protocol, "factors": {name: one.told for name, one in factors.items()}}
+    embedders = {name: one.embed for name, one in factors.items()}
+    outcome = evaluate_reviewers(read, embedders, matching.only(factors))
+    fewer = "" if len(factors) == len(matching.factors) else f", only {' and '.join(factors)}"
+    show({f"{protocol}{fewer}": outcome}, [one.source for one in factors.values()], about, "protocol", options)
+
+
+@click.command("gold-standard")
+@click.option(
+    "--data", required=True, type=click.Path(path_type=Path), help="The data set, unpacked or as the tar archive."
+)
+@_aggregate
+@click.option(
+    "--factors",
+    is_flag=True,
+    help="Measure the factors of `ses reviewers match` instead: words, PRX vectors, CLF vectors if the model has its "
+    "own, and all together; with --aggregate top3 or max.",
+)
+@vector_options
+def gold_standard(data: Path, aggregate: str, *, factors: bool, **options: Any) -> None:
+    """Compare with what reviewers said of their own expertise (Stelmakh et al. 2023).
+
+    Prints the weighted share of pairs of papers in the wrong order (lower is better, 0.5 is chance), and the accuracy
+    on easy and hard pairs.
+    """
+    from encoders.models.formats import Format
+    from eval.reviewers.combined import compare_factors
+    from eval.reviewers.gold_standard import evaluate_gold_standard, read_gold_standard
+    from products.reviewers.rules import AGGREGATES, openreview
+
+    if factors:
+        if aggregate not in AGGREGATES:
+            raise InputError(f"With --factors, --aggregate is one of {', '.join(AGGREGATES)}.")
+        read, source = read_gold_standard(data), vector_source(options)
+        wanted = {"semantic": Format.PRX}
+        if source.card is not None and source.card.heads.get(Format.CLF) != source.card.heads.get(Format.PRX):
+            wanted["topic"] = Format.CLF
+        vectors = {name: source.embed(list(read.papers.values()), kind) for name, kind in wanted.items()}
+        about = {"data": data, "aggregate": aggregate}
+        show(compare_factors(read, vectors, aggregate), [source], about, "factors", options)
+        return
+
+    matching = openreview(aggregate)
+    read = read_gold_standard(data)
+    source = vector_source(options)
+    outcomes = {source.name: evaluate_gold_standard(read, source.embed, matching)}
+    show(outcomes, [source], {"data": data}, "vectors", options)

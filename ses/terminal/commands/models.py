@@ -1,0 +1,159 @@
+"""`ses models`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import rich_click as click
+
+from encoders.runtimes.base import Precision
+from encoders.runtimes.registry import RUNTIMES
+from ses.terminal.results import say
+
+if TYPE_CHECKING:
+    from encoders.models.model import Model
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+
+
+@click.group()
+def models() -> None:
+    """List models, describe one, fetch one, or export one for a runtime."""
+
+
+@models.command(name="list")
+@json_option
+def list_(*, as_json: bool) -> None:
+    """List the models that ses knows by name; any folder or hub id of a BERT-family model works too."""
+    from encoders.registry import DEFAULT_MODEL, KNOWN_MODELS
+
+    rows = [
+        {"name": name, "hub_id": known.hub_id, "licence": known.licence, "default": name == DEFAULT_MODEL}
+        for name, known in KNOWN_MODELS.items()
+    ]
+    lines = [
+        f"{row['name']}: {row['hub_id'] or 'comes with ses'}{' (default)' if row['default'] else ''}" for row in rows
+    ]
+    say({"models": rows}, lines, as_json=as_json)
+
+
+@models.command()
+@click.argument("name")
+@json_option
+def info(*, name: str, as_json: bool) -> None:
+    """Describe a model: its architecture, its formats, which of them one pass makes, and how vectors compare."""
+    from encoders.registry import find_model
+
+    told = _facts(find_model(name))
+    say(told, list(_lines(told)), as_json=as_json)
+
+
+@models.command()
+@click.argument("name")
+@json_option
+def fetch(*, name: str, as_json: bool) -> None:
+    """Fetch a model and check it, so that it can be used without a network."""
+    from encoders.models.model import read_checked
+    from encoders.registry import find_model
+
+    model = find_model(name)
+    for part in model.members.values() or [model]:
+        if not part.exported:
+            read_checked(part, tuple(dict.fromkeys(part.card.heads.values())))
+    told = {"name": model.card.name, "folder": str(model.folder), "fingerprint": model.card.fingerprint}
+    say(told, [f"{model.card.name} is in {model.folder}"], as_json=as_json)
+
+
+@models.command()
+@click.argument("name")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--runtime", default="onnx", show_default=True, metavar="NAME", help=f"The runtime: {', '.join(RUNTIMES)}."
+)
+@click.option(
+    "--precision", type=click.Choice(get_args(Precision)), help="Numeric precision [default: the fastest available]."
+)
+@click.option(
+    "--formats",
+    default="",
+    metavar="LIST",
+    help="Task formats to write, such as prx,qry [default: all that the model has].",
+)
+@json_option
+def export(*, name: str, folder: Path, runtime: str, precision: Precision | None, formats: str, as_json: bool) -> None:
+    """Export a model for a runtime, into a folder that any --model option accepts.
+
+    The folder holds the card, the tokenizer and the graphs; it loads without torch and without the weights. It also
+    holds vectors of a few texts: a machine that computes different ones shows a warning.
+    """
+    from encoders.export import export_model
+    from encoders.registry import find_model
+    from ses.terminal.arguments import parse_formats
+
+    wanted = parse_formats(formats) if formats else ()
+    export_model(find_model(name), folder, runtime=runtime, precision=precision, formats=wanted)
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    told = {"folder": str(folder.resolve()), "runtime": runtime, "bytes": size}
+    say(
+        told,
+        [f"{folder} holds {name} for {runtime}, {size / 1e6:,.0f} MB; use it with --model {folder}"],
+        as_json=as_json,
+    )
+
+
+def _facts(model: Model) -> dict[str, Any]:
+    card, network = model.card, model.card.network
+    return {
+        "name": card.name,
+        "folder": str(model.folder),
+        "architecture": card.architecture,
+        "family": card.family,
+        "formats": list(card.formats),
+        "prompts": {name.value: text for name, text in card.prompts.items()},
+        "passes": [list(group) for group in card.passes(card.formats)],
+        "layers": network.layers,
+        "shared_layers": network.shared_layers,
+        "dimension": card.dimension,
+        "max_tokens": card.max_tokens,
+        "pooling": network.pooling,
+        "normalize": network.normalize,
+        "similarity": card.similarity,
+        "licence": card.licence,
+        "fingerprint": card.fingerprint,
+        "weights_sha256": card.weights_sha256,
+        "exported": f"{model.exported.runtime}-{model.exported.precision}" if model.exported else None,
+        "members": {key: _facts(member) for key, member in model.members.items()},
+    }
+
+
+def _lines(told: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    yield f"{indent}{told['name']}"
+    yield f"{indent}  architecture: {told['architecture']} ({told['family']}, {told['layers']} layers)"
+    if told["exported"]:
+        yield f"{indent}  exported for: {told['exported']}"
+    yield f"{indent}  formats: {', '.join(told['formats'])}"
+    yield f"{indent}  passes: {_passes(told)}"
+    yield from (f"{indent}  before {name} stands: {text!r}" for name, text in told["prompts"].items())
+    how = f"{told['pooling']} pooling, {'unit length, ' if told['normalize'] else ''}compared by {told['similarity']}"
+    yield f"{indent}  vectors: {told['dimension']} values, {how}"
+    yield f"{indent}  longest text: {told['max_tokens']} tokens"
+    yield f"{indent}  licence: {told['licence'] or 'not stated'}"
+    yield f"{indent}  fingerprint: {told['fingerprint']}"
+    yield f"{indent}  folder: {told['folder']}"
+    for member in told["members"].values():
+        yield from _lines(member, indent + "  ")
+
+
+def _passes(told: Mapping[str, Any]) -> str:
+    """Say which formats one pass over a text makes, and if not all, why."""
+    groups = " / ".join("+".join(group) for group in told["passes"])
+    if told["members"]:
+        return "those of its members"
+    if len(told["passes"]) > 1 and told["prompts"]:
+        return f"{groups}; they read different texts"
+    if len(told["passes"]) > 1:
+        return f"{groups}; they share no layer"
+    shared = told["shared_layers"]
+    return f"{groups}, {'all' if shared == told['layers'] else shared} of {told['layers']} layers shared"

@@ -1,0 +1,239 @@
+"""`ses reviewers`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from ses.terminal.options import engine_options, model_options, open_library, together
+from ses.terminal.results import say, tell, write_csv
+
+if TYPE_CHECKING:
+    from products.reviewers.explaining import Explanation
+    from products.reviewers.matching import Match, Matched
+
+_LISTED = 5
+
+_file = click.Path(path_type=Path)
+_column = click.option(
+    "--column", "columns", multiple=True, metavar="ATTRIBUTE=COLUMN", help="Column or key of an attribute; repeatable."
+)
+_venue_options = together(
+    click.option("--submissions", required=True, type=_file, metavar="PATH", help="File of the submissions."),
+    click.option(
+        "--corpus", default="csv", show_default=True, metavar="NAME", help="How to read it: a corpus, or openreview."
+    ),
+    _column,
+    click.option(
+        "--index", default="reviewers", show_default=True, metavar="NAME", help="The index of the reviewers' papers."
+    ),
+    click.option(
+        "--factor",
+        "factors",
+        multiple=True,
+        type=click.Choice(("semantic", "topic", "words", "citation")),
+        help="What to compare by: PRX vectors, CLF vectors, words (TF-IDF), or references; repeatable "
+        "[default: semantic].",
+    ),
+    click.option(
+        "--aggregate",
+        default="top3",
+        show_default=True,
+        type=click.Choice(("top3", "max")),
+        help="Of a reviewer's papers: the mean of the three nearest, or the nearest.",
+    ),
+    click.option(
+        "--people",
+        type=_file,
+        metavar="FILE",
+        help="CSV of the reviewers to choose from: reviewer, name, institution, capacity [default: all].",
+    ),
+    click.option("--conflicts", type=_file, metavar="FILE", help="CSV of declared conflicts: paper, reviewer."),
+)
+
+
+@click.group()
+def reviewers() -> None:
+    """Find reviewers for submissions, by the papers that the reviewers wrote."""
+
+
+@reviewers.command()
+@click.option("--path", required=True, type=_file, metavar="PATH", help="File or folder of the reviewers' papers.")
+@click.option(
+    "--corpus",
+    default="csv",
+    show_default=True,
+    metavar="NAME",
+    help="How to read it: a corpus with a column reviewer, or openreview.",
+)
+@click.option("--index", "name", default="reviewers", show_default=True, metavar="NAME", help="Name of the index.")
+@_column
+@click.option(
+    "--formats", default="prx", show_default=True, metavar="LIST", help="Task formats to store vectors for: prx,clf."
+)
+@model_options
+@engine_options
+@click.pass_context
+def index(context: click.RichContext, /, *, path: Path, corpus: str, name: str, as_json: bool, **options: Any) -> None:
+    """Index the papers of reviewers.
+
+    A table has a row for each paper of each reviewer: reviewer, id, title, abstract, and any other attribute of
+    papers. Papers that the file no longer holds are deleted from the index. OpenReview's form is a folder of
+    NAME.jsonl, or a JSON file of notes by reviewer.
+    """
+    from corpora.errors import some
+    from ses.terminal.arguments import parse_columns
+    from ses.terminal.progress import progress_on_stderr
+
+    with progress_on_stderr() as progress:
+        done = open_library(options).reviewers.index(
+            name,
+            path,
+            corpus=corpus,
+            columns=parse_columns(options["columns"]),
+            formats=[options["formats"]],
+            progress=progress,
+        )
+    sizes, rejected, empty = done.profiles.sizes(), done.profiles.rejected, done.profiles.empty
+    single = sorted(reviewer for reviewer, size in sizes.items() if size == 1)
+    told = {
+        "index": done.report.index,
+        "reviewers": len(sizes),
+        "papers": done.report.papers,
+        "one_paper": single,
+        "without_papers": list(empty),
+        "rejected": [{"line": one.line, "id": one.id, "reason": one.reason} for one in rejected],
+        "indexed": done.report.to_dict(),
+    }
+    lines = [
+        f"Index {done.report.index}: {len(sizes):,} reviewers with {done.report.papers:,} papers "
+        f"({done.report.new:,} new, {done.report.unchanged:,} unchanged, {done.report.deleted:,} deleted)"
+    ]
+    if empty:
+        lines.append(f"Without any paper, and so not in the index: {some(empty)}")
+    if single:
+        lines.append(f"With one paper only, on which all their scores rest: {some(single)}")
+    lines += [f"Rejected, line {one.line}: {one.reason}" for one in rejected[:_LISTED]]
+    if len(rejected) > _LISTED:
+        lines.append(f"Rejected in all: {len(rejected):,}")
+    say(told, lines, as_json=as_json)
+    context.exit(1 if rejected or done.report.rejected else 0)
+
+
+@reviewers.command()
+@_venue_options
+@click.option("--per-paper", default=3, show_default=True, metavar="N", help="Reviewers of each submission.")
+@click.option(
+    "--capacity",
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="Submissions of a reviewer for whom --people says nothing.",
+)
+@click.option("--fair", is_flag=True, help="Serve the worst submission as well as possible.")
+@click.option("--ranked", is_flag=True, help="Assign nobody: list the best reviewers of each submission.")
+@click.option(
+    "--combine",
+    default="scores",
+    show_default=True,
+    type=click.Choice(("scores", "ranks")),
+    help="Several factors: the mean of their standardised scores, or the sum of 1 / rank.",
+)
+@click.option("--out", type=_file, metavar="FILE", help="Write the result as CSV.")
+@model_options
+@engine_options
+def match(*, submissions: Path, people: Path | None, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Assign reviewers to submissions, or rank them.
+
+    The assignment has the largest sum of scores that capacities and conflicts allow. Conflicts are declared pairs,
+    authors of a submission and their co-authors, and people of the authors' institutions (--column
+    institutions=COLUMN).
+    """
+    from products.reviewers.venue import notes_on
+    from ses.terminal.progress import progress_on_stderr
+
+    with progress_on_stderr() as progress:
+        finder = open_library(options).reviewers
+        venue = finder.venue(submissions, people=people, **_given(options))
+        found = finder.match_venue(
+            venue,
+            options["factors"] or ("semantic",),
+            progress=progress,
+            **{name: options[name] for name in ("per_paper", "capacity", "fair", "ranked", "aggregate", "combine")},
+        )
+    notes, rows = notes_on(venue.pool, venue.people), [_row(one) for one in found.matches]
+    for note in notes:
+        tell(f"Note: {note}", err=True)
+    if out:
+        head = list(rows[0]) if rows else ["paper", "reviewer", "score", "rank"]
+        write_csv(out, head, (row.values() for row in rows))
+    told = {
+        "notes": notes,
+        "conflicts": dict(found.conflicts),
+        "total": found.total,
+        "worst": found.worst,
+        "matches": rows,
+    }
+    say(told, _shown(found, out, ranked=options["ranked"]), as_json=as_json)
+
+
+@reviewers.command()
+@click.option("--paper", required=True, metavar="ID", help="Id of the submission.")
+@click.option("--reviewer", required=True, metavar="ID", help="Id of the reviewer.")
+@_venue_options
+@model_options
+@engine_options
+def explain(*, submissions: Path, paper: str, reviewer: str, as_json: bool, **options: Any) -> None:
+    """Say why a reviewer suits a submission: the nearest of their papers by each factor."""
+    found = open_library(options).reviewers.explain(
+        submissions,
+        paper,
+        reviewer,
+        factors=options["factors"] or ("semantic",),
+        aggregate=options["aggregate"],
+        people=options["people"],
+        **_given(options),
+    )
+    say(found.to_dict(), _explained(found), as_json=as_json)
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    from ses.terminal.arguments import parse_columns
+
+    given = {name: options[name] for name in ("index", "corpus", "conflicts")}
+    return given | {"columns": parse_columns(options["columns"])}
+
+
+def _shown(found: Matched, out: Path | None, *, ranked: bool) -> Iterator[str]:
+    if out:
+        yield f"Wrote {len(found.matches):,} pairs to {out}"
+    else:
+        paper = ""
+        for one in found.matches:
+            if one.submission != paper:
+                yield (paper := one.submission)
+            by_factor = ", ".join(f"{name} {score:.3f}" for name, score in one.factors.items())
+            yield f"  {one.reviewer}: score {one.score:.3f}, rank {one.rank} ({by_factor})"
+    if found.conflicts:
+        yield "Conflicts left out: " + ", ".join(f"{count:,} {reason}" for reason, count in found.conflicts.items())
+    if not ranked:
+        loads = found.loads.values()
+        yield f"Total score {found.total:.3f}; the worst submission has {found.worst:.3f}"
+        yield f"Reviewers with submissions: {sum(map(bool, loads)):,} of {len(loads):,}, at most {max(loads):,} each"
+
+
+def _explained(found: Explanation) -> Iterator[str]:
+    yield f"{found.submission.title} ({found.submission.id}) and {found.reviewer}"
+    if found.conflict:
+        yield f"Conflict: {found.conflict}"
+    for name, one in found.factors.items():
+        yield f"{name}: score {one.score:.3f}, rank {one.rank:,} of {found.reviewers:,}"
+        for near in one.nearest:
+            yield f"  {near.similarity:.3f}  {near.paper.title} ({near.paper.id})"
+
+
+def _row(one: Match) -> dict[str, Any]:
+    return {"paper": one.submission, "reviewer": one.reviewer, "score": one.score, "rank": one.rank, **one.factors}

@@ -1,0 +1,192 @@
+"""`ses screen`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from ses.terminal.options import engine_options, open_library, together
+from ses.terminal.results import say, tell
+
+if TYPE_CHECKING:
+    from ses.screening import LabelReport
+
+_recall = together(
+    click.option("--target", default=0.95, show_default=True, metavar="RECALL", help="Recall to reach."),
+    click.option("--confidence", default=0.95, show_default=True, metavar="NUMBER", help="Of the estimate of recall."),
+)
+
+
+@click.group()
+def screen() -> None:
+    """Screen the papers of a systematic review, the most relevant first.
+
+    A review ranks its unread papers by a model of the vectors and words of those that were included and excluded.
+    Nothing is encoded.
+    """
+
+
+@screen.command()
+@click.argument("name")
+@click.option("--index", default="", metavar="NAME", help="The index of the candidates [default: the default index].")
+@click.option("--filter", default="", metavar="EXPR", help="What the candidates match [default: all papers].")
+@engine_options
+def create(*, name: str, index: str, filter: str, as_json: bool, **options: Any) -> None:  # noqa: A002
+    """Create a review of the papers of an index."""
+    screening = open_library(options).screening
+    screening.create(name, index=index, filter=filter)
+    count = screening.status(name).candidates
+    say({"name": name, "candidates": count}, f"The review {name} has {count:,} candidates.", as_json=as_json)
+
+
+@screen.command()
+@click.argument("name")
+@click.option("--include", multiple=True, metavar="ID", help="Paper that is included; repeatable.")
+@click.option("--exclude", multiple=True, metavar="ID", help="Paper that is excluded; repeatable.")
+@click.option("--path", type=click.Path(path_type=Path), metavar="FILE", help="Labels in .csv, .ris or .asreview.")
+@click.option("--change", is_flag=True, help="Replace labels that differ.")
+@engine_options
+def label(
+    *,
+    name: str,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    path: Path | None,
+    change: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Label papers as included or excluded, one by one or by a file."""
+    from dataclasses import asdict
+
+    if path and (include or exclude):
+        raise click.UsageError("Give --path, or --include and --exclude, not both.")
+    screening = open_library(options).screening
+    if path:
+        done = screening.read(name, path, change=change)
+    else:
+        done = screening.label(name, include=include, exclude=exclude, change=change)
+    say({"name": name, **asdict(done)}, _told(done), as_json=as_json)
+
+
+@screen.command(name="next")
+@click.argument("name")
+@click.option("--size", default=20, show_default=True, metavar="N", help="Papers.")
+@engine_options
+def next_(*, name: str, size: int, as_json: bool, **options: Any) -> None:
+    """Show the papers to read next, the most relevant first."""
+    from dataclasses import asdict
+
+    found = open_library(options).screening.next(name, size=size)
+    lines = []
+    for rank, one in enumerate(found, start=1):
+        facts = " · ".join(filter(None, (str(one.paper.year or ""), one.paper.venue, one.paper.id)))
+        lines += [f"{rank:3}. {one.paper.title}", f"     {facts}"]
+    document = {"name": name, "papers": [asdict(one) for one in found]}
+    say(document, "\n".join(lines) or "All papers are labelled.", as_json=as_json)
+
+
+@screen.command()
+@click.argument("name")
+@_recall
+@engine_options
+def status(*, name: str, target: float, confidence: float, as_json: bool, **options: Any) -> None:
+    """Show how many papers are read, the recall that is reached, and whether reading may stop."""
+    from dataclasses import asdict
+
+    from products.screening.stopping import ASSUMPTION, METHOD
+
+    found = open_library(options).screening.status(name, target=target, confidence=confidence)
+    recall = found.recall
+    lines = [
+        f"{found.candidates:,} candidates: {found.included:,} included, {found.excluded:,} excluded, "
+        f"{found.unread:,} unread",
+        f"Recall is at least {recall.at_least:.3f} with {recall.confidence:.0%} confidence; "
+        f"up to {recall.missing_at_most:,} relevant papers may be unread.",
+        f"Method: {METHOD}. It holds however often you look, if {ASSUMPTION}.",
+        f"The target of {recall.target:.3f} is {'reached: reading may stop' if recall.reached else 'not reached yet'}.",
+    ]
+    if found.gone:
+        lines.insert(1, f"{found.gone:,} labelled papers are not among the candidates any more.")
+    document = {"name": name, **asdict(found), "unread": found.unread, "reached": recall.reached, "method": METHOD}
+    say(document, "\n".join(lines), as_json=as_json)
+
+
+@screen.command()
+@click.argument("name")
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Ends in .csv, .ris or .asreview."
+)
+@engine_options
+def export(*, name: str, output: Path, as_json: bool, **options: Any) -> None:
+    """Write all candidates with their labels as CSV, RIS or an ASReview project."""
+    count = open_library(options).screening.export(name, output)
+    say({"name": name, "papers": count, "file": str(output)}, f"{count:,} papers are in {output}.", as_json=as_json)
+
+
+@screen.command()
+@click.argument("name")
+@click.option("--draws", default=5, show_default=True, metavar="N", help="Times, each from another start.")
+@_recall
+@engine_options
+def simulate(*, name: str, draws: int, target: float, confidence: float, as_json: bool, **options: Any) -> None:
+    """Screen the labelled papers again, to see how much reading the review saves."""
+    runs = open_library(options).screening.simulate(name, draws=draws, target=target, confidence=confidence)
+    rows = [
+        {
+            "papers": run.papers,
+            "relevant": sum(run.relevant),
+            "read": run.read_until(target),
+            "stopped": run.stopped,
+            "recall": run.recall_after(run.stopped) if run.stopped else None,
+        }
+        for run in runs
+    ]
+    lines = [
+        f"{row['read']:,} of {row['papers']:,} papers read for {target:.0%} of {row['relevant']:,} relevant ones; "
+        + (f"stopped after {row['stopped']:,} at recall {row['recall']:.3f}" if row["stopped"] else "never stopped")
+        for row in rows
+    ]
+    say({"name": name, "draws": rows}, "\n".join(lines), as_json=as_json)
+
+
+@screen.command(name="list")
+@engine_options
+def list_(*, as_json: bool, **options: Any) -> None:
+    """List the reviews."""
+    screening = open_library(options).screening
+    held = {name: screening.get(name) for name in screening.names()}
+    lines = [f"{name}: {len(one.decisions):,} labels, index {one.index}" for name, one in held.items()]
+    document = {"reviews": [{"name": n, "index": one.index, "labels": len(one.decisions)} for n, one in held.items()]}
+    shown = "\n".join(lines) or "No reviews yet; make one with `ses screen create NAME --index INDEX`."
+    say(document, shown, as_json=as_json)
+
+
+@screen.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Delete it without asking.")
+@engine_options
+def delete(*, name: str, yes: bool, as_json: bool, **options: Any) -> None:
+    """Delete a review with its labels; the index stays."""
+    screening = open_library(options).screening
+    labels = len(screening.get(name).decisions)
+    if not yes and not click.confirm(f"Delete the review {name} with its {labels:,} labels?", err=True):
+        tell("Nothing was deleted.")
+        return
+    screening.delete(name)
+    say({"name": name, "deleted": True}, f"The review {name} is deleted.", as_json=as_json)
+
+
+def _told(done: LabelReport) -> str:
+    parts = [f"Papers labelled: {done.labels:,}"]
+    if done.unknown:
+        shown = ", ".join(map(str, done.unknown[:5])) + (", ..." if len(done.unknown) > 5 else "")
+        parts.append(f"records that are no candidates of the review: {len(done.unknown):,} (line {shown})")
+    if done.undecided:
+        parts.append(f"records without a decision: {done.undecided:,}")
+    if done.rejected:
+        parts.append(f"records that can't be read: {done.rejected:,}")
+    return "; ".join(parts) + "."

@@ -1,0 +1,47 @@
+"""`ses search`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from ses.terminal.options import engine_option, model_options, page_options
+
+
+@click.command()
+@click.argument("words", nargs=-1)
+@click.option("--literal", is_flag=True, help="Take the query as plain words, without phrases, fields and operators.")
+@click.option("--verbatim", is_flag=True, help="Search the words as typed: correct none, and add no spellings.")
+@click.option(
+    "--synonyms",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Lines such as 'heart attack, myocardial infarction' or 'MI => infarction'.",
+)
+@page_options
+@model_options
+@engine_option
+def search(words: tuple[str, ...], index: str | None, **options: Any) -> None:
+    """Search an index by words and by meaning at once.
+
+    The words need no quotes; `-` reads them from standard input. Without words, the papers that match --filter are
+    listed, the newest first. A query may hold "phrases", -exclusions, AND, OR, NOT, brackets and fields such as
+    title:word, author:name and year:2019..2021; put these in quotes, and -- before a query that begins with -.
+    """
+    import ses
+    from ses.requests import given_options
+    from ses.terminal.arguments import settings_of
+    from ses.terminal.printing import show_page
+
+    query = _read_standard_input() if words == ("-",) else " ".join(words)
+    library = ses.open(**settings_of(options))
+    opened = library[index] if index else library.default()
+    page = opened.search(query, **given_options(options))
+    show_page(page, options)
+
+
+def _read_standard_input() -> str:
+    with open(0, encoding="utf-8", errors="replace", closefd=False) as stream:
+        return stream.read()

@@ -1,0 +1,71 @@
+"""`ses similar`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from corpora.errors import InputError
+from ses.terminal.options import engine_option, open_library, page_options
+from ses.terminal.results import say
+
+if TYPE_CHECKING:
+    from products.suggestions.neighbours import Suggestion
+
+_LONGEST = 1 << 20
+"""In characters; a model reads far less."""
+
+
+@click.command()
+@click.argument("paper_id", required=False, default="")
+@click.option(
+    "--text", default="", metavar="TEXT", help="A manuscript instead: its title, then its abstract on new lines."
+)
+@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="A manuscript in a text file.")
+@click.option(
+    "--suggest",
+    type=click.Choice(("venues", "references", "reviewers")),
+    help="From the 100 nearest papers, suggest venues with their probability, references, or reviewers.",
+)
+@page_options
+@engine_option
+def similar(paper_id: str, text: str, file: Path | None, suggest: Any, index: str | None, **options: Any) -> None:
+    """Find papers like one in the index, by its vector (or by its title's words too, with --mode hybrid).
+
+    With --text or --file, find papers like a manuscript: its first line is the title, the rest the abstract.
+    """
+    from ses.requests import given_options
+    from ses.terminal.printing import show_page
+
+    if sum(map(bool, (paper_id, text, file))) != 1:
+        raise InputError("Name one paper by its id, or give a manuscript with --text or --file.")
+    text = _read(file) if file else text
+    library = open_library(options)
+    opened = library[index] if index else library.default()
+    if suggest:
+        _show(opened.suggest(suggest, text=text, paper_id=paper_id, size=options["size"]), as_json=options["as_json"])
+        return
+    given = given_options(options)
+    show_page(opened.similar_text(text, **given) if text else opened.similar(paper_id, **given), options)
+
+
+def _read(path: Path) -> str:
+    from corpora.opening import as_text, open_binary
+
+    with open_binary(path) as stream:
+        return as_text(stream).read(_LONGEST)
+
+
+def _show(found: Sequence[Suggestion], *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    titles = [f"  {one.title}" if one.title else "" for one in found]
+    lines = [
+        f"{one.score:6.3f}  {one.name}{title}  (from {', '.join(one.because)})"
+        for one, title in zip(found, titles, strict=True)
+    ]
+    document = {"suggestions": [asdict(one) for one in found]}
+    say(document, lines or "The papers most like it say nothing about that.", as_json=as_json)

@@ -1,0 +1,76 @@
+"""`ses topics`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from ses.terminal.options import engine_options, open_library
+from ses.terminal.results import say, write_csv
+
+if TYPE_CHECKING:
+    from products.topics.clusters import Topics
+
+
+@click.command()
+@click.option("--index", "name", metavar="NAME", help="The index [default: as of a search].")
+@click.option(
+    "--topics",
+    "count",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Number of topics [default: the root of half the number of papers, 100 at most].",
+)
+@click.option(
+    "--format", "task_format", default="prx", show_default=True, metavar="NAME", help="The vectors to cluster."
+)
+@click.option(
+    "--map",
+    "projection",
+    default="pca",
+    show_default=True,
+    type=click.Choice(("pca", "tsne")),
+    help="Coordinates: two principal components, or t-SNE, which is slow.",
+)
+@click.option(
+    "--field",
+    default="topic",
+    show_default=True,
+    metavar="NAME",
+    help="Field for labels; NAME_x and NAME_y hold coordinates.",
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing into the index.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write id, topic, x and y as CSV too.")
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Of k-means and t-SNE.")
+@engine_options
+def topics(*, name: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Cluster the papers of an index into topics, and label them by their terms.
+
+    The labels and coordinates are written into the index, so that searches can filter, count and show them, as in
+    --facet topic. Nothing is encoded again.
+    """
+    from ses.terminal.progress import progress_on_stderr
+
+    library = open_library(options)
+    field = "" if options["dry_run"] else options["field"]
+    given = {key: options[key] for key in ("count", "task_format", "projection", "seed")}
+    with progress_on_stderr() as progress:
+        found = library.topics(name or library.default().name, field=field, progress=progress, **given)
+    if out:
+        write_csv(out, ("id", "topic", "x", "y"), _rows(found))
+    rows = [
+        {"topic": one.label, "papers": one.size, "terms": list(one.terms), "nearest": list(one.nearest)}
+        for one in found.topics
+    ]
+    lines = [f"{one.size:6,}  {one.label}" for one in found.topics]
+    where = f"in the fields {field}, {field}_x and {field}_y" if field else "not written"
+    lines.append(f"{len(found.ids):,} papers in {len(found.topics):,} topics, {where}")
+    say({"topics": rows, "papers": len(found.ids)}, lines, as_json=as_json)
+
+
+def _rows(found: Topics) -> Iterator[tuple[str, ...]]:
+    for row, name in enumerate(found.ids):
+        yield name, found.topics[found.topic_of[row]].label, *(f"{value:.6f}" for value in found.places[row])

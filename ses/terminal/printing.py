@@ -1,0 +1,155 @@
+"""Prints a page of hits as text, or in a format for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from corpora.paper import is_empty
+from ses.terminal.results import pass_on, say_json, tell
+from ses.terminal.styles import linked, show, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from corpora.custom import FieldValue
+    from corpora.paper import Paper
+    from search_plugin.pages.highlights import Snippet
+    from search_plugin.pages.page import Facets, Hit, Page
+
+_AUTHORS_SHOWN = 3
+_LONGEST_VALUE = 200
+
+
+def show_page(page: Page, options: Mapping[str, Any]) -> None:
+    """Print a page on standard output; in another format than text, its notes on standard error.
+
+    Args:
+        page: The page.
+        options: From `ses.terminal.options.page_options`: `form` and `as_json`; `explain`, for each leg's rank, raw
+            score and contribution, and each stage's time and requests; `quiet`, for no notes and no summary.
+    """
+    form = "json" if options["as_json"] else options["form"]
+    notes = () if options["quiet"] else page.notes
+    if form == "text":
+        _show_text(page, notes, options)
+        return
+    if form != "json":  # which holds them
+        for note in notes:
+            tell(note, err=True)
+    pass_on(page.format(form))
+
+
+def _show_text(page: Page, notes: Sequence[str], options: Mapping[str, Any]) -> None:
+    for note in notes:
+        show(styled(note, "yellow"))
+    for hit in page.hits:
+        _show_hit(hit, explain=options["explain"])
+    if page.facets:
+        _show_facets(page.facets)
+    if not options["quiet"]:
+        if page.size and not page.hits:
+            words = "other words, " if page.query else ""
+            show(f"Nothing found here: try {words}a wider --filter, or a smaller --offset.")
+        show(styled(_footer(page), dim=True))
+    if options["explain"]:
+        for stage, spent in page.milliseconds.items():
+            show(styled(f"{stage}: {spent:.1f} ms", "cyan"))
+            for request in page.requests.get(stage, ()):
+                show(styled(f"  {request}", "cyan"))
+
+
+def _show_hit(hit: Hit, *, explain: bool) -> None:
+    paper = hit.paper
+    title = next((marked(snippet) for snippet in hit.snippets if snippet.field == "title"), paper.title)
+    mark = styled("[retracted] ", "red", bold=True) if paper.retracted else ""
+    show(f"{styled(f'{hit.rank:3}. ', bold=True)}{mark}{title}")
+    authors = "; ".join(paper.authors[:_AUTHORS_SHOWN]) + (" et al." if len(paper.authors) > _AUTHORS_SHOWN else "")
+    facts = [
+        str(paper.year) if paper.year else "",
+        paper.venue,
+        authors,
+        paper.id,
+        linked(hit.link) if hit.link else "",
+    ]
+    show(styled("     " + " · ".join(fact for fact in facts if fact), dim=True))
+    if hit.known_by:
+        show(styled(f"     found by its {hit.known_by}", "green"))
+    if paper.extra:
+        added = " · ".join(f"{name}: {_value(value)}" for name, value in paper.extra.items())
+        show(styled(f"     {added}", dim=True))
+    for snippet in hit.snippets:
+        if snippet.field == "abstract":
+            show(f"     {marked(snippet)}")
+    if hit.weak:
+        show(styled("     weak match", "yellow"))
+    if hit.collapsed:
+        show(styled(f"     and {hit.collapsed:,} more like it in that field", dim=True))
+    if explain:
+        show(styled(f"     score {hit.score:.4f}", "cyan"))
+        for leg, part in hit.legs.items():
+            told = f"     {leg}: rank {part.rank}, raw score {part.raw:.4f}, gives {part.value:.4f}"
+            show(styled(told, "cyan"))
+
+
+def _value(value: FieldValue) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    shown = "yes" if value is True else str(value)
+    return shown if len(shown) <= _LONGEST_VALUE else f"{shown[: _LONGEST_VALUE - 1]}…"
+
+
+def marked(snippet: Snippet) -> str:
+    """Return a snippet with its matches in bold."""
+    parts, done = [], 0
+    for start, end in snippet.spans:
+        parts += [snippet.text[done:start], styled(snippet.text[start:end], "yellow", bold=True)]
+        done = end
+    return "".join([*parts, snippet.text[done:]])
+
+
+def _show_facets(facets: Facets) -> None:
+    for field, counts in facets.counts.items():
+        listed = ", ".join(f"{value} ({count:,})" for value, count in counts) or "no values"
+        show(f"{styled(f'{field}: ', bold=True)}{listed}")
+    show(styled(f"counted over {_counted(facets.matches, 'paper')}: {facets.counted}", dim=True))
+
+
+def _footer(page: Page) -> str:
+    told = "joined by engine" if page.joined_by == "engine" else "looked up"
+    legs = ", ".join(f"{count:,} by {leg}" for leg, count in page.found.items()) or told
+    listing = page.mode == "listing"
+    found = _counted(page.candidates, "paper" if listing else "candidate") + ("" if listing else f" ({legs})")
+    order = f", sorted by {page.sort.removeprefix('-')}, {_direction(page.sort)} first," if page.sort else ""
+    spent = sum(page.milliseconds.values())
+    shown = f"{page.hits[0].rank} to {page.hits[-1].rank} of " if page.hits else ""
+    return f"{shown}{found}{order} in index {page.index}, {spent:.0f} ms"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _direction(sort: str) -> str:
+    return "the largest" if sort.startswith("-") else "the smallest"
+
+
+def show_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
+    """Print whole papers on standard output, every attribute that has a value.
+
+    Args:
+        papers: The papers.
+        as_json: As one JSON list.
+    """
+    if as_json:
+        say_json([asdict(paper) for paper in papers])
+        return
+    for place, paper in enumerate(papers):
+        if place:
+            show()
+        held = {**{name: value for name, value in asdict(paper).items() if name != "extra"}, **paper.extra}
+        for name, value in held.items():
+            if not is_empty(value):
+                told = "; ".join(value) if isinstance(value, tuple) else "yes" if value is True else str(value)
+                show(f"{styled(f'{name}: ', bold=True)}{told}")

@@ -1,0 +1,179 @@
+"""Progress on standard error: a live bar on a terminal, otherwise a plain line from time to time."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn
+from rich.progress import Progress as Bars
+
+from corpora.outgoing import in_a_line
+from indexer.report import Progress
+from ses.terminal.results import tell
+
+FIRST = 2.0
+"""The first plain line of a stage comes after this many seconds, with the first batch."""
+
+EVERY = 10.0
+"""Seconds between plain lines."""
+
+WINDOW = 60.0
+"""The rate is that of the last seconds, since other programs may begin and end meanwhile."""
+
+MARKS = 4096
+"""Most batches that are remembered for the rate."""
+
+
+@contextmanager
+def progress_on_stderr() -> Iterator[Progress]:
+    """Provide a `Progress` that suits standard error."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
+    )
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+        yield _Live(bars)
+
+
+class Counts:
+    """The counts of a stage, its rate and the time that is left; threads may share it.
+
+    The time that is left is that of what costs: papers that are encoded, weighted by their length. Papers from the
+    cache count as done, but not for the rate. Nor does the loading of the model.
+
+    Args:
+        name: Of the stage.
+        total: Papers of the stage, if the number is known.
+    """
+
+    def __init__(self, name: str, total: int | None) -> None:
+        self.name, self.total = in_a_line(name), total
+        self.papers, self.rejected, self.cached = 0.0, 0, 0.0
+        self.begun = time.monotonic()
+        # When so many papers had been worked on, and their cost.
+        self._marks: deque[tuple[float, float, float]] = deque(maxlen=MARKS)
+        self._worked = self._spent = 0.0
+        self._looked_up = self._in_block = self._hits = 0.0
+        self._lock = threading.Lock()
+
+    def add(self, papers: float, rejected: int, *, block: float = 0.0, cost: float = 1.0) -> None:
+        """Count papers; arguments as of `Progress.advance`."""
+        with self._lock:
+            self.papers += papers
+            self.rejected += rejected
+            if block:
+                # A run that was stopped resumes with blocks from the cache; then all others are new.
+                resumes = 0 < self.cached == self.papers - papers and papers < block
+                self._hits = 0.0 if resumes else papers / block
+                self.cached += papers
+                self._looked_up += block * cost
+                self._in_block = (block - papers) * cost
+            elif papers:
+                self._worked += papers
+                self._spent += papers * cost
+                self._in_block = max(0.0, self._in_block - papers * cost)
+                self._marks.append((time.monotonic(), self._worked, self._spent))
+
+    @property
+    def whole(self) -> int:
+        """Whole papers; their parts don't add up exactly."""
+        return int(self.papers + 1e-6)
+
+    @property
+    def rate(self) -> float:
+        """Papers per second that were worked on lately; 0 before there are two batches."""
+        return self._rates()[0]
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None before there are two batches."""
+        spending = self._rates()[1]
+        if not spending or not self.total:
+            return None
+        with self._lock:
+            ahead = (self.total - self._looked_up) * (1 - self._hits) if self._looked_up else self.total - self.papers
+            return max(0.0, self._in_block + max(0.0, ahead)) / spending
+
+    def _rates(self) -> tuple[float, float]:
+        """Return papers, and their cost, per second in the later half of the last minute: a processor may warm up."""
+        with self._lock:
+            marks = [mark for mark in self._marks if self._marks[-1][0] - mark[0] <= WINDOW]
+            marks = marks[(len(marks) - 1) // 2 :] if len(marks) > 2 else list(self._marks)[-2:]
+        if len(marks) < 2:
+            return 0.0, 0.0
+        (begun, *before), (now, *after) = marks[0], marks[-1]
+        first, second = ((late - early) / max(now - begun, 1e-9) for early, late in zip(before, after, strict=True))
+        return first, second
+
+    def __str__(self) -> str:
+        """Return papers from the cache, rate, rejected records and the time that is left."""
+        rate, left = self.rate, self.left
+        parts = [f"{self.cached:,.0f} from the cache"] if self.cached >= 1 else []
+        parts += [f"{rate:,.0f} papers/s" if rate >= 10 else f"{rate:,.1f} papers/s"] if rate else []
+        parts += [f"{self.rejected:,} rejected"] if self.rejected else []
+        if left is not None:
+            parts.append(f"{duration(left)} left")
+        return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Return a time for people, such as `1 h 20 min`."""
+    minutes = round(seconds / 60)
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Lines:
+    """Prints a line when a stage begins, one soon after, and then one from time to time."""
+
+    def __init__(self) -> None:
+        self._counts = Counts("", None)
+        self._next = 0.0
+
+    def stage(self, name: str, total: int | None) -> None:
+        """Begin a stage."""
+        self._counts = Counts(name, total)
+        self._next = self._counts.begun + FIRST
+        tell(f"{name}: {total:,} papers" if total is not None else name, err=True)
+
+    def advance(self, papers: float, rejected: int = 0, *, block: float = 0.0, cost: float = 1.0) -> None:
+        """Count papers, and print a line if it is time."""
+        counts = self._counts
+        counts.add(papers, rejected, block=block, cost=cost)
+        if not (papers or rejected) or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + EVERY
+        of = f" of {counts.total:,}" if counts.total else ""
+        tell(", ".join(filter(None, (f"{counts.name}: {counts.whole:,}{of}", str(counts)))), err=True)
+
+
+class _Live:
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._counts = Counts("", None)
+        self._task: TaskID | None = None
+
+    def stage(self, name: str, total: int | None) -> None:
+        if self._task is not None:
+            self._bars.update(self._task, total=self._counts.whole, completed=self._counts.whole)
+        self._counts = Counts(name, total)
+        self._task = self._bars.add_task(self._counts.name, total=total, told="")
+
+    def advance(self, papers: float, rejected: int = 0, *, block: float = 0.0, cost: float = 1.0) -> None:
+        counts = self._counts
+        counts.add(papers, rejected, block=block, cost=cost)
+        if self._task is not None:
+            self._bars.update(self._task, completed=counts.whole, told=str(counts))

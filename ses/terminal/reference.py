@@ -1,0 +1,74 @@
+"""The reference of the command line in Markdown: `python -m ses.terminal.reference > docs/cli.md`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from ses.terminal.cli import ses
+from ses.terminal.lazy import LazyGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEAD = """\
+# The command line
+
+Made from the commands by `make docs`; a test fails where it is out of date. `--help` after any command shows the same.
+"""
+
+
+def commands(group: click.Group = ses, parent: click.Context | None = None) -> Iterator[click.Context]:
+    """Yield a group and every command below it in the order of the help. Each context has the command's full name."""
+    context = click.Context(group, parent=parent, info_name=group.name, show_default=True, **group.context_settings)
+    yield context
+    for name in group.list_commands(context):
+        command = group.load(name) if isinstance(group, LazyGroup) else group.commands[name]
+        if isinstance(command, click.Group):
+            yield from commands(command, context)
+        elif not command.hidden:
+            yield click.Context(command, parent=context, info_name=name, show_default=True)
+
+
+def parameters(context: click.Context) -> list[click.Parameter]:
+    """Return a command's own arguments and options in their order, without `--help` and hidden ones."""
+    return [param for param in context.command.params if not getattr(param, "hidden", False)]
+
+
+def reference(group: click.Group = ses) -> str:
+    """Return the reference of all commands, independent of the terminal."""
+    return "\n".join([_HEAD, *(_section(context) for context in commands(group))])
+
+
+def _section(context: click.Context) -> str:
+    command = context.command
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    blocks = [f"## {context.command_path}", f"```\n{usage}\n```", *_paragraphs(command.help or "")]
+    listed = parameters(context)
+    if listed:
+        blocks.append("\n".join(_item(param, context) for param in listed))
+    if isinstance(command, click.Group):
+        children = [f"{context.command_path} {name}" for name in command.list_commands(context)]
+        blocks.append("Commands: " + ", ".join(f"[`{child}`](#{child.replace(' ', '-')})" for child in children))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n") if paragraph.strip()]
+
+
+def _item(param: click.Parameter, context: click.Context) -> str:
+    name, notes = param.make_metavar(context), ["required"] if param.required else []
+    if isinstance(param, click.Option):
+        name = ", ".join([*param.opts, *param.secondary_opts]) + ("" if param.is_flag or param.count else f" {name}")
+        extra = param.get_help_extra(context)
+        notes += [f"default: {extra['default']}"] if "default" in extra else []
+        notes += [extra["range"]] if "range" in extra else []
+    told = " ".join((getattr(param, "help", None) or "").split())
+    return f"- `{name}`" + (f": {told}" if told else "") + (f" [{'; '.join(notes)}]" if notes else "")
+
+
+if __name__ == "__main__":
+    click.echo(reference(), nl=False)

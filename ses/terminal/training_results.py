@@ -1,0 +1,107 @@
+"""Prints the result of training as text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ses.terminal.results import say_json, tell
+
+if TYPE_CHECKING:
+    from training.recipe import Recipe
+    from training.train import Trained
+
+
+def as_dict(trained: Trained | None) -> dict[str, Any] | None:
+    """Return a result for JSON; None for a run that was not started."""
+    if trained is None:
+        return None
+    return {
+        "model": str(trained.folder) if trained.folder else None,
+        "steps": trained.steps,
+        "total": trained.total,
+        "chosen": trained.chosen,
+        "measures": dict(trained.measures),
+        "unusable": dict(trained.unusable),
+        "waiting": round(trained.waiting, 4),
+        "plots": list(trained.plots),
+    }
+
+
+def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
+    """Print the result of a run.
+
+    Args:
+        name: Of the variant, or empty.
+        recipe: Of the run.
+        trained: Its result.
+        folder: Of the run.
+    """
+    from training.log import read_log
+    from training.objectives.registry import OBJECTIVES
+
+    said = f"{name}: " if name else ""
+    for task, number in trained.unusable.items():
+        if number:
+            tell(f"{said}{task}: {number:,} records gave no example")
+    found = {entry["step"]: entry["validation"] for entry in read_log(folder) if entry.get("validation")}
+    if found:
+        marks = {min(found): "first", max(found): "last", trained.chosen: "chosen"}
+        steps = sorted(step for step in marks if step in found)
+        rows = [
+            [task.name, OBJECTIVES[task.objective].measure, *(f"{found[step][task.name]:.4f}" for step in steps)]
+            for task in recipe.tasks
+            if task.name in found[trained.chosen]
+        ]
+        _table(["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)], rows)
+    tell(f"{said}Waiting for data took {trained.waiting:.1%} of the time.")
+    told = f"{said}Losses by step are in {folder / 'log.jsonl'}"
+    drawn = (
+        f", drawn in {' and '.join(trained.plots)}." if trained.plots else "; they are not drawn without matplotlib."
+    )
+    tell(told + drawn)
+    if trained.folder:
+        tell(f"{said}The model is in {trained.folder} (step {trained.chosen:,} of {trained.steps:,}).")
+    else:
+        tell(f"{said}Stopped after {trained.steps:,} of {trained.total:,} steps; add --resume to go on.")
+
+
+def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder: Path, *, as_json: bool) -> None:
+    """Print the numbers of training and validation examples, by variant and task."""
+    if as_json:
+        told = {
+            name: {task: {"train": train, "validation": held} for task, (train, held) in tasks.items()}
+            for name, tasks in examples.items()
+        }
+        say_json(told.get("", {"variants": told}))
+        return
+    for name, tasks in examples.items():
+        for task, (train, held) in tasks.items():
+            said = f"{name}: {task}" if name else task
+            tell(f"{said}: {train:,} examples for training, {held:,} for validation")
+        place = folder / name
+        tell(f"The data of the run are in {place}; train with: ses train {place / 'recipe.json'} --output {place}")
+
+
+def show_variants(results: Mapping[str, Trained | None]) -> None:
+    """Print the validation measures of all variants, one per line, or the progress of unfinished ones."""
+    tasks = list(dict.fromkeys(task for result in results.values() if result for task in result.measures))
+    rows = []
+    for name, result in results.items():
+        if result is None or result.folder is None:
+            done = f"{result.steps:,} of {result.total:,} steps" if result else "not started"
+            rows.append([name, f"{done}; add --resume"])
+        else:
+            measures = (result.measures.get(task) for task in tasks)
+            rows.append([name, f"step {result.chosen:,}", *("" if one is None else f"{one:.4f}" for one in measures)])
+    tell()
+    _table(["variant", "", *tasks], rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print cells in columns that are as wide as their longest cell."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines if column < len(line)) for column in range(len(head))]
+    for line in lines:
+        tell("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())

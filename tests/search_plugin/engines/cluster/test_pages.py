@@ -1,0 +1,114 @@
+"""Which requests a page of a cluster makes: from answers as a cluster gives them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.trace import Clock
+from search_plugin.ranking.stages.state import SearchState
+from search_plugin.request import SearchRequest
+from search_plugin.search import _page, similar
+from tests.search_plugin.engines.cluster.test_joining import LEGS, PLAN, SHARDS, hits, index_in
+
+
+def read(*ids, **more):
+    found = [{"_id": id_, "_source": {"id": id_, "title": f"virus {id_}", "abstract": "", **more}} for id_ in ids]
+    return {"timed_out": False, "_shards": SHARDS, "hits": {"hits": found}, "status": 200}
+
+
+def counted(total, **buckets):
+    counts = {name: {"buckets": [{"key": k, "doc_count": n} for k, n in found]} for name, found in buckets.items()}
+    return {"_shards": SHARDS, "hits": {"total": {"value": total}, "hits": []}, "aggregations": counts, "status": 200}
+
+
+def replies(*parts):
+    return 200, {"responses": list(parts)}
+
+
+BOTH = pytest.mark.parametrize(("kind", "version"), [("opensearch", (3, 6)), ("elasticsearch", (9, 4))])
+
+
+@BOTH
+def test_a_page_asks_twice_for_the_legs_and_for_what_it_shows(kind, version):
+    index = index_in(kind, version, LEGS, replies(read("c", "a", "b"), counted(7, venue=[("Cell", 4)])))
+    request = SearchRequest("virus lung", facets=("journal",), collapse="year")
+    page = _page(SearchState(index, request, replace(PLAN, column="year")), Clock())
+    assert [hit.paper.id for hit in page.hits] == ["a", "b", "c"]
+    assert (page.facets.matches, page.facets.counts) == (7, {"journal": (("Cell", 4),)})
+    legs, shown = index.cluster.asked
+    assert [path for _, path, _, _ in (legs, shown)] == ["/ses.papers.v1/_msearch"] * 2
+    assert [body["docvalue_fields"] for body in legs[3][1::2]] == [["id", "year"]] * 2
+    papers, facets = shown[3][1::2]
+    assert papers["query"] == {"terms": {"id": ["a", "b", "c"]}}
+    assert (papers["size"], facets["size"]) == (3, 0)
+    assert all(not header["allow_partial_search_results"] for header in legs[3][::2] + shown[3][::2])
+    assert page.requests == {
+        "retrieve": ("POST /ses.papers.v1/_msearch for the legs lexical, prx",),
+        "render": ("POST /ses.papers.v1/_msearch for papers and facets",),
+    }
+
+
+@BOTH
+def test_what_is_not_shown_is_not_asked_for(kind, version):
+    none = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}, "status": 200}
+    index = index_in(kind, version, replies(none))
+    plan = Plan("virus", (), None, 7)
+    page = _page(SearchState(index, SearchRequest("virus", mode="lexical"), plan), Clock())
+    assert (page.hits, page.facets, list(page.requests)) == ((), None, ["retrieve"])
+    index = index_in(kind, version, replies(none), replies(counted(0, venue=[])))
+    page = _page(SearchState(index, SearchRequest("virus", mode="lexical", facets=("venue",)), plan), Clock())
+    assert page.facets.matches == 0
+    assert page.requests["render"] == ("POST /ses.papers.v1/_msearch for facets",)
+
+
+@BOTH
+def test_similar_papers_take_one_request_more_for_the_paper_and_its_vector(kind, version):
+    known = read("a", content_hash="h")
+    vectors = {**hits(a=0.0), "status": 200}
+    vectors["hits"]["hits"][0]["fields"]["vector_prx"] = [1.0, 0.0, 0.5]
+    index = index_in(kind, version, replies(known, vectors), replies(LEGS[1]["responses"][1]), replies(read("c", "a")))
+    page = similar(index, "a")
+    assert [hit.paper.id for hit in page.hits] == ["a", "c"]
+    first, legs, shown = index.cluster.asked
+    papers, vectors = first[3][1::2]
+    assert {"id", "title", "abstract", "content_hash"} <= set(papers["_source"])
+    assert vectors["fields"] == ["id", "vector_prx"]
+    assert [path for _, path, _, _ in (first, legs, shown)] == ["/ses.papers.v1/_msearch"] * 3
+    assert page.requests["read"] == ("POST /ses.papers.v1/_msearch for papers with vectors",)
+
+
+@BOTH
+def test_words_that_a_paper_holds_are_asked_for_once(kind, version):
+    def counts(*found):
+        buckets = {str(at): {"doc_count": count} for at, count in enumerate(found)}
+        return 200, {"_shards": SHARDS, "hits": {"hits": []}, "aggregations": {"words": {"buckets": buckets}}}
+
+    index = index_in(kind, version, counts(3, 0, 7), counts(1, 2))
+    assert index.word_counts(["virus", "viurs", "lung"]) == {"virus": 3, "viurs": 0, "lung": 7}
+    assert index.word_counts(["lung", "virus"]) == {"lung": 7, "virus": 3}
+    # A paper may have come that holds it.
+    assert index.word_counts(["viurs", "lung", "mask"]) == {"viurs": 1, "lung": 7, "mask": 2}
+    first, second = (body["aggs"]["words"]["filters"]["filters"] for _, _, _, body in index.cluster.asked)
+    assert [one["match"]["title_abstract"]["query"] for one in first.values()] == ["virus", "viurs", "lung"]
+    assert [one["match"]["title_abstract"]["query"] for one in second.values()] == ["viurs", "mask"]
+
+
+def test_answers_are_remembered_unless_they_are_empty():
+    index = index_in("opensearch", (3, 6))
+    assert [index.remembered("MS", lambda one=one: one) for one in ("", "multiple sclerosis", "")] == [
+        "",
+        "multiple sclerosis",
+        "multiple sclerosis",
+    ]
+
+
+def test_a_page_larger_than_one_look_up_is_read_whole():
+    ids = [f"p{number:04}" for number in range(1_500)]
+    index = index_in("opensearch", (3, 6), replies(read(*ids[:1_000])), (200, read(*ids[1_000:])))
+    papers, facets = index.fetch(ids)
+    assert (list(papers), facets) == (ids, None)
+    assert index.fetch([]) == ({}, None)
+    assert len(index.cluster.asked) == 2

@@ -1,0 +1,43 @@
+"""Scores of words with several spellings in the embedded engine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpora.paper import Paper
+from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Plan
+from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.engines.registry import connect
+from search_plugin.understanding.expansion.expand import Notion, Spelling
+
+SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
+TITLES = {
+    "us": "tumor",
+    "uk": "tumour",
+    "both": "tumor tumour",
+    "phrase": "a tumor growth",
+    "apart": "growth of a tumor",
+}
+
+
+def test_a_notion_scores_as_the_best_of_its_spellings(tmp_path):
+    index = connect(f"embedded:{tmp_path}").build("papers", SCHEMA, "s")
+    vector = {"prx": np.array([1, 0], np.float32)}
+    index.upsert([Document(Paper(id_, title), "h", vector) for id_, title in TITLES.items()])
+
+    def scores(words, *notions, boost=0):
+        plain = "" if notions else None
+        plan = Plan(words, (), None, 10, title_boost=boost, plain=plain, notions=notions)
+        return {hit.id: hit.score for hit in index.search(plan)["lexical"]}
+
+    us, uk = scores("tumor"), scores("tumour")
+    every = scores("tumor", Notion("tumor", (Spelling("tumour"),)))
+    for id_ in us.keys() | uk.keys():
+        assert np.isclose(every[id_], max(us.get(id_, 0), uk.get(id_, 0)))
+    half = scores("tumor", Notion("tumor", (Spelling("tumour", 0.5),)))
+    assert np.isclose(half["uk"], uk["uk"] / 2)
+    # Spellings of the same stem are the same word.
+    assert scores("tumor", Notion("tumor", (Spelling("tumors"),)), boost=0.3) == scores("tumor", boost=0.3)
+    # Words of another spelling have to stand side by side.
+    assert scores("x", Notion("x", (Spelling("tumor growth"),))).keys() == {"phrase"}

@@ -1,0 +1,189 @@
+"""What each stage does to a search, on the embedded engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corpora.errors import InputError
+from search_plugin.contract.engine import Document
+from search_plugin.contract.legs import Fused
+from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.engines.registry import connect
+from search_plugin.filters.parse import parse_filter
+from search_plugin.fusion.search_settings import SearchSettings
+from search_plugin.ranking.stages.collapse import collapse
+from search_plugin.ranking.stages.registry import STAGES
+from search_plugin.ranking.stages.render import render
+from search_plugin.ranking.stages.state import SearchState
+from search_plugin.request import DEFAULTS, SearchRequest, make_request
+from search_plugin.search import search, similar
+from tests.tiny import papers
+
+DIMENSION = 8
+SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", DIMENSION, "cosine"),))
+QUERY = np.eye(DIMENSION, dtype=np.float32)[0]
+
+
+class Encoder:
+    """Gives every query the same vector."""
+
+    card = type("Card", (), {"name": "tiny", "fingerprint": "f"})
+
+    @staticmethod
+    def encode(_texts, _format):
+        return QUERY[None]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    draw = np.random.default_rng(1)
+    opened = connect(f"embedded:{tmp_path_factory.mktemp('indexes')}").build("papers", SCHEMA, "s")
+    written = [
+        Document(paper, paper.content_hash(), {"prx": draw.standard_normal(DIMENSION).astype(np.float32)})
+        for paper in papers(150)
+    ]
+    opened.upsert(written)
+    opened.finish()
+    return opened
+
+
+def scores_by_hand(index, words, ids):
+    """Every leg's scores of some papers, from a search of all."""
+    plan = Plan(words, (VectorClause("prx", QUERY),), None, 150, exact=True)
+    return {leg: {hit.id: hit.score for hit in found if hit.id in ids} for leg, found in index.search(plan).items()}
+
+
+def scaled(scores):
+    low, high = min(scores.values()), max(scores.values())
+    return {id_: (score - low) / (high - low) for id_, score in scores.items()}
+
+
+def test_every_stage_is_timed_in_order(index):
+    page = search(index, SearchRequest("virus lung"), Encoder)
+    stages = "retrieve fuse rerank literal boost known collapse sort render warn"
+    assert list(page.milliseconds) == ["read", "encode", *stages.split()] == ["read", "encode", *STAGES]
+    assert page.milliseconds["retrieve"] > 0
+    assert page.requests == {}  # an embedded engine is asked nothing over a wire
+    assert list(similar(index, "p00001").milliseconds) == ["read", *STAGES]
+
+
+def test_complete_gives_every_paper_found_what_every_leg_scores_it(index):
+    request = SearchRequest("virus lung", window=9, size=9)
+    plain, complete = (search(index, replace(request, rerank=name, size=9), Encoder) for name in ("", "complete"))
+    assert (plain.rerank, complete.rerank) == ("", "complete")
+    assert complete.candidates == plain.candidates > 9
+    legs = index.search(Plan("virus lung", (VectorClause("prx", QUERY),), None, 9))
+    ids = {hit.id for found in legs.values() for hit in found}
+    assert len(ids) == plain.candidates
+    by_hand = {leg: scaled(scores) for leg, scores in scores_by_hand(index, "virus lung", ids).items()}
+    assert len(by_hand["prx"]) == len(ids)
+    expected = {id_: (by_hand["lexical"].get(id_, 0) + by_hand["prx"][id_]) / 2 for id_ in ids}
+    order = sorted(ids, key=lambda id_: (-expected[id_], id_))
+    assert [hit.paper.id for hit in complete.hits] == order[:9]
+    assert [hit.score for hit in complete.hits] == pytest.approx([expected[id_] for id_ in order[:9]], abs=1e-6)
+    assert all("prx" in hit.legs for hit in complete.hits)
+    assert not all("prx" in hit.legs for hit in plain.hits)
+
+
+def test_complete_keeps_to_the_filter_and_leaves_a_lexical_search_alone(index):
+    where = parse_filter("year>=2000")
+    request = SearchRequest("virus lung", window=9, size=9, filter=where, rerank="complete")
+    page = search(index, request, Encoder)
+    assert page.hits
+    assert all(hit.paper.year >= 2000 for hit in page.hits)
+    lexical = replace(request, mode="lexical")
+    assert search(index, lexical).hits == search(index, replace(lexical, rerank="")).hits
+    nothing = replace(request, filter=parse_filter("year>3000"))
+    assert search(index, nothing, Encoder).hits == ()
+
+
+def test_rerankers_that_cannot_be_had_are_refused_before_the_index_is_asked():
+    with pytest.raises(InputError, match="no reranker 'magic'; choose one of complete"):
+        search(type("Index", (), {"name": "x"}), SearchRequest("virus", mode="lexical", rerank="magic"))
+    with pytest.raises(InputError, match="window of 5,001 is too large to rank again; choose up to 5,000"):
+        SearchRequest("virus", window=5_001, rerank="complete")
+
+
+def test_papers_that_a_stage_has_read_are_not_read_again(index):
+    asked = []
+
+    class Spy:
+        schema = SCHEMA
+
+        def fetch(self, ids, counting=None):
+            asked.append(list(ids))
+            return index.fetch(ids, counting)
+
+    ranking = [Fused(id_, 1.0, {}) for id_ in ("p00001", "p00002", "p00003")]
+    read = index.papers(["p00002"])
+    state = SearchState(Spy(), SearchRequest("virus", size=3), Plan("virus", (), None, 9), shown=ranking, papers=read)
+    assert [hit.paper.id for hit in render(state).hits] == ["p00001", "p00002", "p00003"]
+    assert asked == [["p00001", "p00003"]]
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "shown", "hidden"),
+    [
+        ("venue", {"a": "Cell", "b": "Cell", "c": None, "d": "", "e": "Cell"}, "acd", {"a": 2}),
+        ("year", {"a": 2000, "b": None, "c": 2000, "d": 2001}, "abde", {"a": 1}),
+        ("retracted", {"a": None, "b": True, "c": None, "d": True, "e": None}, "ab", {"a": 2, "b": 1}),
+        ("", {"a": "Cell", "b": "Cell"}, "abcde", {}),
+    ],
+)
+def test_of_papers_that_share_a_value_the_first_is_shown(field, values, shown, hidden):
+    ranking = [Fused(id_, 1.0, {}) for id_ in "abcde"]
+    plan = Plan("virus", (), None, 9, column=field)
+    index = type("Index", (), {"schema": SCHEMA})
+    state = SearchState(index, SearchRequest("virus"), plan, values=values, ranking=ranking, shown=ranking)
+    after = collapse(state)
+    assert "".join(hit.id for hit in after.shown) == shown
+    assert after.hidden == hidden
+    assert after.ranking == ranking  # which facets count
+
+
+def test_the_legs_bring_the_values_of_the_field_to_collapse_by(index):
+    page = search(index, SearchRequest("virus lung", collapse="journal", size=50), Encoder)
+    venues = [hit.paper.venue for hit in page.hits if hit.paper.venue]
+    assert len(venues) == len(set(venues)) > 1
+    assert sum(hit.collapsed for hit in page.hits) > 0
+    flagged = search(index, SearchRequest("virus lung", collapse="retracted", size=50), Encoder)
+    assert len(flagged.hits) == 1
+
+
+def test_a_request_is_made_of_what_users_write():
+    made = make_request(
+        " masks ",
+        mode="hybrid",
+        weights=["lexical=0.7", "prx = 2"],
+        filter=["year>=2000", "not journal=Nature"],
+        facets="journal",
+        size=5,
+        collapse="",
+        fusion=None,
+    )
+    assert (made.query, made.size, made.facets, made.collapse) == ("masks", 5, ("journal",), "")
+    assert made.weights == {"lexical": 0.7, "prx": 2.0}
+    assert made.filter == parse_filter("year>=2000 and not journal=Nature")
+    assert make_request("masks", filter="year>=2000").filter == parse_filter("year>=2000")
+    assert make_request("masks") == SearchRequest("masks")
+    assert make_request("masks", offset=0, exact=False) == SearchRequest("masks")
+    with pytest.raises(InputError, match=r"takes no 'colour'; it takes .*, window"):
+        make_request("masks", colour="red")
+    with pytest.raises(InputError, match="can't be joined by 'magic'; choose one of ses, engine"):
+        make_request("masks", join="magic")
+    with pytest.raises(InputError, match="LEG=NUMBER"):
+        make_request("masks", weights=["lexical"])
+
+
+def test_what_is_given_counts_before_what_was_fitted_and_that_before_the_defaults():
+    tuned = SearchSettings(fusion="rrf", rank_constant=20, weights={"prx": 3.0}, title_boost=0.7)
+    made = make_request("masks", tuned=tuned)
+    assert (made.fusion, made.weights, made.title_boost) == ("rrf@20", {"prx": 3.0}, 0.7)
+    given = make_request("masks", tuned=tuned, fusion="zscore", weights={"lexical": 2.0}, title_boost=0.0)
+    assert (given.fusion, given.weights, given.title_boost) == ("zscore", {"lexical": 2.0}, 0.0)
+    assert make_request("masks", tuned=tuned, mode="lexical").weights == {}
+    assert DEFAULTS["window"] == SearchRequest("masks").window

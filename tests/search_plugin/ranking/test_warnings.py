@@ -1,0 +1,180 @@
+"""Weak matches, and scripts that an index does not know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corpora.paper import Paper
+from encoders.registry import KNOWN_MODELS
+from search_plugin.contract.engine import Document
+from search_plugin.contract.schema import IndexSchema, paper_vector
+from search_plugin.engines.registry import connect
+from search_plugin.filters.parse import parse_filter
+from search_plugin.pages.occurrences import find, share_of_words
+from search_plugin.ranking import weakness
+from search_plugin.ranking.stages import literal, warn
+from search_plugin.ranking.weakness import FLOORS, Floor, unknown_script
+from search_plugin.request import SearchRequest
+from search_plugin.search import search
+from search_plugin.understanding.expansion.expand import Notion, Spelling
+
+SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
+TITLES = {"a": "virus in the lung", "b": "virus", "c": "star", "d": "lung of a star"}
+COSINES = {"a": 0.9, "b": 0.4, "c": 0.4, "d": 0.1}
+NOTHING = "Nothing matches well; the nearest papers follow."
+
+
+class Encoder:
+    card = type("Card", (), {"name": "tiny", "fingerprint": "f"})
+
+    @staticmethod
+    def encode(_texts, _format):
+        return np.array([[1, 0]], np.float32)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    opened = connect(f"embedded:{tmp_path_factory.mktemp('indexes')}").build("papers", SCHEMA, "s")
+    vectors = {id_: np.array([cosine, (1 - cosine**2) ** 0.5], np.float32) for id_, cosine in COSINES.items()}
+    papers = [Paper(id_, title, authors=("Fuerst, Max",) * (id_ == "d")) for id_, title in TITLES.items()]
+    opened.upsert([Document(paper, paper.id, {"prx": vectors[paper.id]}) for paper in papers])
+    opened.finish()
+    return opened
+
+
+@pytest.fixture
+def floor(monkeypatch):
+    """With it, a paper needs a cosine of .8, or of .3 with all words of the query."""
+    for stage in (literal, warn):
+        monkeypatch.setattr(stage, "FLOORS", {"f": Floor(least=0.8, words=0.5)})
+
+
+def weak(page):
+    return {hit.id: hit.weak for hit in page}
+
+
+@pytest.mark.usefixtures("floor")
+def test_a_hit_is_weak_by_its_vector_and_its_words(index):
+    page = search(index, SearchRequest("virus lung"), Encoder)
+    # .9 + .5, .4 + .25, .4, .1 + .25
+    assert weak(page) == {"a": False, "b": True, "c": True, "d": True}
+    assert page.notes == ()
+    one = search(index, SearchRequest("a virus"), Encoder)
+    assert weak(one) == {"a": False, "b": False, "c": True, "d": True}
+    assert weak(search(index, SearchRequest("virus lung", mode="vector"), Encoder)) == weak(page)
+
+
+@pytest.mark.usefixtures("floor")
+def test_a_paper_beyond_the_vector_leg_counts_as_near_as_its_last(index):
+    asked = SearchRequest("star", window=3, size=3, fusion="rrf", weights={"lexical": 2})
+    page = search(index, asked, Encoder)
+    assert "prx" not in next(hit for hit in page if hit.id == "d").legs
+    assert weak(page) == {"c": False, "d": False, "a": False}
+
+
+@pytest.mark.usefixtures("floor")
+def test_a_page_says_if_nothing_matches_well(index):
+    rest = search(index, SearchRequest("xyzzy", size=3, offset=1), Encoder)
+    assert (set(weak(rest).values()), rest.notes) == ({True}, ())
+    assert search(index, SearchRequest("xyzzy", size=1), Encoder).notes == ()
+    none = search(index, SearchRequest("xyzzy", filter=parse_filter("not id=a")), Encoder)
+    assert none.notes == (NOTHING,)
+    assert search(index, SearchRequest("xyzzy", mode="lexical")).notes == ()
+    empty = search(index, SearchRequest("xyzzy", filter=parse_filter("year=1")), Encoder)
+    assert (empty.hits, empty.notes) == ((), ())
+
+
+@pytest.mark.usefixtures("floor")
+def test_papers_of_an_author_that_come_first_are_not_weak(index):
+    page = search(index, SearchRequest("Fuerst virus"), Encoder)
+    assert page.notes == ("Papers by Fuerst, Max come first.",)
+    assert (page[0].id, page[0].known_by) == ("d", "author")
+    # The name is no word of the topic: .4 + .5 for b, which says the rest.
+    assert weak(page) == {"a": False, "b": False, "c": True, "d": False}
+
+
+@pytest.mark.usefixtures("floor")
+def test_papers_that_say_the_only_word_come_before_those_that_are_a_little_near(index):
+    by_vectors = {"fusion": "rrf", "weights": {"lexical": 0.01}}
+    assert [hit.id for hit in search(index, SearchRequest("star", **by_vectors), Encoder)] == ["a", "c", "d", "b"]
+    more = search(index, SearchRequest("star xyzzy", verbatim=True, **by_vectors), Encoder)
+    assert [hit.id for hit in more][-1] == "d"
+
+
+def test_without_a_floor_vectors_decide(index):
+    page = search(index, SearchRequest("star", fusion="rrf", weights={"lexical": 0.01}), Encoder)
+    assert [hit.id for hit in page][-1] == "d"
+
+
+def test_of_a_model_without_a_floor_nothing_is_said(index):
+    page = search(index, SearchRequest("xyzzy"), Encoder)
+    assert set(weak(page).values()) == {False}
+    assert page.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "share"),
+    [
+        ("virus", 1),
+        ("the viruses of lungs", 1),
+        ("virus star", 0.5),
+        ("xyzzy", 0),
+        ("the of", 0),
+        ("virus virus star", 0.5),
+    ],
+)
+def test_share_of_words(query, share):
+    assert share_of_words(query, find(query, "Lung disease", "By a virus.").terms) == share
+
+
+def test_share_of_words_in_another_spelling():
+    notions = (Notion("tumours", (Spelling("tumor"),)), Notion("TNF\u03b1", (Spelling("tnf alpha"),)))
+
+    def share(query, title):
+        return share_of_words(query, find(f"{query} tumor tnf alpha", title, "").terms, notions=notions)
+
+    assert share("tumours lung", "Lung tumor") == 1
+    assert share("TNF\u03b1", "TNF alpha") == 1
+    assert share("TNF\u03b1", "TNF beta") == 0
+
+
+def test_one_of_several_spellings_is_enough_and_one_of_stop_words_alone_is_none():
+    several = (Notion("tumours", (Spelling("neoplasm"), Spelling("the"), Spelling("cancer"))),)
+    assert share_of_words("tumours", frozenset({"cancer"}), notions=several) == 1
+    assert share_of_words("tumours", frozenset({"lung"}), notions=several) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "unknown"),
+    [
+        ("乳腺癌", "english", True),
+        ("乳腺癌", "cjk", False),
+        ("がん 治療", "cjk", False),
+        ("암 치료", "cjk", False),
+        ("рак лёгких", "cjk", True),
+        ("рак лёгких", "german", True),
+        ("TNF\u03b1 und β-catenin", "english", False),
+        ("\u03b1", "english", False),
+        ("Übergewicht", "english", False),
+        ("COVID 病毒", "english", False),
+        ("病毒感染 p53", "english", True),
+        ("病毒 ab", "english", False),
+        ("4983 %", "english", False),
+        ("", "english", False),
+    ],
+)
+def test_scripts_that_an_index_does_not_know(text, language, unknown):
+    assert unknown_script(text, language) == unknown
+
+
+def test_a_page_says_that_the_script_is_unknown(index):
+    page = search(index, SearchRequest("乳腺癌", mode="lexical"))
+    assert page.notes == (
+        "Most of the query is in a script that this index does not know: it analyses words as english.",
+    )
+
+
+def test_floors_are_of_known_models():
+    assert 2 <= len(FLOORS) <= len(KNOWN_MODELS)
+    assert all(0 < floor.least < 2 and 0 <= floor.words <= 1 for floor in weakness.FLOORS.values())

@@ -1,0 +1,149 @@
+"""Other spellings of a query's words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_plugin.understanding.expansion import compounds, continents, plurals
+from search_plugin.understanding.expansion.compounds import GREEK
+from search_plugin.understanding.expansion.expand import MOST_SPELLINGS, MOST_WORDS, Notion, Spelling, expand
+from search_plugin.words.terms import TOKEN
+
+
+def others(text, **options):
+    """The spellings of each part of a query that has some."""
+    return {one.typed: {other.text for other in one.others} for one in expand(text, **options).notions}
+
+
+def test_greek_letters_have_their_names():
+    import unicodedata
+
+    assert len(GREEK) == 24
+    # Unicode calls one of them lamda.
+    named = {name: unicodedata.name(letter).split()[-1].lower() for name, letter in GREEK.items()}
+    assert named == {**{name: name for name in GREEK}, "lambda": "lamda"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "among"),
+    [
+        ("TNF\u03b1", {"tnf alpha", "tnf \u03b1", "tnfalpha"}),
+        ("TNF-alpha", {"tnf \u03b1", "tnf\u03b1", "tnfalpha"}),
+        ("TNF alpha", {"tnf \u03b1", "tnf\u03b1", "tnfalpha"}),
+        ("tnfalpha", {"tnf alpha", "tnf\u03b1"}),
+        ("IFNgamma2", {"ifn gamma 2", "ifn\u03b32"}),
+        ("NF-\u03baB", {"nf kappa b", "nfkappab", "nf kb", "nfkb"}),
+        ("NF-kB", {"nf kappa b", "nf \u03bab", "nfkb"}),
+        ("NFkB", {"nf kappa b", "nf kb"}),
+        ("IL-6", {"il6"}),
+        ("IL 6", {"il6"}),
+        ("IL6", {"il 6"}),
+        ("5-HT2A", {"5ht2a", "5 ht 2a"}),
+        ("miR-155", {"mir155"}),
+        ("\u03b2-catenin", {"beta catenin", "betacatenin"}),
+        ("\u00b5-opioid", {"mu opioid", "\u03bc opioid"}),
+        ("non-smokers", {"nonsmokers"}),
+        ("COVID 19", {"covid19"}),
+        ("N-acetyl-L-cysteine-amide-x", {"nacetyllcysteineamidex"}),
+    ],
+)
+def test_compounds(typed, among):
+    assert among <= others(typed)[typed]
+
+
+@pytest.mark.parametrize("text", ["type 2 diabetes", "alphabet", "stem cells", "in 2019", "a \u03b2"])
+def test_words_side_by_side_are_no_compounds(text):
+    assert others(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("british", "american"),
+    [
+        ("tumour", "tumor"),
+        ("anaemia", "anemia"),
+        ("haemorrhage", "hemorrhage"),
+        ("oestrogen", "estrogen"),
+        ("leukaemic", "leukemic"),
+        ("randomised", "randomized"),
+        ("analyse", "analyze"),
+        ("foetal", "fetal"),
+        ("paediatric", "pediatric"),
+        ("centre", "center"),
+        ("sulphate", "sulfate"),
+        ("diarrhoea", "diarrhea"),
+        ("oedema", "edema"),
+        ("labelled", "labeled"),
+        ("dyspnoea", "dyspnea"),
+    ],
+)
+def test_continents(british, american):
+    assert american in continents.spellings(british)
+    assert british in continents.spellings(american)
+
+
+@pytest.mark.parametrize("word", ["four", "hour", "does", "wise", "rise", "poet", "x", "p53", "virus", "cell"])
+def test_words_with_one_spelling(word):
+    assert continents.spellings(word) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        ("virus", "viruses"),
+        ("metastasis", "metastases"),
+        ("mouse", "mice"),
+        ("nucleus", "nuclei"),
+        ("larva", "larvae"),
+        ("serum", "sera"),
+        ("criterion", "criteria"),
+        ("appendix", "appendices"),
+    ],
+)
+def test_plurals(one, many):
+    assert many in plurals.spellings(one)
+    assert one in plurals.spellings(many)
+
+
+def test_plain_words_stay_as_they_are():
+    text = "Stem  cells, of the lung"
+    assert expand(text) == (text, ())
+    assert expand("") == ("", ())
+    plain, notions = expand("growth of tumour cells")
+    assert plain == "growth of cells"
+    assert notions == (Notion("tumour", (Spelling("tumor"),)),)
+
+
+def test_words_of_other_languages_have_compounds_alone():
+    assert others("tumour of TNF-alpha", language="german").keys() == {"TNF-alpha"}
+    assert others("tumour TNF-alpha", kinds=()) == {}
+
+
+def test_synonyms_are_found_by_the_most_words_and_weigh_as_the_typed_ones():
+    synonyms = {("heart", "attack"): ("myocardial infarction", "MI"), ("heart",): ("cardiac",), ("mi",): ("a b c",)}
+    assert others("Heart-attack risk", synonyms=synonyms) == {
+        "Heart-attack": {"myocardial infarction", "mi", "heart attack", "heartattack"}
+    }
+    assert others("heart risk", synonyms=synonyms) == {"heart": {"cardiac"}}
+    (notion,) = expand("MI", synonyms=synonyms).notions
+    assert notion.others == (Spelling("a b c", pytest.approx(1 / 3)),)
+    # A part of a compound is another word.
+    assert others("heart-lung", synonyms=synonyms)["heart-lung"] == {"heart lung", "heartlung"}
+
+
+def test_long_texts_get_few_spellings():
+    assert expand("tumour " * MOST_WORDS).notions
+    long = "tumour " * (MOST_WORDS + 1)
+    assert expand(long) == (long, ())
+    many = expand(" ".join(["A-1-alpha-2"] * MOST_WORDS)).notions
+    assert sum(len(one.others) for one in many) == MOST_SPELLINGS
+
+
+@given(st.text(max_size=200))
+def test_no_word_is_lost(text):
+    plain, notions = expand(text)
+    kept = TOKEN.findall(" ".join([plain, *(one.typed for one in notions)]))
+    assert sorted(kept) == sorted(TOKEN.findall(text)) or not notions
+    assert all(one.others and all(other.text for other in one.others) for one in notions)
+    assert all(compounds.spellings([word[0]]) is not None for word in TOKEN.finditer(text))
