@@ -10,7 +10,7 @@ from typing import get_args
 from encoders.models.formats import Format, Similarity
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder, Text
-from eval.measures.metrics import Scores, evaluate
+from eval.measures.metrics import MEASURES, Scores, evaluate
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.exact import exact_rankings
 from eval.trec.runs import Run
@@ -23,7 +23,6 @@ from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
 from search_plugin.ranking.planning import SEARCHED, make_plan
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 
-MEASURES = ("nDCG@10", "MAP", "Recall@100", "MRR@10")
 DEPTH = 100
 """Hits per query, unless a measure needs more."""
 
