@@ -8,7 +8,6 @@ from typing import Any
 import rich_click as click
 
 from corpora.errors import InputError, require
-from ses.terminal.commands.eval.factors import Factor, find_factors
 from ses.terminal.commands.eval.sources import output_options, show, vector_options, vector_source
 
 PROTOCOLS = ("scirepeval", "cof", "unipr", "openreview")
@@ -64,9 +63,13 @@ def reviewers(
     cof and unipr compare papers by three factors: semantic, topic and citation. A checkpoint of UniPR has an
     instruction for each. Of other models say what stands for which factor, with --factor or --embeddings.
     """
+    from eval.reports.registry import check_report
     from eval.reviewers.data import read_reviewers
     from eval.reviewers.protocol import evaluate_reviewers
     from products.reviewers.rules import MATCHINGS, openreview
+    from ses.evaluation.factors import Factor, find_factors
+    from ses.settings import load_settings
+    from ses.terminal.arguments import settings_of
 
     if aggregate != "max" and protocol != "openreview":
         raise InputError("--aggregate is for --protocol openreview: leave it out, or add that.")
@@ -77,11 +80,14 @@ def reviewers(
     if len(matching.factors) == 1:
         require(not named, "--factor is for --protocol cof and unipr: leave it out, or add one of those.")
         source = vector_source({**options, "embeddings": embeddings})
-        factors = {matching.factors[0]: Factor(source, source.told)}
+        factors = {matching.factors[0]: Factor(source, source.facts)}
         about: dict[str, Any] = {"data": data, "protocol": protocol}
     else:
-        factors = find_factors(matching, read.name, embeddings, named, options)
-        about = {"data": data, "protocol": protocol, "factors": {name: one.told for name, one in factors.items()}}
+        if options["report_file"]:
+            check_report(options["report_file"])
+        settings = load_settings(**settings_of(options))
+        factors = find_factors(matching, read.name, embeddings, named, settings, model_named=bool(options["model"]))
+        about = {"data": data, "protocol": protocol, "factors": {name: one.facts for name, one in factors.items()}}
     embedders = {name: one.embed for name, one in factors.items()}
     outcome = evaluate_reviewers(read, embedders, matching.only(factors))
     fewer = "" if len(factors) == len(matching.factors) else f", only {' and '.join(factors)}"

@@ -13,7 +13,7 @@ from ses.terminal.commands.eval.sources import vector_options
 
 if TYPE_CHECKING:
     from eval.outcome import Outcome
-    from ses.terminal.commands.eval.sources import VectorSource
+    from ses.evaluation.vectors import VectorSource
 
 TASKS = ("classification", "links", "search")
 
@@ -74,7 +74,6 @@ def scimult(
 def _measured(
     data: Path, name: str, task: str, source: VectorSource, similarity: Similarity, label_embeddings: Path | None
 ) -> dict[str, Outcome]:
-
     from encoders.files.reading import read_embeddings
     from eval.embedder import by_file
     from eval.scimult.data import read_classification, read_links, read_searches
