@@ -219,7 +219,8 @@ class OpenIndex:
 
         names = names_of(measures) if measures else ()
         protocol = make_protocol(modes=modes, fusions=fusions, measures=names, depth=depth, drop_same_id=drop_same_id)
-        return evaluate_index(self.index, self.load, judged_of(data, split, topics, qrels), protocol)
+        judged, files = judged_of(data, split, topics, qrels)
+        return evaluate_index(self.index, self.load, judged, protocol, files)
 
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from eval.reports.tables import TextTable
+
+
+def python_provenance(**known: Any) -> Provenance:
+    """Gather how the results of a Python program were made."""
+    return gather_provenance(command=("python", *sys.argv), **known)
 
 
 @checked_methods
@@ -43,7 +49,7 @@ class Evaluation:
     texts: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
-    provenance: Callable[[], Provenance] = gather_provenance
+    provenance: Callable[[], Provenance] = field(default_factory=lambda: python_provenance)
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from eval.retrieval.beir import JudgedQueries, join
 from eval.retrieval.protocol import Protocol, Retrieval, absent_from, evaluate_exact, evaluate_queries
 from ses.evaluation.collection import Collection, IndexedCollection, beir_collection, in_memory
 from ses.evaluation.inputs import to_qrels, to_topics
-from ses.evaluation.result import Evaluation, evaluation_of
+from ses.evaluation.result import Evaluation, evaluation_of, python_provenance
 from ses.settings import load_settings
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ TIMES = "seconds of a page of ten hits, the median over some queries, one after 
 
 
 def evaluate_index(
-    index: Index, load: Callable[[Index], TextEncoder], judged: JudgedQueries, protocol: Protocol
+    index: Index,
+    load: Callable[[Index], TextEncoder],
+    judged: JudgedQueries,
+    protocol: Protocol,
+    files: Sequence[Path] = (),
 ) -> Evaluation:
     """Search judged queries in an index, and measure the runs.
 
@@ -41,6 +45,7 @@ def evaluate_index(
         load: Loads the model of the index, if vectors are searched.
         judged: Queries and judgments.
         protocol: What to compare and how.
+        files: Files that the queries came from, for a report.
 
     Returns:
         The evaluation, a system for each mode and fusion.
@@ -52,19 +57,23 @@ def evaluate_index(
     encoder = None if set(protocol.modes) == {"lexical"} else load(index)
     outcome = evaluate_queries(judged, index, encoder, protocol)
     facts = {"index": index.name, "model": index.schema.model}
-    return _evaluation(outcome, judged, {"judged_documents_absent": absent_from(index, judged)}, facts)
+    evaluation = _evaluation(outcome, judged, {"judged_documents_absent": absent_from(index, judged)}, facts)
+    cards = [encoder.card] if encoder else []
+    gather = functools.partial(python_provenance, data=files, cards=cards, settings={"index": index.name})
+    return replace(evaluation, provenance=gather)
 
 
-def judged_of(data: str | Path, split: str, topics: Any, qrels: Any) -> JudgedQueries:
-    """Return the queries of a data set in BEIR's form, or topics with judgments as Python programs have them."""
+def judged_of(data: str | Path, split: str, topics: Any, qrels: Any) -> tuple[JudgedQueries, Sequence[Path]]:
+    """Return the queries of a data set in BEIR's form and its files, or topics with judgments of a Python program."""
     require(
         bool(data) == (topics is None and qrels is None) and (topics is None) == (qrels is None),
         "An evaluation needs judged queries",
         "give either <data>, or <topics> with <qrels>",
     )
-    return (
-        beir_collection(str(data), split, load_settings()).judged if data else join(to_topics(topics), to_qrels(qrels))
-    )
+    if data:
+        collection = beir_collection(str(data), split, load_settings())
+        return collection.judged, collection.files
+    return join(to_topics(topics), to_qrels(qrels)), ()
 
 
 def evaluate_collection(
