@@ -117,7 +117,8 @@ def _defined(measure: Any, name: str, match: re.Match[str]) -> Any:
 def _check_provider(measure: Measure) -> None:
     """Raise `UnavailableError` if the library that computes a measure isn't installed."""
     providers = [one for one in _library().DefaultPipeline.providers if one.supports(measure.computed)]
-    require(providers, f"No library computes {measure} with these parameters; leave some of them out.")
+    known = ", ".join(measure.definition.SUPPORTED_PARAMS)
+    require(providers, f"No library computes {measure} with these parameters; its parameters are: {known}.")
     if not any(one.is_available() for one in providers):
         install = " or ".join(f"`{one.install_instructions()}`" for one in providers if one.install_instructions())
         raise UnavailableError(f"{measure} is computed by {providers[0].NAME}, which isn't installed", f"run {install}")

@@ -123,7 +123,7 @@ def make_protocol(
         raise InputError("Tuned settings name the fusion already", "leave <fusion> out")
     parsed = [parse_measure(measure) for measure in measures or MEASURES]
     deepest = max(measure.cutoff for measure in parsed)
-    hits = depth or max(DEPTH, min(deepest, MAX_WINDOW))
+    hits = max(DEPTH, min(deepest, MAX_WINDOW)) if depth is None else depth
     require(
         1 <= hits <= MAX_WINDOW, f"{hits:,} hits of a query can't be taken", f"give <depth> from 1 to {MAX_WINDOW:,}"
     )

@@ -138,7 +138,7 @@ def to_topics(given: Any) -> dict[str, str]:
 def names_of(measures: Any) -> list[str]:
     """Return the names of measures, also of ir_measures' objects; a wrong one is an error before anything is done."""
     given = list(measures) if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
-    require(given, "There are no measures", "give <measures> such as nDCG@10")
+    require(given, "There are no measures", "name some, such as nDCG@10")
     return [str(parse_measure(str(one))) for one in given]
 
 

@@ -74,9 +74,9 @@ def experiment(
         UnavailableError: If the library that computes a measure isn't installed.
     """
     names = names_of(measures)
-    require(systems, "There are no systems to compare", "give <systems> as a dictionary from names to functions")
+    require(systems, "There are no systems to compare", "give a dictionary from names to functions")
     if unknown := [name for name in batched if name not in systems]:
-        raise InputError(f"There is no system {unknown[0]!r} to call with all queries; correct <batched>.")
+        raise InputError(f"There is no system {unknown[0]!r} to call with all queries", "correct its name in batched")
     judged = join(to_topics(topics), to_qrels(qrels))
     protocol = make_protocol(modes=("hybrid",), measures=names, depth=depth, drop_same_id=drop_same_id)
 

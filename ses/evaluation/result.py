@@ -212,18 +212,13 @@ class Evaluation:
         return text.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:
-        return f"<evaluation of {', '.join(self.systems)} by {', '.join(self.measures)}>"
-
-    def _repr_html_(self) -> str:
-        from corpora.outgoing import as_html
-
-        return f"<pre>{as_html(str(self))}</pre>"
+        return str(self)  # so that a notebook shows the tables
 
     def _system(self, name: str) -> str:
         if name in self.systems or (not name and len(self.systems) == 1):
             return name or self.systems[0]
         what = f"There is no system {name!r}" if name else "There are several systems"
-        raise InputError(what, f"give <system> as one of {', '.join(self.systems)}")
+        raise InputError(what, f"name one of {', '.join(self.systems)}")
 
     def _interval(self, measure: str, system: str) -> Interval:
         cells = self.results.outcomes[system].cells
