@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
-from encoders.models.formats import Format
+from encoders.models.formats import Format, Precision
 from encoders.models.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
-from encoders.runtimes.base import Precision
 from encoders.runtimes.graph import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, ignore, shared

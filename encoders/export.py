@@ -24,8 +24,9 @@ from encoders.tokens.tokenizer import load_tokenizer
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from encoders.models.formats import Precision
     from encoders.models.model import Model
-    from encoders.runtimes.base import Precision, Runtime
+    from encoders.runtimes.base import Runtime
 
 _CHECKED_TEXTS = 4
 _VERSIONS = ("ses", "onnx", "onnxruntime", "openvino", "torch", "optimum-onnx", "transformers")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from encoders.architectures.bert import Layer, Network, feed_forward, finish, layer_name, run
+from encoders.architectures.bert import Layer, feed_forward, finish, layer_name, run
+from encoders.architectures.network import Network
 from encoders.architectures.prefix_tuning import attended_with_prefixes
 from encoders.ops.base import Ops, Tensor
 from encoders.ops.lora import LoraOps

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from encoders.architectures.bert import (
-    Network,
     after_attention,
     attended,
     by_head,
@@ -19,6 +18,7 @@ from encoders.architectures.bert import (
     plain_layer,
     run,
 )
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 

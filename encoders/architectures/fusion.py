@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from encoders.architectures.adapters import adapted_layer, bottleneck
-from encoders.architectures.bert import Network, layer_name, run
+from encoders.architectures.bert import layer_name, run
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from encoders.architectures.bert import Network, run
+from encoders.architectures.bert import run
 from encoders.architectures.instructions import instructed_layer
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 from encoders.ops.prefixed import PrefixedOps
 

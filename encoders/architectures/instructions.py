@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from encoders.architectures.bert import (
     Layer,
-    Network,
     after_attention,
     attention_names,
     by_head,
@@ -23,6 +22,7 @@ from encoders.architectures.bert import (
     plain_layer,
     run,
 )
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 

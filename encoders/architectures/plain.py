@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from encoders.architectures.bert import Network, plain_layer, run
+from encoders.architectures.bert import plain_layer, run
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 

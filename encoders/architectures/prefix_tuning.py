@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from encoders.architectures.bert import Network, after_attention, attended, attention_names, layer_name
+from encoders.architectures.bert import after_attention, attended, attention_names, layer_name
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 

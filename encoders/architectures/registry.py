@@ -17,7 +17,7 @@ from encoders.architectures import (
     plain,
     shared_codes,
 )
-from encoders.architectures.bert import Network
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, UnavailableError, require
-from encoders.architectures.bert import Pooling
+from encoders.architectures.network import Pooling
 from encoders.layouts import composed, huggingface, scimult, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params
 from encoders.layouts.own_card import read_own, with_own_card

@@ -9,7 +9,7 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures import modernbert, mpnet
-from encoders.architectures.bert import Network, Pooling
+from encoders.architectures.network import Network, Pooling
 from encoders.models.config_sizes import check_limits
 
 _SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "vocab_size")

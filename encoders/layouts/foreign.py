@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
-from encoders.architectures.bert import Network, Pooling
+from encoders.architectures.network import Network, Pooling
 from encoders.models.json_files import read_json
 from encoders.runtimes.transformers import configuration, plain_settings
 

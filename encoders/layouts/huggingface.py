@@ -12,19 +12,14 @@ from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.architectures.bert import Network, Pooling
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.architectures.network import Network, Pooling
 from encoders.layouts import families, foreign
 from encoders.layouts.families import FAMILIES
-from encoders.layouts.sentence_transformers import (
-    read_modules,
-    read_prompts,
-    read_similarity,
-    transformer_settings,
-)
+from encoders.layouts.sentence_transformers import read_modules, read_prompts, read_similarity
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
-from encoders.models.json_files import LARGEST_TOKENIZER, read_json
+from encoders.models.json_files import LARGEST_TOKENIZER, read_json, transformer_settings
 from encoders.models.model import Find, Model
 from encoders.models.weights import read_arrays, read_weights, weights_file
 from encoders.tokens.added_tokens import AddedToken, content, read_added

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.architectures.bert import Network, layer_name
+from encoders.architectures.bert import layer_name
+from encoders.architectures.network import Network
 from encoders.layouts.numbered import numbered_heads
 from encoders.models.card import ModelCard
 from encoders.models.config_sizes import MOST_LAYERS

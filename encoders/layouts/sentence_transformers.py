@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from corpora.errors import InputError
-from encoders.architectures.bert import Pooling
+from encoders.architectures.network import Pooling
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.models.formats import Format, Similarity
 from encoders.models.json_files import inside, read_json
 
 _MODULES, _SETTINGS = "modules.json", "config_sentence_transformers.json"
-_TRANSFORMER = tuple(
-    f"sentence_{family}_config.json"
-    for family in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
-)
-"""Names that the library has had for the settings of its module Transformer; it reads the first that exists."""
-
 _SIMILARITIES: dict[str, Similarity] = {"cosine": "cosine", "dot": "dot", "euclidean": "l2"}
 _QUERY_PROMPTS = ("query", "search_query")
 _PAPER_PROMPTS = ("document", "passage", "search_document")
@@ -77,10 +70,3 @@ def read_similarity(folder: Path) -> Similarity | None:
             f"similarity in {folder / CARD_FILE}."
         )
     return _SIMILARITIES[asked]
-
-
-def transformer_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of a folder's module Transformer: `max_seq_length`, `do_lower_case`."""
-    found = next((folder / name for name in _TRANSFORMER if (folder / name).is_file()), None)
-    settings: dict[str, Any] = read_json(found, dict) if found else {}
-    return settings

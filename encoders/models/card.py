@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from corpora.errors import InputError
-from encoders.architectures.bert import Network
+from encoders.architectures.network import Network
 from encoders.models.formats import Format, Similarity
 
 EmptyParts = Literal["dropped", "kept"]

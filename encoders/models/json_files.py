@@ -12,6 +12,13 @@ LARGEST_TOKENIZER = 64 << 20
 """In bytes. Vocabularies of many languages take a half of it."""
 
 
+_TRANSFORMER = tuple(
+    f"sentence_{family}_config.json"
+    for family in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+"""Names that the library has had for the settings of its module Transformer; it reads the first that exists."""
+
+
 def read_json(path: Path, kind: type, missing: Any = None, largest: int = documents.LARGEST) -> Any:
     """Read a JSON file.
 
@@ -46,3 +53,10 @@ def inside(folder: Path, part: str) -> Path:
     if "\0" in part or not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{folder} names {part!r}, which is outside of it; fetch the model from a source you trust.")
     return path
+
+
+def transformer_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of a folder's module Transformer: `max_seq_length`, `do_lower_case`."""
+    found = next((folder / name for name in _TRANSFORMER if (folder / name).is_file()), None)
+    settings: dict[str, Any] = read_json(found, dict) if found else {}
+    return settings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, some
 from encoders.architectures.registry import ARCHITECTURES
+from encoders.models.formats import Precision
 from encoders.ops.names import NamesOps
-from encoders.runtimes.base import Precision
 
 if TYPE_CHECKING:
     import numpy as np

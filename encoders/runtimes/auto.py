@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
-from encoders.runtimes.base import Precision, Runtime, RuntimeSource, Session, is_installed
+from encoders.models.formats import Precision
+from encoders.runtimes.base import Runtime, RuntimeSource, Session, is_installed
 from encoders.runtimes.cuda import has_device
 from encoders.runtimes.processor import processor
 from encoders.runtimes.race import TokenBatch, race

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.card import ModelCard
+    from encoders.models.formats import Precision
     from encoders.tokens.batching import Batch
 
-Precision = Literal["int8", "bf16", "fp32"]
 Device = Literal["cpu", "cuda"]
 
 Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import onnx
 
     from encoders.models.card import ModelCard
+    from encoders.models.formats import Precision
     from encoders.models.model import Weights
-    from encoders.runtimes.base import Precision
 
 GRAPH_VERSION = 4
 """Increase this number when graphs change, so that cached files of older versions are not used."""

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.runtimes.base import Device, Precision, RuntimeSource, Session
+    from encoders.models.formats import Precision
+    from encoders.runtimes.base import Device, RuntimeSource, Session
 
 _FILE = "model.onnx"
 _CUDA = "CUDAExecutionProvider"

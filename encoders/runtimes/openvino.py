@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.runtimes.base import Precision, RuntimeSource, Session
+    from encoders.models.formats import Precision
+    from encoders.runtimes.base import RuntimeSource, Session
 
 _FILE = "model.xml"
 _PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from encoders.architectures.bert import Pooling, layer_name
+from encoders.architectures.bert import layer_name
+from encoders.architectures.network import Pooling
 from encoders.runtimes.graph import build_graph
 from encoders.runtimes.onnx import open_session
 from encoders.runtimes.pooling import pool
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.card import ModelCard
+    from encoders.models.formats import Precision
     from encoders.models.model import Weights
-    from encoders.runtimes.base import Precision, RuntimeSource, Session
+    from encoders.runtimes.base import RuntimeSource, Session
 
 _GRAPH, _POOLING = "model.onnx", "pooling.json"
 _POSITIONS, _SEGMENTS = (f"embeddings.{table}_embeddings.weight" for table in ("position", "token_type"))

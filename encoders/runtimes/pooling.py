@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.architectures.bert import Pooling
+    from encoders.architectures.network import Pooling
 
 
 def pool(states: np.ndarray, mask: np.ndarray, pooling: Pooling, *, normalize: bool) -> np.ndarray:

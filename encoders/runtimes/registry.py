@@ -8,7 +8,8 @@ from typing import get_args
 
 from corpora.deferred import deferred
 from corpora.errors import InputError
-from encoders.runtimes.base import Device, Precision, Runtime
+from encoders.models.formats import Precision
+from encoders.runtimes.base import Device, Runtime
 
 
 def _runtime(

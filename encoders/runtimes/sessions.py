@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.models.formats import Precision
 from encoders.models.model import Exported, Model, read_checked
-from encoders.runtimes.base import Precision, Runtime, RuntimeSource, Session
+from encoders.runtimes.base import Runtime, RuntimeSource, Session
 from encoders.runtimes.graph import GRAPH_VERSION
 from encoders.runtimes.registry import get_runtime
 from encoders.runtimes.samples import sample_texts

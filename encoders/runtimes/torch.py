@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.runtimes.base import Device, Precision, RuntimeSource, Session
+    from encoders.models.formats import Precision
+    from encoders.runtimes.base import Device, RuntimeSource, Session
 
 _WEIGHTS, _NETWORK = "model.safetensors", "network.json"
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
-from encoders.architectures.bert import Pooling
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.architectures.network import Pooling
 from encoders.models.config_sizes import check_dimensions, check_limits
-from encoders.runtimes.base import Precision
+from encoders.models.formats import Precision
 from encoders.runtimes.pooling import pool
 from encoders.runtimes.transformers_checks import check_padding, check_positions, check_weights
 

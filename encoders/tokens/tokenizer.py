@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
-from encoders.layouts.sentence_transformers import transformer_settings
-from encoders.models.json_files import LARGEST_TOKENIZER
+from encoders.models.json_files import LARGEST_TOKENIZER, transformer_settings
 from encoders.tokens.added_tokens import add_to, read_added
 
 if TYPE_CHECKING:

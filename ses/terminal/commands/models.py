@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
-from encoders.runtimes.base import Precision
+from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from ses.terminal.results import say
 

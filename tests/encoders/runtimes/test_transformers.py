@@ -11,11 +11,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError, UnavailableError
-from encoders.architectures.bert import Network
+from encoders.architectures.network import Network
 from encoders.encoder import load_encoder
 from encoders.export import export_model
 from encoders.models.model import read_checked
-from encoders.ops.module import as_module
+from encoders.models.module import as_module
 from encoders.registry import find_model
 from encoders.tokens.batching import batches
 from encoders.tokens.tokenizer import well_formed
