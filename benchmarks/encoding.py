@@ -25,8 +25,7 @@ from encoders.encoder import Encoder, load_encoder
 from encoders.models.model import Model
 from encoders.registry import find_model
 from encoders.runtimes.base import is_installed
-from encoders.runtimes.cuda import has_device
-from encoders.runtimes.processor import processor
+from encoders.runtimes.hardware import has_device, processor
 from encoders.runtimes.registry import RUNTIMES
 from encoders.tokens.batching import batches
 

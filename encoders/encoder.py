@@ -16,8 +16,7 @@ from encoders.registry import DEFAULT_MODEL, find_model
 from encoders.runtimes.graph import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, ignore, shared
-from encoders.tokens.batching import batches, parts
-from encoders.tokens.long_text import LongText, pieces
+from encoders.tokens.batching import LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:

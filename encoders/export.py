@@ -17,8 +17,7 @@ from encoders.layouts.exported import EXPORT_FILE, card_to_json
 from encoders.layouts.own_card import CARD_FILE
 from encoders.models.formats import Format
 from encoders.runtimes.registry import get_runtime
-from encoders.runtimes.samples import sample_texts
-from encoders.runtimes.sessions import make_source, run_texts
+from encoders.runtimes.sessions import make_source, run_texts, sample_texts
 from encoders.tokens.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.layouts.write_files import write_json, write_safetensors
+from encoders.models.folder import read_json, write_json
 from encoders.models.formats import Format
-from encoders.models.json_files import read_json
+from encoders.models.weights import write_safetensors
 
 if TYPE_CHECKING:
     import numpy as np

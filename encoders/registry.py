@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpora.errors import InputError, require
-from encoders.layouts.adapter_kinds import FILES
-from encoders.layouts.adapterhub import compose
 from encoders.layouts.registry import read_model
 from encoders.models.formats import Format
 from encoders.models.hub import fetch, is_hub_id
@@ -116,6 +114,9 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
             f"not {known.sha256}; fetch it again."
         )
     if known.adapters:
+        from encoders.layouts.adapter_kinds import FILES
+        from encoders.layouts.adapterhub import compose
+
         folders = {task_format: fetch(hub_id, FILES) for task_format, hub_id in known.adapters.items()}
         model = compose(name, model, folders, {})
     return replace(model, card=replace(model.card, licence=known.licence))

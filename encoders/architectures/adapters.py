@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from encoders.architectures.bert import Layer, feed_forward, finish, layer_name, run
+from encoders.architectures.bert import (
+    Layer,
+    after_attention,
+    attended,
+    attention_names,
+    feed_forward,
+    finish,
+    layer_name,
+    run,
+)
 from encoders.architectures.network import Network
-from encoders.architectures.prefix_tuning import attended_with_prefixes
 from encoders.ops.base import Ops, Tensor
 from encoders.ops.lora import LoraOps
 
@@ -67,3 +75,91 @@ def bottleneck(ops: Ops, network: Network, number: int, adapter: str, normal: Te
     inner = ops.activate(ops.linear(normal, f"{name}.adapter_down.0"), facts["activation"])
     raised = ops.linear(inner, f"{name}.adapter_up")
     return raised if facts["scaling"] == 1 else ops.scale(raised, facts["scaling"])
+
+
+def fused_vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
+    """Return one vector per text for each head, which is the name of its fusion."""
+
+    def fused(number: int, head: str, normal: Tensor) -> Tensor | None:
+        adapters = f"{layer_name(number)}.output.adapters"
+        present = [one for one in network.options["adapters"] if ops.has(f"{adapters}.{one}.adapter_down.0.weight")]
+        if not present:
+            return None
+        brought = [bottleneck(ops, network, number, adapter, normal) for adapter in present]
+        name = f"{layer_name(number)}.output.adapter_fusion_layer.{head}"
+        query = ops.linear(normal, f"{name}.query")
+        scores = [ops.dot(query, ops.linear(states, f"{name}.key")) for states in brought]
+        return ops.blend(scores, [ops.product(states, f"{name}.value") for states in brought])
+
+    return run(ops, network, ids, mask, heads, adapted_layer(ops, network, heads, mask, fused))
+
+
+def prefix_name(number: int, head: str) -> str:
+    """Return the prefix of the names of a head's weights in a layer."""
+    return f"{layer_name(number)}.attention.self.prefix_tuning.{head}"
+
+
+def attended_with_prefixes(
+    ops: Ops,
+    network: Network,
+    heads: Sequence[str],
+    mask: Tensor,
+    number: int,
+    queries: Tensor,
+    keys: Tensor,
+    bias: Tensor,
+) -> Tensor:
+    """Return a layer's first half, in which texts attend to the prefix of their head too.
+
+    Args:
+        ops: The operators.
+        network: The model's facts.
+        heads: Heads whose copies of the texts are the stacked input.
+        mask: Mask of one copy: 1 for text, 0 for padding, (texts, tokens).
+        number: The layer's number.
+        queries: States that attend.
+        keys: States attended to.
+        bias: The mask's bias, for all copies.
+
+    Returns:
+        New states of the queries.
+    """
+    if not any(ops.has(f"{prefix_name(number, head)}.key") for head in heads):
+        return attended(ops, network, number, queries, keys, bias)
+    names = attention_names(f"{layer_name(number)}.attention.self")
+    projected = ops.project(queries, keys, names, network.attention_heads)
+    own = zip(heads, *(ops.split(stacked, len(heads)) for stacked in (keys, *projected, bias)), strict=True)
+    contexts = [_context(ops, network, number, head, mask, *tensors) for head, *tensors in own]
+    return after_attention(ops, number, ops.stack(contexts), queries)
+
+
+def _context(
+    ops: Ops,
+    network: Network,
+    number: int,
+    head: str,
+    mask: Tensor,
+    states: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    bias: Tensor,
+) -> Tensor:
+    name = prefix_name(number, head)
+    if not ops.has(f"{name}.key"):
+        return ops.attend(query, key, value, network.attention_heads, bias)
+    key, value = (
+        ops.concat_tokens([_prefix(ops, name, part, states, mask), own])
+        for part, own in (("key", key), ("value", value))
+    )
+    length = network.options["adapters"][head]["prefix_length"]
+    return ops.attend(query, key, value, network.attention_heads, bias, before=length)
+
+
+def _prefix(ops: Ops, name: str, part: str, states: Tensor, mask: Tensor) -> Tensor:
+    prefix = ops.weight(f"{name}.{part}")
+    # Keys and values share a gate, or have one each.
+    gate = next((gate for gate in (f"{name}.gate", f"{name}.{part}_gate") if ops.has(f"{gate}.weight")), None)
+    if gate is None:
+        return ops.expand(prefix, like=states)
+    return ops.times(prefix, ops.mean(ops.activate(ops.linear(states, gate), "sigmoid"), mask))

@@ -180,3 +180,8 @@ def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
 def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
     vectors = ops.vector(ops.mean(states, mask) if network.pooling == "mean" else states)
     return ops.l2_normalize(vectors) if network.normalize else vectors
+
+
+def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
+    """Return one vector per text, the same for every head."""
+    return run(ops, network, ids, mask, heads, plain_layer(ops, network))

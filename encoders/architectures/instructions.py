@@ -9,6 +9,7 @@ instruction is added instead, times the tanh of a weight for each attention head
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from encoders.architectures.bert import (
     Layer,
@@ -84,3 +85,41 @@ def _context(
         for own, states in ((own_key, key), (own_value, value))
     )
     return ops.attend(query, key, value, heads, bias, before=len(network.options["instructions"][head]))
+
+
+INSTRUCTOR = "instructor."
+"""Prefix of the names of the weights that read instructions."""
+
+
+def vectors_with_instructor(
+    ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]
+) -> list[Tensor]:
+    """Return one vector per text for each head, which is the name of its instruction."""
+    instructor = _PrefixedOps(ops, INSTRUCTOR)
+    return run(ops, network, ids, mask, heads, instructed_layer(ops, network, heads, instructor))
+
+
+class _PrefixedOps:
+    """The operators over the weights of a second network in the model, whose names have a common prefix."""
+
+    def __init__(self, ops: Ops, prefix: str) -> None:
+        self._ops, self._prefix = ops, prefix
+
+    def embed(self, ids: Tensor, name: str, rows: int | None = None) -> Tensor:
+        return self._ops.embed(ids, self._prefix + name, rows)
+
+    def linear(self, hidden: Tensor, name: str) -> Tensor:
+        return self._ops.linear(hidden, self._prefix + name)
+
+    def norm(self, hidden: Tensor, name: str) -> Tensor:
+        return self._ops.norm(hidden, self._prefix + name)
+
+    def project(
+        self, queries: Tensor, keys: Tensor, names: tuple[str, str, str], heads: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = (self._prefix + name for name in names)
+        return self._ops.project(queries, keys, (query, key, value), heads)
+
+    def __getattr__(self, operator: str) -> Any:
+        # The others that a layer of BERT needs have no weights.
+        return getattr(self._ops, operator)

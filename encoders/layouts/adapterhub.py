@@ -12,35 +12,43 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.layouts import adapter_config, adapter_fusion
-from encoders.layouts.adapter_config import Adapter
-from encoders.layouts.adapter_fusion import AdapterFusion, read_fusion
+from encoders.layouts.adapter_files import (
+    FUSIONS,
+    Adapter,
+    Module,
+    cant_run,
+    fusion_parts,
+    read_made_for,
+    read_module,
+    weights_in,
+)
 from encoders.layouts.adapter_kinds import FILES, read_adapter
-from encoders.layouts.adapter_weights import FUSIONS, Module, fusion_parts, read_module
-from encoders.layouts.base import base_of
+from encoders.layouts.huggingface import base_of
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.models.hub import fetch, is_hub_id
 from encoders.models.model import Find, Model, Weights
 
+FUSION_CONFIG = "adapter_fusion_config.json"
+FUSION_SAFETENSORS = "model_adapter_fusion.safetensors"
+FUSION_TORCH = "pytorch_model_adapter_fusion.bin"
+
 BASE = "base"
 """The head of formats without an adapter."""
 
-FUSION_FILES = (adapter_fusion.CONFIG, adapter_fusion.SAFETENSORS, adapter_fusion.TORCH)
+FUSION_FILES = (FUSION_CONFIG, FUSION_SAFETENSORS, FUSION_TORCH)
 
 
 def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it such a model, or it is an adapter without one."""
-    if not path.is_dir():
-        return False
-    alone = (path / adapter_config.CONFIG).is_file() and not (path / "config.json").is_file()
-    return alone or read_own(path).get("architecture") in ("adapters", "fusion")
+    """Return whether a folder that holds an adapter's configuration is an adapter and no network."""
+    return not (path / "config.json").is_file()
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
@@ -61,7 +69,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
     own = read_own(folder)
     if own.get("architecture") not in ("adapters", "fusion"):
         raise InputError(
-            f"{name} is an adapter, not a whole model",
+            f"{name} is an adapter, not a complete model",
             f"give <model=specter2>, or a folder whose {CARD_FILE} names a base and adapters (docs/encoders.md)",
         )
     given = own.get("adapters")
@@ -201,3 +209,56 @@ def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Ad
         # The library writes a fusion in every layer, also where no adapter is.
         weights |= read_module(Module(fusion.file, FUSIONS, fusion.name, everywhere, sorted(used)), head, card.name)
     return weights
+
+
+_DYNAMIC = {
+    "key": True,
+    "query": True,
+    "value": True,
+    "query_before_ln": False,
+    "residual_before": False,
+    "temperature": False,
+}
+"""What changes the formula, as `dynamic` has it. Values before or after the softmax are the same: both are linear."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterFusion:
+    """A fusion whose configuration was read.
+
+    Attributes:
+        file: Its weights.
+        name: What they call it.
+        adapters: Names of those it fuses.
+    """
+
+    file: Path
+    name: str
+    adapters: tuple[str, ...]
+
+
+def read_fusion(folder: Path, base: ModelCard) -> AdapterFusion:
+    """Read what a fusion's folder says of it.
+
+    Args:
+        folder: Holds its configuration and weights.
+        base: The network that it is for.
+
+    Returns:
+        The fusion.
+
+    Raises:
+        InputError: If it is none, is not of the configuration `dynamic`, or was made for another network.
+    """
+    path = folder / FUSION_CONFIG
+    content = read_made_for(path, base)
+    if missing := [key for key in _DYNAMIC if key not in content["config"]]:
+        raise InputError(f"{path} lacks {', '.join(missing)}; fetch the fusion again.")
+    for key, expected in _DYNAMIC.items():
+        if content["config"][key] != expected:
+            raise cant_run(path, key, content["config"][key], "fusions of the configuration dynamic alone")
+    # The library tells them apart only since 1.0; before, they were the name.
+    adapters = content.get("adapter_names") or content["name"].split(",")
+    if not isinstance(adapters, list) or not all(isinstance(one, str) for one in adapters):
+        raise InputError(f"{path} doesn't tell which adapters it fuses; fetch the fusion again.")
+    return AdapterFusion(weights_in(folder, FUSION_SAFETENSORS, FUSION_TORCH), content["name"], tuple(adapters))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, UnavailableError, require
 from encoders.architectures.network import Pooling
-from encoders.layouts import composed, huggingface, scimult, unipr
+from encoders.layouts import composed, experts, huggingface, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params
 from encoders.layouts.own_card import read_own, with_own_card
 from encoders.models.card import ModelCard
@@ -107,7 +107,7 @@ def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> Model
     if params.use_moe and instructed:
         raise InputError(f"{path} has both experts and instructions, which ses can't run together.")
     if params.use_moe:
-        card = scimult.with_experts(card, path, params)
+        card = experts.with_experts(card, path, params)
     elif instructed:
         card = unipr.with_instructions(card, source.folder, path, params)
     return with_own_card(card, path.parent)
@@ -117,7 +117,7 @@ def _read(source: _Source, card: ModelCard, model: str) -> Weights:
     models = _models(source.path, read_checkpoint(source.path).arrays)
     weights: Weights = models[model]
     if card.architecture == "experts":
-        return scimult.expert_weights(card, source.path, source.params, weights)
+        return experts.expert_weights(card, source.path, source.params, weights)
     if card.architecture in ("instructions", "instruction-encoder"):
         weights = unipr.instruction_weights(card, source.path, source.params, weights)
     if card.architecture == "instruction-encoder":

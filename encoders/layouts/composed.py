@@ -14,18 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, require
-from encoders.layouts.base import located
+from encoders.layouts.huggingface import located
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model
 
 _FEWEST = 2
 _OF_TEXTS = ("similarity", "separator", "empty_parts")
-
-
-def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it one of these."""
-    return path.is_dir() and read_own(path).get("architecture") in ("ensemble", "routes")
 
 
 def read(folder: Path, name: str, find: Find) -> Model:

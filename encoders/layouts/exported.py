@@ -10,8 +10,8 @@ from typing import Any
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.models.card import ModelCard
+from encoders.models.folder import inside, read_json
 from encoders.models.formats import Precision
-from encoders.models.json_files import inside, read_json
 from encoders.models.model import Exported, Find, Model, Weights
 
 EXPORT_FILE = "ses_export.json"

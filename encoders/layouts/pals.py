@@ -13,14 +13,13 @@ from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
 from encoders.architectures.network import Network
-from encoders.layouts.numbered import numbered_heads
+from encoders.layouts.own_card import numbered_heads
 from encoders.models.card import ModelCard
-from encoders.models.config_sizes import MOST_LAYERS
+from encoders.models.folder import MOST_LAYERS, read_json
 from encoders.models.formats import Format
-from encoders.models.json_files import read_json
 from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import read_weights, weights_file
-from encoders.tokens.added_tokens import content
+from encoders.tokens.tokenizer import content
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.layouts import adapter_config, adapter_fusion, huggingface, pals
+from encoders.layouts import adapter_files, adapterhub, huggingface, pals
 from encoders.layouts.adapterhub import compose
-from encoders.layouts.base import base_of
+from encoders.layouts.huggingface import base_of
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model
@@ -22,7 +22,7 @@ _TOKENIZER = ("tokenizer.json", "vocab.txt")
 
 def recognizes(path: Path) -> bool:
     """Return whether a folder is such a tree, or the `model/` of one."""
-    return path.is_dir() and _model_folder(path) is not None
+    return _model_folder(path) is not None
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
@@ -83,9 +83,9 @@ def _network(model: Path, name: str, find: Find) -> Model:
 
 def _adapters(model: Path) -> dict[Format, Path]:
     folders = {task_format: model / "adapters" / task_format.code for task_format in Format}
-    return {key: folder for key, folder in folders.items() if (folder / adapter_config.CONFIG).is_file()}
+    return {key: folder for key, folder in folders.items() if (folder / adapter_files.CONFIG).is_file()}
 
 
 def _fusions(model: Path) -> dict[Format, Path]:
     folders = {task_format: model / f"{task_format.code}_fusion" for task_format in Format}
-    return {key: folder for key, folder in folders.items() if (folder / adapter_fusion.CONFIG).is_file()}
+    return {key: folder for key, folder in folders.items() if (folder / adapterhub.FUSION_CONFIG).is_file()}

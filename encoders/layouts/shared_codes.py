@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
-from encoders.layouts.base import base_of
-from encoders.layouts.own_card import read_own
+from encoders.layouts.huggingface import base_of
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import read_weights
@@ -27,11 +26,6 @@ if TYPE_CHECKING:
 CODES_FILE = "codes.safetensors"
 
 _WORDS = "embeddings.word_embeddings.weight"
-
-
-def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it such a model."""
-    return path.is_dir() and read_own(path).get("architecture") == "shared-codes"
 
 
 def read(folder: Path, name: str, find: Find) -> Model:

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
-from encoders.architectures.instruction_encoder import INSTRUCTOR
-from encoders.layouts.base import base_of, located
+from encoders.architectures.instructions import INSTRUCTOR
 from encoders.layouts.encoder_params import EncoderParams, special_layers
+from encoders.layouts.huggingface import base_of, located
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model, Weights, is_of_task_head
-from encoders.tokens.long_text import pieces
+from encoders.tokens.batching import pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 MAX_TOKENS = 32
@@ -33,11 +33,6 @@ _TOPIC = "Find a pair of papers that one paper shares similar scientific topic c
 _FACTORS = {Format.CLF: _TOPIC, Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
 """UniPR table 1. Both sides of a search read the same instruction, so papers read that of search, too; the third
 factor, citation, is proximity by another measure, and none was trained for regression."""
-
-
-def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it such a model."""
-    return path.is_dir() and read_own(path).get("architecture") in ("instructions", "instruction-encoder")
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
@@ -179,3 +174,65 @@ def _instructed(
 
 def _layers(card: ModelCard, path: Path, params: EncoderParams) -> list[int]:
     return special_layers(path, (params.instruct_type or "all").partition(":")[0], card.network.layers)
+
+
+_PAIRS = {
+    "semantic": "Find a pair of papers that one paper is relevant to the other paper.",
+    "topic": "Find a pair of papers that one paper shares similar scientific topic classes with the other paper.",
+    "citation": "Find a pair of papers that one paper cites the other paper.",
+}
+_BY_DATA_SET = {
+    "NIPS": {
+        "semantic": SEMANTIC,
+        "topic": "Retrieve a scientific paper that shares similar scientific topic classes with the query.",
+        "citation": "Retrieve a scientific paper that is cited by the query.",
+    },
+    "KDD": {
+        "semantic": "Retrieve a scientific paper that is semantically relevant to the query scientific paper.",
+        "topic": "Retrieve a scientific paper that is topically relevant to the query scientific paper.",
+        "citation": "Retrieve a scientific paper that is most likely cited by the query scientific paper.",
+    },
+}
+
+
+def instructions_for(data_set: str) -> Mapping[str, str]:
+    """Return the instruction of each factor that the papers' program reads a data set with (CoF:get_paper_emb.py).
+
+    Args:
+        data_set: `NIPS`, `KDD`, `SIGIR` or `SciRepEval`; others are read as the last two.
+
+    Returns:
+        Factor to instruction; submissions and reviewers' papers read the same.
+    """
+    return _BY_DATA_SET.get(data_set, _PAIRS)
+
+
+def factor_models(model: Model, instructions: Mapping[str, str]) -> dict[str, Model]:
+    """Return a model for each factor, whose proximity vectors are those under the factor's instruction.
+
+    Args:
+        model: Any.
+        instructions: By factor.
+
+    Returns:
+        The models; none if this isn't UniPR's network: other networks with instructions were trained on other words.
+    """
+    card = model.card
+    if card.architecture != "instructions" or model.exported:
+        return {}
+    encode, limit = load_tokenizer(model.folder, card).encode, min(MAX_TOKENS, card.max_tokens)
+
+    def ids(text: str) -> list[int]:
+        return pieces(encode(well_formed(text)).ids, limit, 1, "start")[0]
+
+    head, options = Format.PRX.value, card.network.options
+    if list(options["instructions"].get(card.heads.get(Format.PRX, ""), ())) != list(ids(SEMANTIC)):
+        return {}
+    networks = {
+        factor: replace(card.network, options={**options, "instructions": {head: ids(text)}})
+        for factor, text in instructions.items()
+    }
+    return {
+        factor: replace(model, card=replace(card, heads={Format.PRX: head}, network=network))
+        for factor, network in networks.items()
+    }

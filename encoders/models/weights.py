@@ -90,7 +90,7 @@ def read_names(path: Path) -> list[str]:
         with safe_open(path, framework="numpy") as file:
             return [plain_name(name) for name in file.keys()]  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is not a whole safetensors file ({error}); fetch the model again.") from error
+        raise InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.") from error
 
 
 def plain_name(name: str) -> str:
@@ -158,7 +158,7 @@ def _is_archive(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise InputError(f"{path} is not a whole torch file ({error}); fetch the model again.") from error
+        raise InputError(f"{path} is an incomplete torch file ({error}); fetch the model again.") from error
     plain = all(part.compress_type == zipfile.ZIP_STORED and _stays_inside(part.filename) for part in parts)
     if not plain or sum(part.file_size for part in parts) > path.stat().st_size:
         raise InputError(f"{path} is not packed as torch packs its files; fetch the model from a source you trust.")
@@ -178,4 +178,13 @@ def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
         with safe_open(path, framework="numpy") as file:
             return {name: file.get_tensor(name).astype(np.float32, copy=False) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, OSError) as error:
-        raise InputError(f"{path} is not a whole safetensors file ({error}); fetch the model again.") from error
+        raise InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.") from error
+
+
+def write_safetensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays as float32, in the form that transformers and AdapterHub's library load."""
+    import numpy as np
+    from safetensors.numpy import save
+
+    own = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in arrays.items()}
+    path.write_bytes(save(own, metadata={"format": "pt"}))

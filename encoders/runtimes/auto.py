@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+import statistics
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -20,14 +22,15 @@ from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
 from encoders.models.formats import Precision
 from encoders.runtimes.base import Runtime, RuntimeSource, Session, is_installed
-from encoders.runtimes.cuda import has_device
-from encoders.runtimes.processor import processor
-from encoders.runtimes.race import TokenBatch, race
+from encoders.runtimes.hardware import has_device, processor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
+
+    from encoders.runtimes.base import Session
+
 
 _FILE = "winners.json"
 
@@ -165,3 +168,45 @@ def _json() -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(Winners)
+
+
+TokenBatch = tuple["np.ndarray", "np.ndarray"]
+"""Token ids and mask of a batch."""
+
+_BEHIND = 2.0
+
+
+def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
+    """Time sessions on the same work.
+
+    They take turns, so that other load is spread over all of them. A session that is twice as slow as the best after a
+    round leaves, as most of the time would go to the slowest.
+
+    Args:
+        sessions: By name; all have run this batch before, as some compile for its shape then.
+        work: What each of them runs.
+        rounds: At most so many.
+
+    Returns:
+        The median seconds of each, the fastest first, and last those who left.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in sessions}
+    medians: dict[str, float] = {}
+    running = list(sessions)
+    for _ in range(rounds):
+        for name in running:
+            taken[name].append(_seconds(sessions[name], work))
+        medians = {name: statistics.median(values) for name, values in taken.items()}
+        running.sort(key=medians.__getitem__)
+        running = [name for name in running if medians[name] < _BEHIND * medians[running[0]]]
+    # Their only measurement may be from a quieter moment than all later ones.
+    left = sorted(set(sessions) - set(running), key=medians.__getitem__)
+    return {name: medians[name] for name in (*running, *left)}
+
+
+def _seconds(session: Session, work: TokenBatch) -> float:
+    ids, mask = work
+    session(ids[:1, :2], mask[:1, :2])  # threads of the one before may still spin
+    begun = time.perf_counter()
+    session(ids, mask)
+    return time.perf_counter() - begun

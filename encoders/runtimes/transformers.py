@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +16,18 @@ from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
 from encoders.architectures.foreign import ARCHITECTURE
-from encoders.architectures.network import Pooling
-from encoders.models.config_sizes import check_dimensions, check_limits
+from encoders.models.folder import check_dimensions, check_limits
 from encoders.models.formats import Precision
-from encoders.runtimes.pooling import pool
-from encoders.runtimes.transformers_checks import check_padding, check_positions, check_weights
+from encoders.runtimes.pooling import read_pooling, write_pooling
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from encoders.models.card import ModelCard
     from encoders.runtimes.base import RuntimeSource, Session
 
-_WEIGHTS, _CONFIG, _POOLING = "model.safetensors", "config.json", "pooling.json"
+
+_WEIGHTS, _CONFIG = "model.safetensors", "config.json"
 
 _NO_SETTINGS = (
     *("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "use_kernels"),
@@ -37,23 +36,6 @@ _NO_SETTINGS = (
 
 _ALIKE: Mapping[Precision, float] = {"fp32": 1e-3, "bf16": 0.1}
 """By how much of the largest a text's states may differ between alone and padded: by rounding only."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pooled:
-    """How the hidden states become vectors.
-
-    Attributes:
-        pooling: Which of them become the vector.
-        normalize: Whether it is scaled to unit length.
-        bf16: Whether the network computes in bfloat16.
-        heads: How many there are; all have the same vector.
-    """
-
-    pooling: Pooling
-    normalize: bool
-    bf16: bool
-    heads: int
 
 
 def plain_settings(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,13 +103,12 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     weights = {name: np.ascontiguousarray(array, dtype=kind) for name, array in source.weights.items()}
     save_file(weights, folder / _WEIGHTS, metadata={"format": "pt"})
     (folder / _CONFIG).write_text(json.dumps(dict(facts.options["config"])), encoding="utf-8")
-    pooled = _Pooled(facts.pooling, facts.normalize, precision == "bf16", len(source.heads))
-    (folder / _POOLING).write_bytes(_json().dump_json(pooled))
-    model, told = _model(folder, pooled)
-    check_weights(card, model, set(weights), told)
-    check_positions(card, model)
+    write_pooling(source, precision, folder)
+    model, report = _model(folder, precision)
+    _check_weights(card, model, set(weights), report)
+    _check_positions(card, model)
     try:
-        check_padding(source, _states(model), _ALIKE[precision])
+        _check_padding(source, _states(model), _ALIKE[precision])
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"transformers can't run {card.name} at {precision} ({_first_line(error)})", "choose another <precision>"
@@ -135,24 +116,14 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
 
 
 def load(folder: Path, threads: int) -> Session:
-    """Load what `prepare` wrote.
-
-    Args:
-        folder: Where it wrote it.
-        threads: Cores to use; 0 for as many as torch uses already.
-
-    Returns:
-        A function that can be called from several threads.
-
-    Raises:
-        InputError: If the files are damaged, or don't fit one another.
-        UnavailableError: If transformers or torch is not installed.
-    """
+    """Load what `prepare` wrote; `InputError` if it is damaged, `UnavailableError` if a package is missing."""
     try:
-        pooled = _json().validate_json((folder / _POOLING).read_bytes())
+        pooling = read_pooling(folder)
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} holds no whole model of transformers; delete it to create it again.") from error
-    model, _ = _model(folder, pooled)
+        raise InputError(
+            f"{folder} holds an incomplete model of transformers; delete it to create it again."
+        ) from error
+    model, _ = _model(folder, pooling.precision)
     states = _states(model)
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
@@ -160,23 +131,23 @@ def load(folder: Path, threads: int) -> Session:
             import torch
 
             torch.set_num_threads(threads)
-        return [pool(states(ids, mask), mask, pooled.pooling, normalize=pooled.normalize)] * pooled.heads
+        return pooling.vectors(states(ids, mask), mask)
 
     return run
 
 
-def _model(folder: Path, pooled: _Pooled) -> tuple[Any, Mapping[str, Any]]:
-    """Load the network, and what the library tells of weights that it missed or did not use."""
+def _model(folder: Path, precision: Precision) -> tuple[Any, Mapping[str, Any]]:
+    """Load the network, and the library's report of the weights that it missed or did not use."""
     try:
         content = read_json(folder / _CONFIG)
         config = configuration(folder / _CONFIG, content)
         transformers = _library(folder, str(config.model_type))
         import torch
 
-        model, told = transformers.AutoModel.from_pretrained(
+        model, report = transformers.AutoModel.from_pretrained(
             folder,
             config=config,
-            dtype=torch.bfloat16 if pooled.bf16 else torch.float32,
+            dtype=torch.bfloat16 if precision == "bf16" else torch.float32,
             local_files_only=True,
             output_loading_info=True,
             trust_remote_code=False,
@@ -186,7 +157,7 @@ def _model(folder: Path, pooled: _Pooled) -> tuple[Any, Mapping[str, Any]]:
         raise
     except Exception as error:
         raise InputError(f"transformers can't load the model ({_first_line(error)}); fetch it again.") from error
-    return model.eval(), told
+    return model.eval(), report
 
 
 def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -219,7 +190,48 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
-def _json() -> Any:
-    from pydantic import TypeAdapter
+def _check_weights(card: ModelCard, model: Any, names: set[str], report: Mapping[str, Any]) -> None:
+    """Raise `InputError` unless weights and `config.json` fit, by what the library missed or did not use."""
+    missing = [name for name in report["missing_keys"] if "pooler" not in name]  # no vector depends on a pooler
+    if missing:
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they lack {', '.join(missing[:5])}.")
+    # What stands beside the encoder's own prefix is a task's head. Without that prefix all should be the encoder's.
+    prefix = f"{model.base_model_prefix}."
+    bare = not any(name.startswith(prefix) for name in names)
+    surplus = [
+        name
+        for name in sorted(report["unexpected_keys"])
+        if (bare or name.startswith(prefix) or f"{prefix}{name}" in names)
+        and not any(part in name for part in ("pooler", "position_ids"))
+    ]
+    if surplus:
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they hold {', '.join(surplus[:5])}.")
 
-    return TypeAdapter(_Pooled)
+
+def _check_positions(card: ModelCard, model: Any) -> None:
+    """Raise `InputError` unless the longest text has a row of the position table for each token."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            kept = 0 if module.padding_idx is None else module.padding_idx + 1
+            longest = module.num_embeddings - kept
+            if longest < card.max_tokens:
+                raise InputError(
+                    f"{card.name} takes {longest} tokens, not {card.max_tokens}; "
+                    f'put {{"max_tokens": {longest}}} into a ses_card.json in its folder.'
+                )
+
+
+def _check_padding(source: RuntimeSource, states: Callable[[np.ndarray, np.ndarray], np.ndarray], alike: float) -> None:
+    """Raise `InputError` if a text's states depend on others of its batch, as some networks don't mask padding."""
+    import numpy as np
+
+    shortest = source.samples[-1]
+    length = min(int(shortest.mask[-1].sum()), source.card.max_tokens - 1)
+    ids, mask = shortest.ids[-1:, :length], np.ones((1, length), dtype=np.int64)
+    padding = ((0, 0), (0, min(7, source.card.max_tokens - length)))
+    alone, padded = states(ids, mask), states(np.pad(ids, padding), np.pad(mask, padding))[:, :length]
+    if not np.abs(padded - alone).max() < alike * max(1.0, float(np.abs(alone).max())):
+        raise InputError(
+            f"{source.card.name} gives a text other vectors beside longer texts than alone: {source.card.family} "
+            "models have no mask for padding, or draw by chance; choose another model."
+        )

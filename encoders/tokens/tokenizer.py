@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
-from encoders.models.json_files import LARGEST_TOKENIZER, transformer_settings
-from encoders.tokens.added_tokens import add_to, read_added
+from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from encoders.models.card import ModelCard
+
 
 _OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "vocab.json")
 """Vocabularies for which only transformers knows how its families use them."""
@@ -49,7 +52,7 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
                 f"{folder} has no tokenizer.json, only {other}: let transformers write one, with `pip install "
                 "transformers sentencepiece` and AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
             )
-        raise InputError(f"{folder} has no tokenizer.json: fetch the whole model.")
+        raise InputError(f"{folder} has no tokenizer.json: fetch the complete model.")
     read = full if full.exists() else vocabulary
     require(
         read.stat().st_size <= LARGEST_TOKENIZER,
@@ -83,3 +86,95 @@ def _fold_case(tokenizer: Tokenizer) -> None:
 
     own = [tokenizer.normalizer] if tokenizer.normalizer else []
     tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
+
+
+_CONFIG, _IDS, _SPECIAL = "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"
+_EXTRA = ("additional_special_tokens", "extra_special_tokens")  # the latter since transformers 5
+_MOST_DIGITS = 9
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """A token that the tokenizer finds in a text before it splits words.
+
+    Attributes:
+        content: As it stands in a text.
+        id: Its row of the word table; None if it has the id of the vocabulary, or the next free one.
+        special: Whether it is found in the text as given; others in the text as the tokenizer normalizes it.
+        flags: Other properties that the file sets, by the names of the library tokenizers.
+    """
+
+    content: str
+    id: int | None
+    special: bool
+    flags: tuple[tuple[str, bool], ...] = ()
+
+
+def read_added(folder: Path) -> tuple[AddedToken, ...]:
+    """Read the tokens that a folder adds to its vocabulary.
+
+    Args:
+        folder: Of the tokenizer.
+
+    Returns:
+        The tokens, by id; those without one last, in the order of the file.
+
+    Raises:
+        InputError: If a file is damaged.
+    """
+    config, ids, special = (read_json(folder / name, dict, missing={}) for name in (_CONFIG, _IDS, _SPECIAL))
+    named = [content(token) for part in (config, special) for key in _EXTRA for token in _listed(part.get(key))]
+    if decoder := config.get("added_tokens_decoder"):
+        found = [_described(folder, number, token) for number, token in _pairs(folder, _CONFIG, decoder)]
+    else:
+        found = [_numbered(folder, name, number, named) for name, number in _pairs(folder, _IDS, ids)]
+    known = {token.content for token in found}
+    rest = [AddedToken(name, None, special=True) for name in dict.fromkeys(named) if name and name not in known]
+    return (*sorted(found, key=lambda token: token.id or 0), *rest)
+
+
+def add_to(tokenizer: Tokenizer, added: Iterable[AddedToken], folder: Path) -> None:
+    """Add tokens to a tokenizer, or raise `InputError` if one can't have the id that its file gives it."""
+    from tokenizers import AddedToken as Token
+
+    for token in added:
+        flags = {"normalized": not token.special} | dict(token.flags)
+        tokenizer.add_tokens([Token(token.content, special=token.special, **flags)])
+        if token.id not in (None, tokenizer.token_to_id(token.content)):
+            raise InputError(
+                f"{folder} gives its token {token.content} the id {token.id}, and its vocabulary ends elsewhere; "
+                "fetch the complete model again."
+            )
+
+
+def content(token: Any) -> str:
+    """Return a token as it stands in a text, given as transformers writes it: a string, or an object that holds it."""
+    return str(token.get("content", "")) if isinstance(token, dict) else str(token or "")
+
+
+def _listed(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list) else list(given.values()) if isinstance(given, dict) else []
+
+
+def _pairs(folder: Path, name: str, given: Any) -> Iterable[tuple[str, Any]]:
+    if not isinstance(given, dict):
+        raise _damaged(folder, name)
+    return given.items()
+
+
+def _described(folder: Path, number: str, token: Any) -> AddedToken:
+    if not isinstance(token, dict) or not content(token) or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        raise _damaged(folder, _CONFIG)
+    flags = tuple((flag, token[flag]) for flag in _FLAGS if isinstance(token.get(flag), bool))
+    return AddedToken(content(token), int(number), token.get("special") is True, flags)
+
+
+def _numbered(folder: Path, name: str, number: Any, special: Sequence[str]) -> AddedToken:
+    if not name or type(number) is not int:
+        raise _damaged(folder, _IDS)
+    return AddedToken(name, number, name in special)
+
+
+def _damaged(folder: Path, name: str) -> InputError:
+    return InputError(f"{folder / name} doesn't tell its added tokens by id; fetch the model again.")

@@ -104,7 +104,7 @@ def test_damaged_files_are_told(damage, encode, folder):
     DAMAGES[damage](folder)
     with pytest.raises(InputError) as told:
         encode()
-    assert str(told.value) == f"{folder} holds no whole model of optimum's; delete it, and it is created again."
+    assert str(told.value) == f"{folder} holds an incomplete model of optimum; delete it, and it is created again."
 
 
 @optimum

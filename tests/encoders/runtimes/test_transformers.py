@@ -240,5 +240,5 @@ def test_damaged_files_of_its_own_are_told(electra, tmp_path):
     with pytest.raises(InputError, match="transformers can't load the model"):
         encoder_of(electra, tmp_path).encode(["lung"])
     (folder / "pooling.json").write_text("{}")
-    with pytest.raises(InputError, match="holds no whole model of transformers; delete it"):
+    with pytest.raises(InputError, match="holds an incomplete model of transformers; delete it"):
         encoder_of(electra, tmp_path).encode(["lung"])
