@@ -19,16 +19,7 @@ _DAMAGED = "is damaged", "delete that file: it is only a cache"
 
 
 def cache_key(text: str, fingerprint: str, runtime: str) -> bytes:
-    """Return the content address of a vector.
-
-    Args:
-        text: What the model reads, control code included.
-        fingerprint: The model's fingerprint.
-        runtime: Runtime and precision, such as `onnx-int8`.
-
-    Returns:
-        16 bytes.
-    """
+    """Return the content address of a text's vector, 16 bytes, given the model's fingerprint and what runs it."""
     return hashlib.blake2b(
         "\0".join((fingerprint, runtime, text)).encode(errors="surrogatepass"), digest_size=16
     ).digest()

@@ -125,17 +125,7 @@ class Encoder:
     def _run(
         self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
-        """Encode texts, and yield them part by part, so that a killed process loses at most one part.
-
-        Args:
-            prompts: The texts.
-            heads: Those to run.
-            like: A format whose prompt comes before each text.
-            done: Receives the progress.
-
-        Yields:
-            The numbers of the texts that are done, and their vectors, float32 (part, dimension) by head.
-        """
+        """Yield the numbers of encoded texts with their vectors, float32 (part, dimension) by head, after each part."""
         import numpy as np
 
         if not prompts:

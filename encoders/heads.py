@@ -74,17 +74,7 @@ def write_heads(folder: Path, heads: Sequence[Head]) -> None:
 
 
 def read_heads(folder: Path) -> dict[str, Head]:
-    """Read the heads of a model.
-
-    Args:
-        folder: Of the model.
-
-    Returns:
-        Heads by name, none if the model ships none.
-
-    Raises:
-        InputError: If the files are damaged, or don't fit one another.
-    """
+    """Return a model's heads by name, none if it ships none; `InputError` if the files are damaged, or don't fit."""
     path = folder / DESCRIPTION
     described: dict[str, Any] = read_json(path, dict, missing={})
     if not described:

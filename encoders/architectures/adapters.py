@@ -36,18 +36,7 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
 def adapted_layer(
     ops: Ops, network: Network, heads: Sequence[str], mask: Tensor, adapted: Callable[[int, str, Tensor], Tensor | None]
 ) -> Layer:
-    """Return a layer changed by the adapters of the heads, with an addition to its output for each head.
-
-    Args:
-        ops: The operators.
-        network: The model's facts.
-        heads: Heads whose copies of the texts are the stacked input.
-        mask: Mask of one copy: 1 for text, 0 for padding, (texts, tokens).
-        adapted: From a layer's number, a head and n to what is added; None if nothing is added.
-
-    Returns:
-        The layer.
-    """
+    """Return a layer changed by the heads' adapters; `adapted` gives what a head adds to n, `mask` is of one copy."""
     facts = network.options["adapters"]
     changed = LoraOps(ops, network.width, {head: facts.get(head, {}).get("scaling", 1.0) for head in heads})
 
@@ -109,21 +98,7 @@ def attended_with_prefixes(
     keys: Tensor,
     bias: Tensor,
 ) -> Tensor:
-    """Return a layer's first half, in which texts attend to the prefix of their head too.
-
-    Args:
-        ops: The operators.
-        network: The model's facts.
-        heads: Heads whose copies of the texts are the stacked input.
-        mask: Mask of one copy: 1 for text, 0 for padding, (texts, tokens).
-        number: The layer's number.
-        queries: States that attend.
-        keys: States attended to.
-        bias: The mask's bias, for all copies.
-
-    Returns:
-        New states of the queries.
-    """
+    """Return a layer's first half, in which texts attend to the prefix of their head too; `mask` is of one copy."""
     if not any(ops.has(f"{prefix_name(number, head)}.key") for head in heads):
         return attended(ops, network, number, queries, keys, bias)
     names = attention_names(f"{layer_name(number)}.attention.self")

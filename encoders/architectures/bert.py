@@ -97,18 +97,7 @@ def plain_layer(ops: Ops, network: Network) -> Layer:
 
 
 def trunk(ops: Ops, network: Network, ids: Tensor, mask: Tensor, layers: int) -> States:
-    """Run the first layers, which are plain ones that all heads share.
-
-    Args:
-        ops: The operators.
-        network: The model's facts.
-        ids: Token ids, int64 (texts, tokens).
-        mask: 1 for text, 0 for padding, int64 (texts, tokens).
-        layers: How many layers; fewer than the network has, and at most those that the heads share.
-
-    Returns:
-        The input of `run` in place of the token ids.
-    """
+    """Return the output of the first layers, which all heads share, for ids and mask, int64 (texts, tokens)."""
     states, bias, plain = embeddings(ops, network, ids), ops.mask_bias(mask), plain_layer(ops, network)
     for number in range(layers):
         states = plain(number, states, states, bias)
@@ -150,18 +139,7 @@ def run(
 def by_head(
     ops: Ops, heads: Sequence[str], queries: Tensor, keys: Tensor, bias: Tensor
 ) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
-    """Yield each head with its own part of the stacked states.
-
-    Args:
-        ops: The operators.
-        heads: The heads, in the order of the stack.
-        queries: States that attend.
-        keys: States attended to.
-        bias: The mask's.
-
-    Yields:
-        A head, its queries, its keys and its bias; queries and keys are the same tensor if they were before.
-    """
+    """Yield each head with its part of the stacked states and bias; queries that are the keys stay the same tensor."""
     own_queries = ops.split(queries, len(heads))
     own_keys = own_queries if queries is keys else ops.split(keys, len(heads))
     yield from zip(heads, own_queries, own_keys, ops.split(bias, len(heads)), strict=True)

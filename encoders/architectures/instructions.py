@@ -33,17 +33,7 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
 
 
 def instructed_layer(ops: Ops, network: Network, heads: Sequence[str], instructor: Ops) -> Layer:
-    """Return a layer whose texts attend to the instructions of their heads.
-
-    Args:
-        ops: The operators.
-        network: The model's facts.
-        heads: Heads whose copies of the texts are the stacked input.
-        instructor: The operators over the weights of the network that reads the instructions.
-
-    Returns:
-        The layer.
-    """
+    """Return a layer whose texts attend to their heads' instructions, which the operators `instructor` read."""
     plain, layers = plain_layer(ops, network), set(network.options["layers"])
     instructions = {head: _states(instructor, network, network.options["instructions"][head]) for head in heads}
 

@@ -75,36 +75,14 @@ def ids_beside(path: Path) -> Path:
 
 
 def write_embeddings(embeddings: Embeddings, path: Path, layout: FileLayout | None = None) -> None:
-    """Write embeddings whole or not at all.
-
-    Args:
-        embeddings: What to write; ids without a vector are not written.
-        path: The file; an older one is replaced at the end.
-        layout: How; by the path's suffix if None.
-
-    Raises:
-        InputError: If the layout can't hold an id, or the path is no file's.
-        UnavailableError: If the file can't be written.
-    """
+    """Write embeddings by one `open_writer`; ids without a vector are not written."""
     with open_writer(path, layout or layout_of(path)) as writer:
         writer.write(embeddings.ids, embeddings.vectors)
 
 
 @contextmanager
 def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
-    """Write an embedding file whole or not at all.
-
-    Args:
-        path: The file.
-        layout: How.
-
-    Yields:
-        Its writer.
-
-    Raises:
-        InputError: If the path is no file's.
-        UnavailableError: If the file can't be written.
-    """
+    """Yield a file's writer, which writes it whole or not at all; `InputError` or `UnavailableError` if it can't be."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is no file that can be replaced", "give another with <output>")
     path = path.resolve()  # where a link leads, so that the file is replaced and not the link
@@ -122,12 +100,7 @@ def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
 
 
 class JsonLines:
-    """Writes JSON lines.
-
-    Args:
-        file: Where to, such as standard output.
-        layout: Names the key of the id.
-    """
+    """Writes JSON lines into a file, such as standard output; the layout names the key of the id."""
 
     def __init__(self, file: BinaryIO, layout: FileLayout) -> None:
         self._file = file

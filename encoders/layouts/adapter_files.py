@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from corpora.errors import InputError, some
 from encoders.architectures.bert import layer_name
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 CONFIG = "adapter_config.json"
 SAFETENSORS = "adapter.safetensors"
 TORCH = "pytorch_adapter.bin"
+ADAPTER_FILES = (CONFIG, SAFETENSORS, TORCH)
 
 ACTIVATIONS: Mapping[str, Activation] = {
     "relu": "relu",
@@ -33,7 +34,7 @@ ACTIVATIONS: Mapping[str, Activation] = {
     "leakyrelu": "leaky_relu",
 }
 _BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"}
-"""What adapter-transformers called activations until it wrote its version into the file."""
+"""Names of activations in files of adapter-transformers that have no version yet."""
 
 _LARGEST = 1e6  # of a scaling or a reduction: beyond it is no number that anyone meant
 _SHOWN = 60
@@ -44,11 +45,11 @@ class Adapter:
     """An adapter whose configuration was read.
 
     Attributes:
-        file: Its weights.
+        file: The file of its weights.
         name: Its name in the files.
         facts: Facts that the architecture needs beside its weights.
         layers: Numbers of the layers that it changes.
-        read: Reads its weights under the names of the architecture, given the base's weights and its head.
+        read: Reads its weights under the names of the architecture, given the base's weights and the head's name.
         fusible: Whether a fusion can use its output.
     """
 
@@ -60,38 +61,15 @@ class Adapter:
     fusible: bool = False
 
 
-class ReadAdapter(Protocol):
-    """How each kind of adapter reads its configuration."""
+ReadAdapter = Callable[[Path, Mapping[str, Any], ModelCard], Adapter]
+"""Reads the configuration of a kind of adapter: its path, its content, and the network that it is for.
 
-    def __call__(self, path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
-        """Read a configuration; missing settings have the library's defaults.
-
-        Args:
-            path: Of the configuration.
-            content: Of the file.
-            base: The network that it is for.
-
-        Returns:
-            The adapter.
-
-        Raises:
-            InputError: If it is damaged, or a variant that ses can't run.
-        """
+Missing settings have the library's defaults. `InputError` if it is damaged, or a variant that ses can't run.
+"""
 
 
 def read_made_for(path: Path, base: ModelCard) -> dict[str, Any]:
-    """Read a configuration file of an adapter or a fusion, and check that it was made for a network.
-
-    Args:
-        path: Of the file.
-        base: The network.
-
-    Returns:
-        Its content: a name, a config, and what the library noted beside.
-
-    Raises:
-        InputError: If the file is damaged, or was made for another network.
-    """
+    """Read the configuration of an adapter or fusion; `InputError` if it is damaged, or for another network."""
     content: dict[str, Any] = read_json(path, dict)
     kinds = {"name": str, "hidden_size": int, "config": dict}
     if missing := [key for key, kind in kinds.items() if type(content.get(key)) is not kind]:
@@ -198,11 +176,11 @@ class Module:
     """A bottleneck adapter or a fusion in a file.
 
     Attributes:
-        file: Its weights.
-        kinds: What may hold it in a layer, the name of today first.
-        name: What the file calls it.
-        layers: What it may have in each layer.
-        needed: Layers where it is used; what it has in others is left out.
+        file: The file of its weights.
+        kinds: Names of what may hold it in a layer, the name of today first.
+        name: Its name in the file.
+        layers: The weights that it may have, by layer.
+        needed: Layers where it is used; its weights in others are left out.
     """
 
     file: Path
@@ -221,19 +199,7 @@ class NamedShape:
 
 
 def read_module(module: Module, head: str, base: str) -> dict[str, np.ndarray]:
-    """Read the weights of a bottleneck adapter or a fusion.
-
-    Args:
-        module: Which.
-        head: What to call it.
-        base: Name of the network that it is for.
-
-    Returns:
-        Arrays by name, float32.
-
-    Raises:
-        InputError: If weights are missing, unknown or of another shape.
-    """
+    """Return a module's weights under the names of a head, float32; `InputError` if they don't fit the network."""
     known: dict[str, NamedShape] = {}
     idle: list[str] = []
     for layer, parts in module.layers.items():
@@ -251,11 +217,11 @@ def renamed(
     """Return a file's weights under the names of the architecture, and check that none is missing or superfluous.
 
     Args:
-        file: For messages.
-        arrays: What it holds.
-        known: What each name in the file is; of several names of one weight, the first is that of today.
-        base: Name of the network that they are for.
-        idle: Names in the architecture of those that may be missing, and are left out.
+        file: The file's path, for messages.
+        arrays: The arrays in the file, by name.
+        known: The weight of each name in the file; of several names of one weight, the first is that of today.
+        base: The name of the network that they are for.
+        idle: Names in the architecture of weights that may be missing, and are left out.
 
     Returns:
         Arrays by their names in the architecture, float32.
@@ -267,7 +233,7 @@ def renamed(
     today: dict[str, str] = {}
     for key, part in known.items():
         today.setdefault(part.name, key)
-    told = {
+    faults = {
         "lacks": [key for name, key in today.items() if name not in found and name not in idle],
         "holds": [key for key in arrays if key not in known],
         "has in another shape": [
@@ -276,7 +242,7 @@ def renamed(
             if key in arrays and arrays[key].shape != part.shape
         ],
     }
-    if any(told.values()):
-        faults = " and ".join(f"{verb} {some(names)}" for verb, names in told.items() if names)
-        raise InputError(f"{file} doesn't fit its configuration and {base}: it {faults}.")
+    if any(faults.values()):
+        reasons = " and ".join(f"{verb} {some(names)}" for verb, names in faults.items() if names)
+        raise InputError(f"{file} doesn't fit its configuration and {base}: it {reasons}.")
     return {name: found[name] for name in today if name not in idle}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from corpora.errors import InputError
 from encoders.architectures.adapters import prefix_name
 from encoders.architectures.bert import layer_name
 from encoders.layouts.adapter_files import (
+    ADAPTER_FILES,
     ADAPTERS,
     CONFIG,
     SAFETENSORS,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 _NEEDED = ("mh_adapter", "output_adapter", "original_ln_before", "reduction_factor", "non_linearity")
-_SEQ_BN = {
+SEQ_BN = {
     "mh_adapter": False,
     "output_adapter": True,
     "original_ln_before": True,
@@ -76,40 +76,25 @@ def read_bottleneck(path: Path, content: Mapping[str, Any], base: ModelCard) -> 
         for layer in layers_of(path, config, base)
     }
     file, name = weights_in(path.parent, SAFETENSORS, TORCH), content["name"]
-    return Adapter(file, name, facts, widths, partial(_bottleneck_weights, file, name, widths, base), fusible=True)
+
+    def read(_: Weights, head: str) -> Weights:
+        layers = {layer: adapter_parts(base.network.width, narrow) for layer, narrow in widths.items()}
+        return read_module(Module(file, ADAPTERS, name, layers, layers), head, base.name)
+
+    return Adapter(file, name, facts, widths, read, fusible=True)
 
 
 def bottleneck_width(path: Path, reduction: Any, layer: int, base: ModelCard) -> int:
-    """Return the width of a layer's bottleneck.
-
-    Args:
-        path: Of the file that tells it.
-        reduction: One number for all layers, or numbers by layer and a `default`.
-        layer: Its number.
-        base: The network.
-
-    Returns:
-        The width, as the library rounds it.
-
-    Raises:
-        InputError: If the file tells none.
-    """
+    """Return the width of a layer's bottleneck as the library rounds it; `InputError` if there is no number for it."""
     factor = reduction.get(str(layer), reduction.get("default")) if isinstance(reduction, dict) else reduction
     if not is_number(factor, above=_NARROWEST):
         raise InputError(f"{path} gives no reduction_factor for layer {layer}; fetch the adapter again.")
     return max(int(base.network.width // factor), 1)
 
 
-def _bottleneck_weights(
-    file: Path, name: str, widths: Mapping[int, int], base: ModelCard, _: Weights, head: str
-) -> Weights:
-    layers = {layer: adapter_parts(base.network.width, narrow) for layer, narrow in widths.items()}
-    return read_module(Module(file, ADAPTERS, name, layers, layers), head, base.name)
-
-
 def _check_seq_bn(path: Path, content: Mapping[str, Any]) -> None:
     config = content["config"]
-    for key, expected in _SEQ_BN.items():
+    for key, expected in SEQ_BN.items():
         if config.get(key, expected) != expected:
             raise cant_run(path, key, config[key], _KNOWN)
     # The first releases wrote it into every adapter, and used it in those of languages alone.
@@ -143,28 +128,41 @@ def read_lora(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapte
     layers = layers_of(path, config, base)
     linears = [f"{layer_name(layer)}.{linear}" for layer in layers for linear in _adapted_linears(path, config)]
     file, name = weights_in(path.parent, SAFETENSORS, TORCH), content["name"]
-    reading = partial(_scale_weights, file, name, linears, base.name)
-    if mode == "add":
-        reading = partial(_low_rank_weights, file, name, linears, rank, base.name)
-    scaling = alpha / rank if mode == "add" else float(alpha)
-    return Adapter(file, name, {"scaling": scaling}, layers if linears else [], reading)
+
+    def read(weights: Weights, head: str) -> Weights:
+        named = {lora_name(linear, name): linear for linear in linears}
+        if mode == "add":
+            return renamed(file, read_weights(file), _low_rank_weights(weights, named, head, rank, ""), base.name)
+        known = {
+            f"{own}.lora_B": NamedShape(f"{lora_name(linear, head)}.scale", (len(weights[f"{linear}.weight"]), 1))
+            for own, linear in named.items()
+        }
+        return {key: array[:, 0] for key, array in renamed(file, read_weights(file), known, base.name).items()}
+
+    return Adapter(file, name, {"scaling": alpha / rank}, layers if linears else [], read)
 
 
-def low_rank_parts(weights: Weights, linear: str, name: str, rank: int) -> dict[str, NamedShape]:
-    """Return what LoRA adds to a linear layer of the base, by the libraries' names of the two matrices.
+def _low_rank_weights(
+    weights: Weights, named: Mapping[str, str], head: str, rank: int, end: str
+) -> dict[str, NamedShape]:
+    """Return LoRA's two matrices for each linear layer of the base, by their names in a file.
 
     Args:
-        weights: Of the base.
-        linear: Name of the layer.
-        name: What the architecture's names of the two begin with.
-        rank: Rows of the one, columns of the other.
+        weights: The base's weights.
+        named: The linear layer in the base for each name of one in the file.
+        head: The name of the head.
+        rank: Rows of the first matrix, columns of the second.
+        end: The end of the matrices' names in the file.
 
     Returns:
-        The two.
+        The weights that the file must hold.
     """
-    outputs, inputs = weights[f"{linear}.weight"].shape
-    shapes = {"lora_A": (rank, inputs), "lora_B": (outputs, rank)}
-    return {part: NamedShape(f"{name}.{part}.weight", shape) for part, shape in shapes.items()}
+    known: dict[str, NamedShape] = {}
+    for own, linear in named.items():
+        outputs, inputs = weights[f"{linear}.weight"].shape
+        for part, shape in (("lora_A", (rank, inputs)), ("lora_B", (outputs, rank))):
+            known[f"{own}.{part}{end}"] = NamedShape(f"{lora_name(linear, head)}.{part}.weight", shape)
+    return known
 
 
 def _adapted_linears(path: Path, config: Mapping[str, Any]) -> list[str]:
@@ -174,27 +172,6 @@ def _adapted_linears(path: Path, config: Mapping[str, Any]) -> list[str]:
         raise cant_run(path, "attn_matrices", matrices, f"lists of {', '.join(ATTENTION)}")
     attention = [ATTENTION[one] for one in matrices if config.get("selfattn_lora", True)]
     return attention + [linear for key, linear in ELSEWHERE.items() if config.get(key)]
-
-
-def _low_rank_weights(
-    file: Path, name: str, linears: Sequence[str], rank: int, base: str, weights: Weights, head: str
-) -> Weights:
-    known = {
-        f"{lora_name(linear, name)}.{part}": expected
-        for linear in linears
-        for part, expected in low_rank_parts(weights, linear, lora_name(linear, head), rank).items()
-    }
-    return renamed(file, read_weights(file), known, base)
-
-
-def _scale_weights(file: Path, name: str, linears: Sequence[str], base: str, weights: Weights, head: str) -> Weights:
-    known = {
-        f"{lora_name(linear, name)}.lora_B": NamedShape(
-            f"{lora_name(linear, head)}.scale", (len(weights[f"{linear}.weight"]), 1)
-        )
-        for linear in linears
-    }
-    return {key: array[:, 0] for key, array in renamed(file, read_weights(file), known, base).items()}
 
 
 PEFT_SAFETENSORS = "adapter_model.safetensors"
@@ -241,12 +218,16 @@ def read_peft(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapte
     rank, alpha = whole_number(path, content, "r", 8), number(path, content, "lora_alpha", 8)
     linears = _peft_linears(path, content, base)
     scaling = alpha / (math.sqrt(rank) if content.get("use_rslora") else rank)
-    layers = sorted({layer for layer, _ in linears})
     file = weights_in(path.parent, PEFT_SAFETENSORS, PEFT_TORCH)
-    names = [f"{layer_name(layer)}.{linear}" for layer, linear in linears]
-    return Adapter(
-        file, path.parent.name, {"scaling": scaling}, layers, partial(_peft_weights, file, names, rank, base.name)
-    )
+
+    def read(weights: Weights, head: str) -> Weights:
+        arrays = {plain_name(name.removeprefix(_WRAPPED)): array for name, array in read_weights(file).items()}
+        # A target such as `dense` takes in the pooler, and a classifier is saved too; no vector depends on them.
+        own = {name: array for name, array in arrays.items() if not is_of_task_head(name)}
+        named = {name: name for name in (f"{layer_name(layer)}.{linear}" for layer, linear in linears)}
+        return renamed(file, own, _low_rank_weights(weights, named, head, rank, ".weight"), base.name)
+
+    return Adapter(file, path.parent.name, {"scaling": scaling}, sorted({layer for layer, _ in linears}), read)
 
 
 def _peft_linears(path: Path, content: Mapping[str, Any], base: ModelCard) -> list[tuple[int, str]]:
@@ -264,18 +245,6 @@ def _peft_linears(path: Path, content: Mapping[str, Any], base: ModelCard) -> li
         for linear in _LINEARS
         if f".{layer_name(layer)}.{linear}".endswith(tuple(ends))
     ]
-
-
-def _peft_weights(file: Path, linears: Sequence[str], rank: int, base: str, weights: Weights, head: str) -> Weights:
-    arrays = {plain_name(name.removeprefix(_WRAPPED)): array for name, array in read_weights(file).items()}
-    # A target such as `dense` takes in the pooler, and a classifier is saved too; no vector depends on them.
-    own = {name: array for name, array in arrays.items() if not is_of_task_head(name)}
-    known = {
-        f"{linear}.{part}.weight": expected
-        for linear in linears
-        for part, expected in low_rank_parts(weights, linear, lora_name(linear, head), rank).items()
-    }
-    return renamed(file, own, known, base)
 
 
 _GATES: Mapping[int, Sequence[str]] = {0: (), 1: ("gate",), 2: ("key_gate", "value_gate")}
@@ -306,19 +275,22 @@ def read_prefix(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adap
         activation="tanh" if flat else activation_of(path, content, "tanh"),
     )
     file, name = weights_in(path.parent, SAFETENSORS, TORCH), content["name"]
-    reading = partial(_prefix_weights, file, name, prefix, base)
+
+    def read(_: Weights, head: str) -> Weights:
+        known, parts = _gates(name, prefix), _parts(prefix)
+        # Every layer holds what makes the prefixes of all, and so does the model.
+        places = [f"{layer_name(layer)}.attention.self.prefix_tuning.pool" for layer in range(base.network.layers)]
+        for place in ("prefix_tuning", *places):
+            for part, shape in parts.items():
+                known[f"{place}.prefix_tunings.{name}.self_prefix.{part}"] = NamedShape(part, shape)
+        return _prefix_weights(renamed(file, read_weights(file), known, base.name), prefix, head)
+
     facts = {"prefix_length": prefix.length, "activation": prefix.activation}
-    return Adapter(file, name, facts, prefix.layers, reading)
+    return Adapter(file, name, facts, prefix.layers, read)
 
 
-def _prefix_weights(file: Path, name: str, prefix: _Prefix, base: ModelCard, _: Weights, head: str) -> Weights:
-    known, parts = _gates(name, prefix), _parts(prefix)
-    # Every layer holds what makes the prefixes of all, and so does the model.
-    places = [f"{layer_name(layer)}.attention.self.prefix_tuning.pool" for layer in range(base.network.layers)]
-    for place in ("prefix_tuning", *places):
-        for part, shape in parts.items():
-            known[f"{place}.prefix_tunings.{name}.self_prefix.{part}"] = NamedShape(part, shape)
-    arrays = renamed(file, read_weights(file), known, base.name)
+def _prefix_weights(arrays: Weights, prefix: _Prefix, head: str) -> Weights:
+    """Return keys and values, (1, length, width), and gates of each layer, under the architecture's names."""
     flat = arrays["control_trans"] if not prefix.bottleneck else _made(arrays, prefix.activation)
     by_layer: np.ndarray = flat.reshape(prefix.length, len(prefix.layers), 2, prefix.width)
     weights: dict[str, np.ndarray] = {}
@@ -382,7 +354,7 @@ def _made(arrays: Weights, activation: Activation) -> np.ndarray:
     return made
 
 
-FILES = (CONFIG, SAFETENSORS, TORCH, PEFT_SAFETENSORS, PEFT_TORCH)
+FILES = (*ADAPTER_FILES, PEFT_SAFETENSORS, PEFT_TORCH)
 """What an adapter's folder may hold."""
 
 _KINDS: Mapping[str | None, ReadAdapter] = {
@@ -394,18 +366,7 @@ _KINDS: Mapping[str | None, ReadAdapter] = {
 
 
 def read_adapter(folder: Path, base: ModelCard) -> Adapter:
-    """Read the configuration in an adapter's folder.
-
-    Args:
-        folder: Holds its configuration and weights, as AdapterHub or PEFT wrote them.
-        base: The network that it is for.
-
-    Returns:
-        The adapter.
-
-    Raises:
-        InputError: If it is none, is of a kind that ses can't run, or was made for another network.
-    """
+    """Read an adapter's folder, for a network; `InputError` if ses can't run it, or it was made for another network."""
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"{folder} holds no {CONFIG}: name the folder of an adapter that AdapterHub or PEFT can load.")

@@ -1,17 +1,29 @@
-"""Adapters and fusions written in the form that AdapterHub's library loads."""
+"""Adapters and fusions written in the form that AdapterHub's library loads.
+
+The library reads safetensors where it is asked to (`load_adapter(folder, use_safetensors=True)`); SciRepEval's code and
+older releases only read the torch form. Each function makes its folder. It raises `InputError` if the library has no
+adapters for the network, and `UnavailableError` if the folder can't be written or torch is missing for its form.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.bert import layer_name
-from encoders.layouts import adapter_files, adapterhub
-from encoders.layouts.adapter_files import ADAPTERS, FUSIONS, Parts, adapter_parts, fusion_parts, prefix_of
-from encoders.layouts.adapter_kinds import ATTENTION, ELSEWHERE
+from encoders.layouts.adapter_files import (
+    ADAPTER_FILES,
+    ADAPTERS,
+    FUSIONS,
+    Parts,
+    adapter_parts,
+    fusion_parts,
+    prefix_of,
+)
+from encoders.layouts.adapter_kinds import ATTENTION, ELSEWHERE, SEQ_BN
+from encoders.layouts.adapterhub import DYNAMIC, FUSION_FILES
 from encoders.models.card import ModelCard
 from encoders.models.folder import write_json, writing
 from encoders.models.model import Weights
@@ -35,36 +47,8 @@ _LIBRARY_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What the library calls the files of a folder: the configuration, and the weights in each form."""
-
-    config: str
-    weights: Mapping[FileForm, str]
-
-
-_ADAPTER = _Names(adapter_files.CONFIG, {"safetensors": adapter_files.SAFETENSORS, "torch": adapter_files.TORCH})
-_FUSION = _Names(
-    adapterhub.FUSION_CONFIG, {"safetensors": adapterhub.FUSION_SAFETENSORS, "torch": adapterhub.FUSION_TORCH}
-)
-
-
-def as_library_names(weights: Weights, names: Mapping[str, str], base: ModelCard, what: str) -> dict[str, np.ndarray]:
-    """Return weights as the library calls them in a model with heads, where it looks for fusions alone.
-
-    Args:
-        weights: Of the whole model.
-        names: From those of the architecture to the library's, below the heads.
-        base: The network that they are for.
-        what: They are, for the message.
-
-    Returns:
-        The named ones, float32.
-
-    Raises:
-        InputError: If the library has no adapters for the network.
-        ValueError: If some are missing, or none are named.
-    """
+def _as_library_names(weights: Weights, names: Mapping[str, str], base: ModelCard, what: str) -> dict[str, np.ndarray]:
+    """Return weights by the library's names, float32; `ValueError` if some of those to rename are missing."""
     import numpy as np
 
     if not names or not names.keys() <= weights.keys():
@@ -73,7 +57,7 @@ def as_library_names(weights: Weights, names: Mapping[str, str], base: ModelCard
     return {f"{below}.{new}": np.ascontiguousarray(weights[old], dtype=np.float32) for old, new in names.items()}
 
 
-def write_hub_files(
+def _write_files(
     folder: Path,
     base: ModelCard,
     name: str,
@@ -83,21 +67,7 @@ def write_hub_files(
     *,
     fuses: tuple[str, ...] = (),
 ) -> None:
-    """Write an adapter or a fusion as AdapterHub's library does.
-
-    Args:
-        folder: Where to; made if it is not there.
-        base: The network that it is for.
-        name: What the library shall call it.
-        config: Of the library.
-        arrays: Its weights under the library's names.
-        form: Of the weights' file.
-        fuses: Names of the adapters that it fuses, if it is a fusion.
-
-    Raises:
-        InputError: If the library has no adapters for the network.
-        UnavailableError: If the folder can't be written, or torch is missing for its form.
-    """
+    """Write an adapter, or a fusion of the adapters `fuses`, into a folder as AdapterHub's library does."""
     settings = {
         "hidden_size": base.network.width,
         "model_type": base.family,
@@ -108,12 +78,15 @@ def write_hub_files(
         "config": dict(config),
         "version": _VERSION,
     }
-    names = _FUSION if fuses else _ADAPTER
+    described, safetensors, torch = FUSION_FILES if fuses else ADAPTER_FILES
     with writing(folder):
-        write_json(folder / names.config, settings | ({"adapter_names": list(fuses)} if fuses else {}))
-        for file in names.weights.values():
+        write_json(folder / described, settings | ({"adapter_names": list(fuses)} if fuses else {}))
+        for file in (safetensors, torch):
             (folder / file).unlink(missing_ok=True)  # otherwise a file of the other form might be read instead
-        (_save_torch if form == "torch" else write_safetensors)(folder / names.weights[form], arrays)
+        if form == "torch":
+            _save_torch(folder / torch, arrays)
+        else:
+            write_safetensors(folder / safetensors, arrays)
 
 
 def _library_names(base: ModelCard) -> tuple[str, str]:
@@ -135,32 +108,16 @@ def _save_torch(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, path)
 
 
-_SEQ_BN = {
-    "mh_adapter": False,
-    "output_adapter": True,
-    "original_ln_before": True,
-    "original_ln_after": True,
-    "residual_before_ln": True,
+_SEQ_BN = SEQ_BN | {
     "adapter_residual_before_ln": False,
-    "ln_before": False,
-    "ln_after": False,
-    "is_parallel": False,
-    "use_gating": False,
-    "phm_layer": False,
     "inv_adapter": None,
     "inv_adapter_reduction_factor": None,
     "cross_adapter": False,
     "init_weights": "bert",
     "dropout": 0.0,
 }
-_DYNAMIC = {
-    "key": True,
-    "query": True,
-    "value": True,
-    "query_before_ln": False,
+_DYNAMIC = DYNAMIC | {
     "regularization": True,
-    "residual_before": False,
-    "temperature": False,
     "value_before_softmax": True,
     "value_initialized": True,
     "dropout_prob": None,
@@ -178,22 +135,7 @@ def write_adapter(
     scaling: float = 1.0,
     form: FileForm = "safetensors",
 ) -> None:
-    """Write one of a model's adapters.
-
-    Args:
-        folder: Where to; made if it is not there.
-        weights: Of the model, under the names of its architecture.
-        head: Which of its adapters.
-        name: What the library shall call it, such as `[PRX]`.
-        base: The network that it is for.
-        activation: Between its two projections.
-        scaling: What it brings is multiplied by it.
-        form: Of the weights' file.
-
-    Raises:
-        UnavailableError: If the folder can't be written, or torch is missing for its form.
-        ValueError: If the weights hold no such adapter, or half of one.
-    """
+    """Write a head's adapter under the library's `name`, such as `[PRX]`; `ValueError` if the weights lack it."""
     network = base.network
     widths = {
         layer: len(weights[key])
@@ -210,7 +152,7 @@ def write_adapter(
         "leave_out": [layer for layer in range(network.layers) if layer not in widths],
     }
     arrays = _library_weights(weights, ADAPTERS[0], head, name, layers, base)
-    write_hub_files(folder, base, name, config, arrays, form)
+    _write_files(folder, base, name, config, arrays, form)
 
 
 def write_fusion(
@@ -222,20 +164,7 @@ def write_fusion(
     base: ModelCard,
     form: FileForm = "safetensors",
 ) -> None:
-    """Write one of a model's fusions; its adapters are written for themselves.
-
-    Args:
-        folder: Where to; made if it is not there.
-        weights: Of the model, under the names of its architecture.
-        head: Which of its fusions.
-        adapters: What the library calls those that it fuses; SciRepEval has the fusion's own one first.
-        base: The network that it is for.
-        form: Of the weights' file.
-
-    Raises:
-        UnavailableError: If the folder can't be written, or torch is missing for its form.
-        ValueError: If the weights hold no such fusion, or half of one.
-    """
+    """Write a head's fusion of adapters, its own first as in SciRepEval; `ValueError` if the weights lack it."""
     name, width = ",".join(adapters), base.network.width
     layers = {
         layer: fusion_parts(width)
@@ -243,7 +172,7 @@ def write_fusion(
         if f"{prefix_of(layer, FUSIONS[0], head)}query.weight" in weights
     }
     arrays = _library_weights(weights, FUSIONS[0], head, name, layers, base)
-    write_hub_files(folder, base, name, _DYNAMIC, arrays, form, fuses=tuple(adapters))
+    _write_files(folder, base, name, _DYNAMIC, arrays, form, fuses=tuple(adapters))
 
 
 def _library_weights(
@@ -254,7 +183,7 @@ def _library_weights(
         for layer, parts in layers.items()
         for part in parts
     }
-    return as_library_names(weights, names, base, f"{head} of the kind {kind}")
+    return _as_library_names(weights, names, base, f"{head} of the kind {kind}")
 
 
 def _factor(width: int, narrow: int) -> float:
@@ -267,7 +196,7 @@ def _factor(width: int, narrow: int) -> float:
     return exact if width // exact == narrow else float(np.nextafter(exact, 0))
 
 
-_CONFIG = {
+_LORA = {
     "architecture": "lora",
     "composition_mode": "add",
     "dropout": 0.0,
@@ -289,22 +218,7 @@ def write_lora(
     scaling: float = 1.0,
     form: FileForm = "safetensors",
 ) -> None:
-    """Write LoRA of one of a model's heads.
-
-    Args:
-        folder: Where to; made if it is not there.
-        weights: Of the model, under the names of its architecture.
-        head: Whose.
-        name: What the library shall call it, such as `[PRX]`.
-        base: The network that it is for.
-        scaling: What it brings is multiplied by it: alpha / r.
-        form: Of the weights' file.
-
-    Raises:
-        InputError: If the library has no adapters for the network.
-        UnavailableError: If the folder can't be written, or torch is missing for its form.
-        ValueError: If the weights hold none for that head, or not the same linear layers wherever they hold some.
-    """
+    """Write a head's LoRA; `ValueError` if the weights hold none, or not the same linear layers in every layer."""
     numbers, places = range(base.network.layers), ATTENTION | ELSEWHERE
     found = {
         (layer, key)
@@ -319,9 +233,9 @@ def write_lora(
         for linear in linears
         for part in ("lora_A", "lora_B")
     }
-    arrays = as_library_names(weights, names, base, f"LoRA of {head}")
+    arrays = _as_library_names(weights, names, base, f"LoRA of {head}")
     rank = len(weights[next(iter(names))])
-    config = _CONFIG | {
+    config = _LORA | {
         "r": rank,
         "alpha": scaling * rank,
         "attn_matrices": [key for key in ATTENTION if key in adapted],
@@ -329,4 +243,4 @@ def write_lora(
         **{key: key in adapted for key in ELSEWHERE},
         "leave_out": [layer for layer in numbers if layer not in layers],
     }
-    write_hub_files(folder, base, name, config, arrays, form)
+    _write_files(folder, base, name, config, arrays, form)

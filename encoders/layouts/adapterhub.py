@@ -52,20 +52,7 @@ def recognizes(path: Path) -> bool:
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a model that a folder's own card is made of a base and adapters.
-
-    Args:
-        folder: Holds a `ses_card.json`.
-        name: What to call it.
-        find: Finds its base.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If parts are missing, damaged, or don't go together.
-        UnavailableError: If parts can't be fetched.
-    """
+    """Read a model that a folder's own card makes of a base and adapters, and of fusions if it names some."""
     own = read_own(folder)
     if own.get("architecture") not in ("adapters", "fusion"):
         raise InputError(
@@ -90,21 +77,7 @@ def compose(
     fusions: Mapping[Format, Path],
     plain: Sequence[Format] = (),
 ) -> Model:
-    """Put adapters on a base.
-
-    Args:
-        name: What to call the model.
-        base: A plain network.
-        adapters: Folders of adapters; formats that name the same one have the same vector.
-        fusions: Folders of their fusions, if the model is to fuse them.
-        plain: Formats with the base's own vectors.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If parts are damaged, or don't go together.
-    """
+    """Put adapters and fusions on a base; formats in `plain` have its own vectors. `InputError` if they don't fit."""
     adapter_heads, fusion_heads = _heads(adapters), _heads(fusions)
     found = {head: read_adapter(adapters[Format(head)], base.card) for head in _distinct(adapter_heads)}
     fused = {head: read_fusion(fusions[Format(head)], base.card) for head in _distinct(fusion_heads)}
@@ -211,7 +184,7 @@ def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Ad
     return weights
 
 
-_DYNAMIC = {
+DYNAMIC = {
     "key": True,
     "query": True,
     "value": True,
@@ -238,23 +211,12 @@ class AdapterFusion:
 
 
 def read_fusion(folder: Path, base: ModelCard) -> AdapterFusion:
-    """Read what a fusion's folder says of it.
-
-    Args:
-        folder: Holds its configuration and weights.
-        base: The network that it is for.
-
-    Returns:
-        The fusion.
-
-    Raises:
-        InputError: If it is none, is not of the configuration `dynamic`, or was made for another network.
-    """
+    """Read a fusion's folder, for a network; `InputError` unless it is `dynamic` and was made for that network."""
     path = folder / FUSION_CONFIG
     content = read_made_for(path, base)
-    if missing := [key for key in _DYNAMIC if key not in content["config"]]:
+    if missing := [key for key in DYNAMIC if key not in content["config"]]:
         raise InputError(f"{path} lacks {', '.join(missing)}; fetch the fusion again.")
-    for key, expected in _DYNAMIC.items():
+    for key, expected in DYNAMIC.items():
         if content["config"][key] != expected:
             raise cant_run(path, key, content["config"][key], "fusions of the configuration dynamic alone")
     # The library tells them apart only since 1.0; before, they were the name.

@@ -57,20 +57,7 @@ def recognizes(path: Path) -> bool:
 
 
 def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
-    """Read a checkpoint.
-
-    Args:
-        path: Of the file, or of a folder that holds one.
-        name: What to call the model.
-        find: Not needed.
-
-    Returns:
-        The model: plain, with experts or with instructions; or a model for queries and one for papers.
-
-    Raises:
-        InputError: If it is damaged, or has what ses can't run.
-        UnavailableError: If torch is missing, or the hub is needed and can't be reached.
-    """
+    """Read a checkpoint: one model, plain, with experts or with instructions; or one for queries and one for papers."""
     file = _only(path) if path.is_dir() else path
     checkpoint = read_checkpoint(file)
     models = _models(file, checkpoint.arrays)

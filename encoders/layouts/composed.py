@@ -24,19 +24,7 @@ _OF_TEXTS = ("similarity", "separator", "empty_parts")
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a model made of others.
-
-    Args:
-        folder: Holds a `ses_card.json`.
-        name: What to call it.
-        find: Finds its members.
-
-    Returns:
-        The model; it has no weights of its own.
-
-    Raises:
-        InputError: If the members can't go together.
-    """
+    """Read an ensemble or routes, which have no weights of their own."""
     own, path = read_own(folder), folder / CARD_FILE
     if own["architecture"] == "routes":
         return routes(name, folder, _members(path, own, dict, find))
@@ -47,19 +35,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def routes(name: str, folder: Path, members: Mapping[str, Model]) -> Model:
-    """Return a model that takes each format from another.
-
-    Args:
-        name: What to call it.
-        folder: Holds the card that describes it.
-        members: By format.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If a member lacks its format, or members differ in what they must share.
-    """
+    """Return a model that takes each format from another; `InputError` if one lacks its format, or they don't fit."""
     by = by_format(folder / CARD_FILE, "members", members, Model)
     _check_alike(name, members, ("dimension", *_OF_TEXTS))
     for task_format, member in by.items():

@@ -60,19 +60,7 @@ def recognizes(path: Path) -> bool:
 
 
 def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
-    """Read a folder with experts.
-
-    Args:
-        folder: Holds `ses_card.json`, `config.json`, a tokenizer and `model.safetensors`.
-        name: What to call the model.
-        find: Not needed.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If there are no experts, or the card does not say which of them serve which format.
-    """
+    """Read a folder with experts: `ses_card.json`, `config.json`, a tokenizer and `model.safetensors`."""
     path = folder / SAFETENSORS
     card = huggingface.read_card(folder, name, sha256_of(path))
     require(card.architecture == "plain", f"{folder} holds a {card.family} model; experts need a BERT or RoBERTa.")
@@ -88,17 +76,7 @@ def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is 
 
 
 def copies(weights: Weights, layer: int, kind: ExpertKind, expert: int) -> dict[str, str]:
-    """Return the names of the weights of an expert that is a copy of a plain layer.
-
-    Args:
-        weights: With those of the layer.
-        layer: Its number.
-        kind: What of the layer is copied.
-        expert: The expert's number.
-
-    Returns:
-        The copies' names by the names of what they are copies of.
-    """
+    """Return the names of an expert's weights, by the names of the plain layer's weights that they are copies of."""
     name = layer_name(layer)
     whole = {f"{name}.{part}": f"{name}.{copy.format(expert)}" for part, copy in PARTS[kind].items()}
     return {
@@ -159,20 +137,7 @@ def with_experts(card: ModelCard, path: Path, params: EncoderParams) -> ModelCar
 
 
 def expert_weights(card: ModelCard, path: Path, params: EncoderParams, weights: Weights) -> Weights:
-    """Return a checkpoint's weights without the experts that serve no format.
-
-    Args:
-        card: From `with_experts`.
-        path: Of the checkpoint.
-        params: Its settings.
-        weights: All of one model's.
-
-    Returns:
-        Those that some format needs.
-
-    Raises:
-        InputError: If the experts are not where `moe_type` says, so that another network would be computed.
-    """
+    """Return a checkpoint's weights without idle experts; `InputError` if experts are not where `moe_type` says."""
     layers, kind = _layers(card, path, params)
     experts = range(params.num_expert or 0)
     expected = {
@@ -193,16 +158,7 @@ def expert_weights(card: ModelCard, path: Path, params: EncoderParams, weights: 
 
 
 def without_idle(weights: Weights, count: int, serving: Collection[str]) -> Weights:
-    """Return weights without the experts that serve no format.
-
-    Args:
-        weights: All of a model's.
-        count: How many experts there are.
-        serving: The numbers of those that serve one.
-
-    Returns:
-        Those that some format needs.
-    """
+    """Return weights without the experts that serve no format, given the numbers of those that serve one."""
     idle = [str(expert) for expert in range(count) if str(expert) not in serving]
     return {name: array for name, array in weights.items() if not _is_of(name, idle)}
 

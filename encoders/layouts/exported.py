@@ -51,19 +51,7 @@ def recognizes(path: Path) -> bool:
 
 
 def read(folder: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
-    """Read an exported model.
-
-    Args:
-        folder: Holds `ses_export.json`.
-        name: What to call the model.
-        find: Not needed.
-
-    Returns:
-        The model; its weights are in its graphs only.
-
-    Raises:
-        InputError: If it is damaged or was changed.
-    """
+    """Read an exported model, whose weights are in its graphs alone; `InputError` if it is damaged or was changed."""
     from pydantic import TypeAdapter, ValidationError
 
     path = folder / EXPORT_FILE

@@ -91,20 +91,7 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: bool) -> Network | None:
-    """Read what a configuration says of a network of one of the families.
-
-    Args:
-        path: Of the `config.json`, for messages.
-        config: Its content.
-        pooling: How the network's states become a vector.
-        normalize: Whether vectors are scaled to unit length.
-
-    Returns:
-        The network's facts; None if it is of no family here, or a variant that the family's architecture can't run.
-
-    Raises:
-        InputError: If the configuration lacks a size, has one that no encoder has, or has no number where one must be.
-    """
+    """Return a network's facts; None if no architecture runs it. `InputError` if its `config.json` is damaged."""
     family = FAMILIES.get(str(config.get("model_type")))
     if family is None:
         return None
@@ -142,21 +129,7 @@ _TOKENS = 512
 
 
 def read_foreign_network(path: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> Network:
-    """Read what transformers knows of a network by its configuration.
-
-    Args:
-        path: Of the `config.json`, in the folder of the tokenizer's files.
-        config: Its content.
-        pooling: How the network's states become a vector.
-        normalize: Whether vectors are scaled to unit length.
-
-    Returns:
-        The network's facts, with the configuration among its options.
-
-    Raises:
-        InputError: If it is no encoder, or transformers does not know it.
-        UnavailableError: If transformers is not installed.
-    """
+    """Return what transformers knows of a network, with its configuration among the options."""
     known = configuration(path, config)
     settings = read_json(path.parent / "tokenizer_config.json", dict, missing={})
     # Of position tables that keep rows for padding, only the tokenizer tells how long texts may be.

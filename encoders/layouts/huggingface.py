@@ -72,20 +72,7 @@ def read(
 
 
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
-    """Read what a model folder says of itself.
-
-    Args:
-        folder: Holds `config.json` and a tokenizer.
-        name: What to call the model.
-        weights_sha256: Of the weights.
-        tokenizer: Folder of the tokenizer, if it has one of its own.
-
-    Returns:
-        The card.
-
-    Raises:
-        InputError: If the folder is no BERT-family model, or its files are damaged.
-    """
+    """Read what a model folder says of itself, given the hash of its weights; the tokenizer may be elsewhere."""
     config = read_json(folder / "config.json", dict)
     words = tokenizer or folder
     whole = read_json(words / "tokenizer.json", dict, missing={}, largest=LARGEST_TOKENIZER)
@@ -196,17 +183,7 @@ def read_prompts(folder: Path) -> dict[Format, str]:
 
 
 def read_similarity(folder: Path) -> Similarity | None:
-    """Return how a folder's vectors are compared: by cosine if it doesn't say, as the library does.
-
-    Args:
-        folder: Of the model.
-
-    Returns:
-        The similarity; None if the folder is not one of sentence-transformers, or its own card sets another.
-
-    Raises:
-        InputError: If it is one that ses has not.
-    """
+    """Return how a sentence-transformers folder compares vectors; None for other folders, or if its card says so."""
     if not any((folder / name).is_file() for name in (_MODULES, _SETTINGS)) or "similarity" in read_own(folder):
         return None
     asked = read_json(folder / _SETTINGS, dict, missing={}).get("similarity_fn_name") or "cosine"
@@ -219,18 +196,7 @@ def read_similarity(folder: Path) -> Similarity | None:
 
 
 def base_of(folder: Path, find: Find) -> Model:
-    """Find the network that a folder's own card names as its `base`, or that the folder itself contains.
-
-    Args:
-        folder: Holds a `ses_card.json`.
-        find: Finds models by name; paths are relative to the folder.
-
-    Returns:
-        The network.
-
-    Raises:
-        InputError: If there is none, or it is more than a plain network.
-    """
+    """Find the plain network that a folder's own card names as `base`, or that is in the folder, or `InputError`."""
     own = read_own(folder)
     name = own.get("base")
     if "base" not in own:

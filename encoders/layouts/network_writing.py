@@ -34,20 +34,7 @@ def write_network(
     tokenizer: Tokenizer,
     added: Sequence[str] = (),
 ) -> None:
-    """Write a network with its tokenizer.
-
-    Args:
-        folder: Where to; made if it is not there.
-        weights: All that its file shall hold.
-        config: Of its `config.json`.
-        card: What its own card sets.
-        words: Folder of the tokenizer that it began with, whose settings are copied.
-        tokenizer: Its own.
-        added: Special tokens that it has beside those that it began with.
-
-    Raises:
-        UnavailableError: If the folder can't be written.
-    """
+    """Write a network with a tokenizer, whose other settings are copied from the folder `words` that it began with."""
     with writing(folder):
         for file in _OF_WORDS:
             if (words / file).is_file():
@@ -80,17 +67,7 @@ _OTHERS = {"extra_dim": None, "top": False, "bert_lay_top": False, "lhuc": False
 
 
 def write_pals(folder: Path, base: Model, weights: Weights, tasks: Sequence[Format]) -> None:
-    """Write a model with PALs, or with the low-rank variant.
-
-    Args:
-        folder: Where to; made if it is not there.
-        base: The plain network that it began with.
-        weights: Of the whole model, under the names of its architecture.
-        tasks: What each numbered task serves, in order.
-
-    Raises:
-        UnavailableError: If the folder can't be written.
-    """
+    """Write PALs, or the low-rank variant, as SciRepEval's code has them (its bert_pals.py); `tasks` are in order."""
     first = f"{layer_name(0)}.multi_layers"
     pals = f"{first}.0.attn.query.weight" in weights
     config = bert_config(base.card, weights) | _OTHERS

@@ -90,20 +90,7 @@ def with_own_card(card: ModelCard, folder: Path) -> ModelCard:
 
 
 def numbered_heads(folder: Path, key: str, count: int, usual: Mapping[Format, int]) -> dict[Format, str]:
-    """Return the heads of a model whose parts are known by number.
-
-    Args:
-        folder: Whose own card may tell them, under the key.
-        key: What the parts are called there.
-        count: How many there are.
-        usual: Those that stand if the card tells none; empty if nobody can know.
-
-    Returns:
-        The part's number as a string, by format.
-
-    Raises:
-        InputError: If the parts are not known, or the card names one that there isn't.
-    """
+    """Return the number of each format's part, by the folder's own card, or else as usual; `InputError` if unclear."""
     path, own = folder / CARD_FILE, read_own(folder)
     given = own.get(key, {task_format.value: number for task_format, number in usual.items()})
     if not given or not isinstance(given, dict):

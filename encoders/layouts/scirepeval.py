@@ -26,20 +26,7 @@ def recognizes(path: Path) -> bool:
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a tree: its network, or its adapters, fused if there are fusions.
-
-    Args:
-        folder: The tree, or the `model/` of one.
-        name: What to call the model.
-        find: Finds its base, if a card names one.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If there is no base, or parts are missing, damaged, or don't go together.
-        UnavailableError: If the base can't be fetched.
-    """
+    """Read a tree, or the `model/` of one: its network, or its adapters, fused if there are fusions."""
     model = _model_folder(folder) or folder
     adapters, fusions = _adapters(model), _fusions(model)
     if not adapters and not fusions:

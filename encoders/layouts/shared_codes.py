@@ -29,19 +29,7 @@ _WORDS = "embeddings.word_embeddings.weight"
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a model with codes.
-
-    Args:
-        folder: Holds a `ses_card.json` and the codes.
-        name: What to call it.
-        find: Finds its base.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If the codes are missing, damaged, or of another width than the network.
-    """
+    """Read a folder with codes; `InputError` if they are missing, damaged, or of another width than the network."""
     base, path = base_of(folder, find), folder / CODES_FILE
     require(path.is_file(), f"{folder} lacks {CODES_FILE}, the rows of its control codes; fetch the model again.")
     codes = read_weights(path)

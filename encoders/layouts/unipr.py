@@ -36,19 +36,7 @@ factor, citation, is proximity by another measure, and none was trained for regr
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a plain network whose papers attend to instructions in every layer.
-
-    Args:
-        folder: Holds a `ses_card.json`.
-        name: What to call the model.
-        find: Finds its base.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If there is no such network, or the card gives no instructions.
-    """
+    """Read a plain network whose papers attend to the instructions of a folder's own card."""
     base, own = base_of(folder, find), read_own(folder)
     layers = range(base.card.network.layers)
     card = _instructed(replace(base.card, name=name), base.folder, folder, layers, {})
@@ -65,39 +53,13 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def with_instructions(card: ModelCard, folder: Path, path: Path, params: EncoderParams) -> ModelCard:
-    """Return a card of a checkpoint's network with instructions: those of its own card, or else UniPR's factors.
-
-    Args:
-        card: Of the network without them.
-        folder: Holds its tokenizer.
-        path: Of the checkpoint.
-        params: Its settings.
-
-    Returns:
-        The card.
-
-    Raises:
-        InputError: If the instructions, or the layers that read them, are not known.
-    """
+    """Return a card with instructions, of the checkpoint's own card or UniPR's; `InputError` if a layer is unknown."""
     layers = _layers(card, path, params)
     return _instructed(card, folder, path.parent, layers, _FACTORS)
 
 
 def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weights: Weights) -> Weights:
-    """Return a checkpoint's weights, with gates as the architecture has them: a value for each column.
-
-    Args:
-        card: From `with_instructions`.
-        path: Of the checkpoint.
-        params: Its settings.
-        weights: All of one model's.
-
-    Returns:
-        The weights.
-
-    Raises:
-        InputError: If gates and adaptors are not where the settings say, so that another network would be computed.
-    """
+    """Return weights with a gate for each column; `InputError` if gates or adaptors are not where the settings say."""
     import numpy as np
 
     given, heads = dict(weights), card.network.attention_heads
@@ -116,15 +78,7 @@ def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weig
 
 
 def instructor_weights(card: ModelCard, weights: Weights) -> Weights:
-    """Return what a network of its own that reads the instructions needs, under the names of the architecture.
-
-    Args:
-        card: Of the model.
-        weights: All of that network's; states above the last layer that reads them are not used.
-
-    Returns:
-        The weights.
-    """
+    """Return what of a second network's weights reads the instructions, under the names of the architecture."""
     layers = range(max(card.network.options["layers"], default=0))
     used = ("embeddings.", *(f"{layer_name(layer)}." for layer in layers))
     return {
@@ -196,27 +150,12 @@ _BY_DATA_SET = {
 
 
 def instructions_for(data_set: str) -> Mapping[str, str]:
-    """Return the instruction of each factor that the papers' program reads a data set with (CoF:get_paper_emb.py).
-
-    Args:
-        data_set: `NIPS`, `KDD`, `SIGIR` or `SciRepEval`; others are read as the last two.
-
-    Returns:
-        Factor to instruction; submissions and reviewers' papers read the same.
-    """
+    """Return the instruction of each factor that the papers' program reads a data set with (CoF:get_paper_emb.py)."""
     return _BY_DATA_SET.get(data_set, _PAIRS)
 
 
 def factor_models(model: Model, instructions: Mapping[str, str]) -> dict[str, Model]:
-    """Return a model for each factor, whose proximity vectors are those under the factor's instruction.
-
-    Args:
-        model: Any.
-        instructions: By factor.
-
-    Returns:
-        The models; none if this isn't UniPR's network: other networks with instructions were trained on other words.
-    """
+    """Return a model for each factor, whose PRX vectors are under its instruction; none unless it is UniPR's."""
     card = model.card
     if card.architecture != "instructions" or model.exported:
         return {}

@@ -68,15 +68,7 @@ class ModelCard:
         return tuple(self.heads)
 
     def text(self, title: str, abstract: str | None) -> str:
-        """Return a paper, or a query, as one text (SPECTER section 2.2).
-
-        Args:
-            title: Of the paper, or the whole of a query.
-            abstract: Of the paper, empty if it has none; None for a query.
-
-        Returns:
-            `title [SEP] abstract`, or the query as it is.
-        """
+        """Return a paper as `title [SEP] abstract` (SPECTER section 2.2), and a query (no abstract) as it is."""
         if abstract is None:
             return title
         return f" {self.separator} ".join(part for part in (title, abstract) if part or self.empty_parts == "kept")
@@ -95,16 +87,7 @@ class ModelCard:
         return self.heads[task_format]
 
     def passes(self, formats: Iterable[Format]) -> list[tuple[Format, ...]]:
-        """Return which formats one pass over a text makes.
-
-        Formats that read the text differently need a pass each, and so do heads that share no layer.
-
-        Args:
-            formats: Those wanted.
-
-        Returns:
-            The formats of each pass.
-        """
+        """Return the formats of each pass; other prompts need another pass, and so do heads that share no layer."""
         groups: dict[tuple[str, str], list[Format]] = {}
         for task_format in dict.fromkeys(formats):
             alone = "" if self.network.shared_layers else self.head(task_format)

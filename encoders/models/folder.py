@@ -30,20 +30,7 @@ _TRANSFORMER = tuple(
 
 
 def read_json(path: Path, kind: type, missing: Any = None, largest: int = documents.LARGEST) -> Any:
-    """Read a JSON file.
-
-    Args:
-        path: Of the file.
-        kind: What it must hold: dict or list.
-        missing: What to return if there is no file; None if there must be one.
-        largest: In bytes.
-
-    Returns:
-        Its content.
-
-    Raises:
-        InputError: If it is not there, is too large, is no JSON, or holds something else.
-    """
+    """Read a JSON file that holds a `kind`, dict or list, or return `missing`; `InputError` if it can't be read."""
     try:
         content = documents.read_json(path, largest)
     except FileNotFoundError:
@@ -82,15 +69,7 @@ _DIMENSION = re.compile(r"size|dim|inner|hidden|embed|ffn|model")
 
 
 def check_limits(path: Path, config: Mapping[str, Any]) -> None:
-    """Refuse sizes that no encoder has; each layer, and each position, takes time and memory before weights are read.
-
-    Args:
-        path: Of the `config.json`, for messages.
-        config: Its content.
-
-    Raises:
-        InputError: If a number is beyond its limit.
-    """
+    """Refuse sizes that no encoder has, with `InputError`: each layer and position takes time and memory."""
     for name, number in _numbers(config):
         limit = next(limit for part, limit in _LIMITS if part in name)
         if number > limit:
@@ -101,16 +80,7 @@ def check_limits(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def check_dimensions(name: str, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
-    """Refuse dimensions that are larger than any of the weights: a library would make them up.
-
-    Args:
-        name: Of the model, for messages.
-        config: The content of its `config.json`.
-        weights: Its weights.
-
-    Raises:
-        InputError: If a dimension is larger, or there are more layers than weights.
-    """
+    """Refuse dimensions beyond those of the weights, with `InputError`: a library would make up the rest."""
     largest = max((max(array.shape, default=0) for array in weights.values()), default=0)
     for key, number in _numbers(config):
         layers = "layers" in key

@@ -103,16 +103,7 @@ def commit_of(hub_id: str) -> str:
 
 
 def check_same(hub_id: str, folder: Path, names: Iterable[str]) -> None:
-    """Compare what was fetched with what was fetched first, and lock what is new.
-
-    Args:
-        hub_id: As the user named it.
-        folder: Where its files are; named after the commit, as the hub's library does.
-        names: Paths of files in the folder.
-
-    Raises:
-        InputError: If the commit or a file is another than before, or the lock can't be read.
-    """
+    """Compare files with those of the first use, and lock new ones; `InputError` if the commit or a file differs."""
     every = _read()
     before = every.get(hub_id, LockedRepository())
     commit = folder.name if _COMMIT.fullmatch(folder.name) else ""

@@ -39,17 +39,7 @@ class Checkpoint:
 
 
 def weights_file(folder: Path) -> Path:
-    """Find a model's weights, safetensors before a torch state dict.
-
-    Args:
-        folder: Of the model.
-
-    Returns:
-        The file.
-
-    Raises:
-        InputError: If the folder holds neither.
-    """
+    """Return a model's weights file, safetensors before torch's; `InputError` if the folder holds neither."""
     for name in (SAFETENSORS, TORCH):
         if (folder / name).is_file():
             return folder / name

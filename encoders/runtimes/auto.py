@@ -177,19 +177,7 @@ _BEHIND = 2.0
 
 
 def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
-    """Time sessions on the same work.
-
-    They take turns, so that other load is spread over all of them. A session that is twice as slow as the best after a
-    round leaves, as most of the time would go to the slowest.
-
-    Args:
-        sessions: By name; all have run this batch before, as some compile for its shape then.
-        work: What each of them runs.
-        rounds: At most so many.
-
-    Returns:
-        The median seconds of each, the fastest first, and last those who left.
-    """
+    """Return the median seconds of each session for the same work, the fastest first, and last those that left."""
     taken: dict[str, list[float]] = {name: [] for name in sessions}
     medians: dict[str, float] = {}
     running = list(sessions)

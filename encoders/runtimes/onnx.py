@@ -55,16 +55,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
 
 
 def open_session(graph: Path | bytes, threads: int, providers: Sequence[Any] = ("CPUExecutionProvider",)) -> Any:
-    """Return onnxruntime's session of a graph, with the options that all sessions of ses have.
-
-    Args:
-        graph: Its file, or its content.
-        threads: Cores to use; 0 for all.
-        providers: As onnxruntime takes them.
-
-    Returns:
-        An `onnxruntime.InferenceSession`. What is wrong with the graph is raised as onnxruntime raises it.
-    """
+    """Return onnxruntime's session of a graph, given as file or content, with the options that all of ses have."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

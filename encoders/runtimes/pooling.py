@@ -39,15 +39,7 @@ class StatePooling:
     precision: Precision
 
     def vectors(self, states: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
-        """Return a text's vector for each head.
-
-        Args:
-            states: float32 (texts, tokens, width).
-            mask: 1 for text, 0 for padding, int64 (texts, tokens).
-
-        Returns:
-            float32 (texts, width) for each head.
-        """
+        """Return float32 (texts, width) for each head, from states (texts, tokens, width) and mask (texts, tokens)."""
         import numpy as np
 
         if self.pooling == "mean":

@@ -90,22 +90,7 @@ Sessions = Callable[[tuple[str, ...]], Session]
 def make_sessions(
     model: Model, tokenizer: Tokenizer, cache_dir: Path, runtime: str | None, precision: Precision | None, threads: int
 ) -> tuple[str, Sessions]:
-    """Return what runs a model.
-
-    Args:
-        model: The model, with weights or exported.
-        tokenizer: Its own.
-        cache_dir: Where built graphs are kept.
-        runtime: What shall run it; if None, onnx, or transformers if that alone can, or what it was exported for.
-        precision: How precisely; if None, as fast as the runtime can.
-        threads: Cores to use; 0 for all.
-
-    Returns:
-        What runs it and how precisely, such as `onnx-int8`, and what gives sessions.
-
-    Raises:
-        InputError: If there is no such runtime, or an export is for another.
-    """
+    """Return what runs a model, such as `onnx-int8`, and its sessions; `InputError` if the runtime can't run it."""
     exported = model.exported
     if exported is None:
         foreign = model.card.architecture == ARCHITECTURE
@@ -216,19 +201,7 @@ class ExportedSessions:
 
 
 def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> RuntimeSource:
-    """Return what a runtime makes its files from.
-
-    Args:
-        model: With weights.
-        tokenizer: Its own.
-        heads: Those wanted.
-
-    Returns:
-        The checked weights, and batches to time.
-
-    Raises:
-        InputError: If the weights or the tokenizer don't fit.
-    """
+    """Return what a runtime makes its files from; `InputError` if the weights or the tokenizer don't fit."""
     card = model.card
     if max(tokenizer.get_vocab().values()) >= card.network.vocabulary:
         raise InputError(f"The tokenizer in {model.folder} knows tokens that the model doesn't; fetch the model again.")
@@ -238,17 +211,7 @@ def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> R
 
 
 def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:
-    """Return a session's vectors of some texts without prompts, float32 (texts, dimension) for each head.
-
-    Args:
-        session: Runs the batch.
-        tokenizer: The model's.
-        card: Gives the length.
-        texts: All in one batch.
-
-    Returns:
-        Vectors in the order of the texts.
-    """
+    """Return a session's vectors of some texts without prompts, float32 (texts, dimension) for each head."""
     (batch,) = batches([encoding.ids[: card.max_tokens] for encoding in tokenizer.encode_batch_fast(texts)], len(texts))
     ordered = batch.rows.argsort()
     return [rows[ordered] for rows in session(batch.ids, batch.mask)]

@@ -53,19 +53,7 @@ def _without_labels(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def configuration(path: Path, config: Mapping[str, Any]) -> Any:
-    """Return transformers' own form of a configuration of an encoder of texts.
-
-    Args:
-        path: Of the `config.json`, for messages.
-        config: Its content.
-
-    Returns:
-        An instance of a class that the library has for this `model_type`.
-
-    Raises:
-        InputError: If it has none, or it is no encoder.
-        UnavailableError: If transformers or torch is not installed.
-    """
+    """Return transformers' own configuration of an encoder of texts; `InputError` if it has none such."""
     family = str(config.get("model_type"))
     auto = _library(path, family).models.auto
     if family not in auto.CONFIG_MAPPING:

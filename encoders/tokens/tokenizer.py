@@ -30,18 +30,7 @@ def well_formed(text: str) -> str:
 
 
 def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
-    """Load the tokenizer: special tokens added, nothing cut or padded (long texts and batches are others' work).
-
-    Args:
-        folder: Holds `tokenizer.json`, or the `vocab.txt` of a BERT model and what it adds to it.
-        card: Gives family and case.
-
-    Returns:
-        The tokenizer.
-
-    Raises:
-        InputError: If neither file is there, or a file is damaged.
-    """
+    """Load a folder's tokenizer: special tokens added, nothing cut or padded; `InputError` if a file is damaged."""
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     full, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
@@ -112,17 +101,7 @@ class AddedToken:
 
 
 def read_added(folder: Path) -> tuple[AddedToken, ...]:
-    """Read the tokens that a folder adds to its vocabulary.
-
-    Args:
-        folder: Of the tokenizer.
-
-    Returns:
-        The tokens, by id; those without one last, in the order of the file.
-
-    Raises:
-        InputError: If a file is damaged.
-    """
+    """Return the tokens that a folder adds, by id, those without one last; `InputError` if a file is damaged."""
     config, ids, special = (read_json(folder / name, dict, missing={}) for name in (_CONFIG, _IDS, _SPECIAL))
     named = [content(token) for part in (config, special) for key in _EXTRA for token in _listed(part.get(key))]
     if decoder := config.get("added_tokens_decoder"):
