@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from encoders.models.card import ModelCard
 
-
 Done = Callable[[float], None]
 """Receives how many more are done."""
 

@@ -1,13 +1,25 @@
-"""Adapters, one per head, which may be of different kinds: bottlenecks, LoRA and (IA)^3, prefixes.
+"""Adapters, one per head, which may be of different kinds, and their fusion. Layers without an adapter are BERT's own.
 
 Bottlenecks come after the feed-forward network (SciRepEval section 4.3; Pfeiffer et al. 2021): with h its output and x
 its input, n = LN(h + x), and the layer gives LN(Up(ReLU(Down(n))) + h + x). The other kinds change how h and x are
-computed (`encoders/ops/lora.py`, `prefix_tuning.py`). Layers that have no adapter are BERT's own.
+computed.
+
+In a fusion, each head attends to the outputs of all bottlenecks (SciRepEval section 4.3; Pfeiffer et al. 2021). With
+u_j the output of adapter j: c = sum over j of softmax_j(q . k_j) v_j, q = Wq n, k_j = Wk u_j, v_j = Wv u_j, and the
+layer gives LN(c + h + x).
+
+LoRA gives W x + b + s B A x for a linear layer, with A of few rows (Hu et al. 2021, section 4.1); (IA)^3 gives
+l * (W x + b), element by element (Liu et al. 2022, section 3.3). The products with W are computed once for all heads.
+
+A prefix has keys and values of a head, placed before those of its texts (Li and Liang 2021, section 4). They are
+weights, not states of tokens, and every text attends to them. With gates, the prefix of a text is multiplied by the
+mean over the text's tokens of sigmoid(w x + b), x being the layer's input (UniPELT, Mao et al. 2022, section 3.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from encoders.architectures.bert import (
     Layer,
@@ -21,7 +33,6 @@ from encoders.architectures.bert import (
 )
 from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
-from encoders.ops.lora import LoraOps
 
 
 def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
@@ -38,7 +49,7 @@ def adapted_layer(
 ) -> Layer:
     """Return a layer changed by the heads' adapters; `adapted` gives what a head adds to n, `mask` is of one copy."""
     facts = network.options["adapters"]
-    changed = LoraOps(ops, network.width, {head: facts.get(head, {}).get("scaling", 1.0) for head in heads})
+    changed = _LoraOps(ops, network.width, {head: facts.get(head, {}).get("scaling", 1.0) for head in heads})
 
     def layer(number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:
         states = attended_with_prefixes(changed, network, heads, mask, number, queries, keys, bias)
@@ -138,3 +149,52 @@ def _prefix(ops: Ops, name: str, part: str, states: Tensor, mask: Tensor) -> Ten
     if gate is None:
         return ops.expand(prefix, like=states)
     return ops.times(prefix, ops.mean(ops.activate(ops.linear(states, gate), "sigmoid"), mask))
+
+
+def lora_name(linear: str, head: str) -> str:
+    """Return the prefix of what a head changes of a linear layer."""
+    return f"{linear}.loras.{head}"
+
+
+class _LoraOps:
+    """The operators, whose linear layers are changed as each head's adapter says."""
+
+    def __init__(self, ops: Ops, width: int, scalings: Mapping[str, float]) -> None:
+        """Take the operators, the queries' width, and s for each head in the order of their stacked texts."""
+        self._ops, self._width, self._scalings, self._heads = ops, width, scalings, list(scalings)
+
+    def linear(self, hidden: Tensor, name: str) -> Tensor:
+        return self._changed(hidden, name, self._ops.linear(hidden, name), 1.0)
+
+    def project(
+        self, queries: Tensor, keys: Tensor, names: tuple[str, str, str], heads: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = self._ops.project(queries, keys, names, heads)
+        root = (self._width // heads) ** 0.5  # queries come divided by it
+        return (
+            self._changed(queries, names[0], query, 1 / root),
+            self._changed(keys, names[1], key, 1.0),
+            self._changed(keys, names[2], value, 1.0),
+        )
+
+    def __getattr__(self, operator: str) -> Any:
+        return getattr(self._ops, operator)
+
+    def _changed(self, hidden: Tensor, name: str, brought: Tensor, factor: float) -> Tensor:
+        ops, heads = self._ops, self._heads
+        if not any(ops.has(f"{lora_name(name, head)}.{part}") for head in heads for part in ("scale", "lora_B.weight")):
+            return brought
+        own = zip(heads, ops.split(hidden, len(heads)), ops.split(brought, len(heads)), strict=True)
+        return ops.stack([self._of_head(name, head, states, part, factor) for head, states, part in own])
+
+    def _of_head(self, linear: str, head: str, hidden: Tensor, brought: Tensor, factor: float) -> Tensor:
+        ops, name = self._ops, lora_name(linear, head)
+        scaling = self._scalings[head]
+        if ops.has(f"{name}.scale"):
+            scaled = ops.times(brought, ops.weight(f"{name}.scale"))
+            return scaled if scaling == 1 else ops.scale(scaled, scaling)
+        if not ops.has(f"{name}.lora_B.weight"):
+            return brought
+        # Scaled where it is narrow.
+        low = ops.scale(ops.product(hidden, f"{name}.lora_A"), scaling * factor)
+        return ops.add(brought, ops.product(low, f"{name}.lora_B"))

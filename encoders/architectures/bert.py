@@ -1,6 +1,8 @@
-"""The parts of BERT-family networks from which architectures are built.
+"""BERT-family networks: the plain one, which has one vector for all formats, and the parts of other architectures.
 
-Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions).
+Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions). Plain networks are BERT,
+SciBERT, SPECTER, SciNCL, MIReAD and those of sentence-transformers. So are networks with control codes (SciRepEval
+section 4.2) or instructions in the text: only the text differs by format, and the card's prompts say how.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ The instruction runs through the same network; its states at each layer stand be
 layer, while the queries are only the paper's: asymmetric attention. So a short instruction adds little cost to a long
 paper. As it is the same for all papers, it is computed once. In the gated variant a second attention over the
 instruction is added instead, times the tanh of a weight for each attention head.
+
+Instructions may also be read by a separate network (SciMult section 3.3, the second way: SciMult-Prefix). Then only the
+instructions' encoder is trained, or only the texts' network (UniPR's option `fix_instruct_encoder`).
 """
 
 from __future__ import annotations

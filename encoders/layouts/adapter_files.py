@@ -18,7 +18,6 @@ from encoders.ops.base import Activation
 if TYPE_CHECKING:
     import numpy as np
 
-
 CONFIG = "adapter_config.json"
 SAFETENSORS = "adapter.safetensors"
 TORCH = "pytorch_adapter.bin"

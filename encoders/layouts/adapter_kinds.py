@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.architectures.adapters import prefix_name
+from encoders.architectures.adapters import lora_name, prefix_name
 from encoders.architectures.bert import layer_name
 from encoders.layouts.adapter_files import (
     ADAPTER_FILES,
@@ -38,11 +38,9 @@ from encoders.models.folder import read_json
 from encoders.models.model import Weights, is_of_task_head
 from encoders.models.weights import plain_name, read_weights
 from encoders.ops.base import Activation
-from encoders.ops.lora import lora_name
 
 if TYPE_CHECKING:
     import numpy as np
-
 
 _NEEDED = ("mh_adapter", "output_adapter", "original_ln_before", "reduction_factor", "non_linearity")
 SEQ_BN = {
@@ -204,7 +202,7 @@ _UNCHANGED = (None, True, False, "gaussian", "orthogonal", "eva")
 
 
 def read_peft(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapter:
-    """Read what a configuration of PEFT says; it must be LoRA."""
+    """Read what a configuration of PEFT, which has a `peft_type`, says; it must be LoRA."""
     if content["peft_type"] != "LORA":
         raise cant_run(path, "peft_type", content["peft_type"], "LORA")
     for key in _VARIANTS:

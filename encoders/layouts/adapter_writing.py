@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.errors import InputError, UnavailableError
+from encoders.architectures.adapters import lora_name
 from encoders.architectures.bert import layer_name
 from encoders.layouts.adapter_files import (
     ADAPTER_FILES,
@@ -29,11 +30,9 @@ from encoders.models.folder import write_json, writing
 from encoders.models.model import Weights
 from encoders.models.weights import write_safetensors
 from encoders.ops.base import Activation
-from encoders.ops.lora import lora_name
 
 if TYPE_CHECKING:
     import numpy as np
-
 
 FileForm = Literal["safetensors", "torch"]
 
@@ -196,7 +195,7 @@ def _factor(width: int, narrow: int) -> float:
     return exact if width // exact == narrow else float(np.nextafter(exact, 0))
 
 
-_LORA = {
+_LORA: Mapping[str, Any] = {
     "architecture": "lora",
     "composition_mode": "add",
     "dropout": 0.0,

@@ -130,11 +130,7 @@ def _folder(folder: Path, name: str, given: str, files: tuple[str, ...]) -> Path
         pass
     if is_hub_id(given):
         return fetch(given, files)
-    raise _neither(folder, given)
-
-
-def _neither(folder: Path, given: str) -> InputError:
-    return InputError(
+    raise InputError(
         f"{folder / CARD_FILE} names {given!r}, which is neither a folder nor a hub id such as "
         "allenai/specter2_adhoc_query."
     )
@@ -197,13 +193,7 @@ DYNAMIC = {
 
 @dataclass(frozen=True, slots=True)
 class AdapterFusion:
-    """A fusion whose configuration was read.
-
-    Attributes:
-        file: Its weights.
-        name: What they call it.
-        adapters: Names of those it fuses.
-    """
+    """A fusion whose configuration was read: the file of its weights, its name there, and its adapters' names."""
 
     file: Path
     name: str

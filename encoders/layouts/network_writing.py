@@ -20,7 +20,6 @@ from encoders.tokens.tokenizer import load_tokenizer
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
 _ADDED = "additional_special_tokens"
 _OF_WORDS = ("tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 

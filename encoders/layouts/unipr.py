@@ -3,6 +3,10 @@
 A folder's `ses_card.json` makes a plain network one, in the folder or named as its base:
 `{"architecture": "instructions", "instructions": {"prx": "Find ...", "qry": "Find ...", "clf": "Tag ..."}}`.
 With the architecture `instruction-encoder`, another network, named as `instructor`, reads the instructions.
+
+UniPR, later Chain-of-Factors, reads papers under three instructions, one for each factor by which papers are compared
+(UniPR section 3.2.1, table 1). Only two of the three vectors are task formats of ses; the third, citation, is available
+by its instruction only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""JSON files of a model folder, as untrusted input."""
+"""JSON files of a model folder: read as untrusted input, and written.
+
+Sizes in a stranger's `config.json` are checked before anything is built from them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from encoders.models.card import ModelCard
 
 if TYPE_CHECKING:
     import numpy as np
-
 
 LARGEST_TOKENIZER = 64 << 20
 """In bytes. Vocabularies of many languages take a half of it."""

@@ -1,4 +1,9 @@
-"""Files from the Hugging Face hub: of a pinned commit, or the same as at their first use; offline from its cache."""
+"""Files from the Hugging Face hub: of a pinned commit, or the same as at their first use; offline from its cache.
+
+A repository can change at any time, also by somebody who has stolen its owner's password. So a JSON file, the lock,
+keeps by repository (or `repository@revision`, as the user named it) the commit of the first use, and for each file its
+SHA-256, its size and its time. A file is read again only if size or time differ.
+"""
 
 from __future__ import annotations
 

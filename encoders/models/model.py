@@ -88,7 +88,7 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     weights, card = model.read(), model.card
     every, wanted = (_noted(card, weights, some) for some in (tuple(dict.fromkeys(card.heads.values())), heads))
     missing = sorted(set(every.used) - set(weights))
-    surplus = sorted(set(weights) - set(every.used) - _ignored(weights))
+    surplus = sorted(name for name in set(weights) - set(every.used) if not is_of_task_head(name))
     if missing or surplus:
         told = [f"lack {some(missing)}"] if missing else []
         told += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
@@ -118,7 +118,3 @@ def _noted(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> N
 def is_of_task_head(name: str) -> bool:
     """Return whether a weight is one that checkpoints hold beside the encoder, and no vector depends on."""
     return name.startswith(_OF_TASK_HEADS)
-
-
-def _ignored(names: Collection[str]) -> set[str]:
-    return {name for name in names if is_of_task_head(name)}

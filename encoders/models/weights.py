@@ -27,12 +27,7 @@ _MOST_TO_FILE = 16
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a torch file holds.
-
-    Attributes:
-        arrays: float32, by their own names.
-        settings: Its `encoder_params`, where it tells how the model was made.
-    """
+    """What a torch file holds: float32 arrays by their own names, and its `encoder_params` if it has some."""
 
     arrays: Mapping[str, np.ndarray]
     settings: Mapping[str, Any]

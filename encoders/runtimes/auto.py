@@ -9,28 +9,28 @@ precision allows.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import shutil
 import statistics
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
+from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
 from encoders.models.formats import Precision
-from encoders.runtimes.base import Runtime, RuntimeSource, Session, is_installed
 from encoders.runtimes.hardware import has_device, processor
+from encoders.runtimes.registry import Runtime, RuntimeSource, Session, is_installed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
 
-    from encoders.runtimes.base import Session
-
+    from encoders.runtimes.registry import Session
 
 _FILE = "winners.json"
 
@@ -41,24 +41,10 @@ _WORDS: Mapping[Shape, str] = {"bulk": "batches", "single": "single texts"}
 
 _ROUNDS: Mapping[Shape, int] = {"bulk": 5, "single": 15}
 
+TokenBatch = tuple["np.ndarray", "np.ndarray"]
+"""Token ids and mask of a batch."""
+
 Candidates = Mapping[str, tuple[Runtime, Precision]]
-
-
-@dataclass(frozen=True, slots=True)
-class Winners:
-    """The result of a race.
-
-    Attributes:
-        cpu: Its name, of the machine that it was on.
-        winners: Candidates, by shape.
-        seconds: That each candidate took for the same work, by shape, the fastest first.
-        skipped: Why candidates could not take part.
-    """
-
-    cpu: str
-    winners: Mapping[Shape, str]
-    seconds: Mapping[Shape, Mapping[str, float]]
-    skipped: Mapping[str, str]
 
 
 def prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Precision, folder: Path) -> None:
@@ -71,9 +57,14 @@ def prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Preci
     for child in folder.iterdir():
         if child.name not in winners.values():
             shutil.rmtree(child)
-    found = Winners(processor().name, winners, seconds, skipped)
-    (folder / _FILE).write_bytes(_json().dump_json(found, indent=2))
-    _tell(found)
+    facts = {"cpu": processor().name, "winners": winners, "seconds": seconds, "skipped": skipped}
+    (folder / _FILE).write_text(json.dumps(facts, indent=2), encoding="utf-8")
+    choices = []
+    for shape, what in _WORDS.items():
+        taken = list(seconds[shape].items())
+        more = f" ({taken[1][1] / taken[0][1]:.2f} times as fast as {taken[1][0]})" if len(taken) > 1 else ""
+        choices.append(f"{taken[0][0]} for {what}{more}")
+    logging.getLogger("ses").warning("The runtime auto takes %s, from now on on this machine.", " and ".join(choices))
 
 
 def _loaded(
@@ -107,29 +98,19 @@ def _work(source: RuntimeSource) -> dict[Shape, TokenBatch]:
     return {"bulk": (middle.ids, middle.mask), "single": (last.ids[-1:, :length], last.mask[-1:, :length])}
 
 
-def _tell(found: Winners) -> None:
-    told = []
-    for shape, what in _WORDS.items():
-        taken = list(found.seconds[shape].items())
-        more = f" ({taken[1][1] / taken[0][1]:.2f} times as fast as {taken[1][0]})" if len(taken) > 1 else ""
-        told.append(f"{taken[0][0]} for {what}{more}")
-    logging.getLogger("ses").warning("The runtime auto takes %s, from now on on this machine.", " and ".join(told))
-
-
 def load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
     """Load what `prepare` wrote, each winner when it is first used; raises `InputError` if it is damaged."""
     try:
-        found = _json().validate_json((folder / _FILE).read_bytes())
-        known = _every(runtimes)
-        chosen = {shape: known[found.winners[shape]] for shape in get_args(Shape)}
-    except (LookupError, OSError, ValueError) as error:
+        winners, known = read_json(folder / _FILE)["winners"], _every(runtimes)
+        chosen = {shape: known[winners[shape]] for shape in get_args(Shape)}
+    except (LookupError, OSError, TypeError, ValueError) as error:
         raise InputError(f"{folder} does not say which runtime won; delete it, and it is created again.") from error
     sessions: dict[str, Session] = {}
     lock = threading.Lock()
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         shape: Shape = "single" if len(ids) == 1 else "bulk"
-        name, (runtime, _) = found.winners[shape], chosen[shape]
+        name, (runtime, _) = winners[shape], chosen[shape]
         with lock:
             # A search needs only the winner for single texts.
             if name not in sessions:
@@ -163,15 +144,6 @@ def _candidates(runtimes: Iterable[Runtime], precision: Precision) -> Candidates
 def _every(runtimes: Iterable[Runtime]) -> Candidates:
     return {f"{runtime.name}-{kind}": (runtime, kind) for runtime in runtimes for kind in runtime.precisions}
 
-
-def _json() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Winners)
-
-
-TokenBatch = tuple["np.ndarray", "np.ndarray"]
-"""Token ids and mask of a batch."""
 
 _BEHIND = 2.0
 

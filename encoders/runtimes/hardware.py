@@ -1,4 +1,10 @@
-"""What the machine can do: its CPU, how it multiplies bytes, and whether it has a GPU for CUDA."""
+"""What the machine can do: its CPU, whether products of bytes saturate on it, and whether it has a GPU for CUDA.
+
+Products saturate on x86-64 without VNNI. There, AVX2 and AVX-512 add two products of uint8 and int8 in 16 bits, and cut
+the sum at 32,767 (VPMADDUBSW in Intel's Software Developer's Manual). The runtimes use this instruction unless told
+otherwise. A trial decides, not the name of an instruction set: not every system lists them, and under emulation Linux
+lists those of the host.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.formats import Precision
-    from encoders.runtimes.base import Device, RuntimeSource, Session
+    from encoders.runtimes.registry import Device, RuntimeSource, Session
 
 _FILE = "model.onnx"
 _CUDA = "CUDAExecutionProvider"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.formats import Precision
-    from encoders.runtimes.base import RuntimeSource, Session
+    from encoders.runtimes.registry import RuntimeSource, Session
 
 _FILE = "model.xml"
 _PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them

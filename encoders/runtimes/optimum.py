@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.models.formats import Precision
     from encoders.models.model import Weights
-    from encoders.runtimes.base import RuntimeSource, Session
+    from encoders.runtimes.registry import RuntimeSource, Session
 
 _GRAPH = "model.onnx"
 _POSITIONS, _SEGMENTS = (f"embeddings.{table}_embeddings.weight" for table in ("position", "token_type"))

@@ -15,7 +15,7 @@ from encoders.models.formats import Precision
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.runtimes.base import RuntimeSource
+    from encoders.runtimes.registry import RuntimeSource
 
 _FILE = "pooling.json"
 

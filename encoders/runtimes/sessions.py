@@ -17,9 +17,8 @@ from corpora.errors import InputError, UnavailableError
 from encoders.architectures.foreign import ARCHITECTURE
 from encoders.models.formats import Precision
 from encoders.models.model import Exported, Model, read_checked
-from encoders.runtimes.base import Runtime, RuntimeSource, Session
 from encoders.runtimes.graph import GRAPH_VERSION
-from encoders.runtimes.registry import get_runtime
+from encoders.runtimes.registry import Runtime, RuntimeSource, Session, get_runtime
 from encoders.tokens.batching import batches
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from encoders.models.card import ModelCard
-
 
 _SENTENCES = (
     "We measured the binding affinity of twelve small molecules to the receptor by surface plasmon "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.formats import Precision
-    from encoders.runtimes.base import Device, RuntimeSource, Session
+    from encoders.runtimes.registry import Device, RuntimeSource, Session
 
 _WEIGHTS, _NETWORK = "model.safetensors", "network.json"
 
@@ -31,12 +31,7 @@ Forward = Callable[[Any, Any], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Network:
-    """What the weights are a network of.
-
-    Attributes:
-        card: Of the model.
-        heads: Whose vectors it gives.
-    """
+    """The network of the weights: the model's card, and the heads whose vectors it gives."""
 
     card: ModelCard
     heads: tuple[str, ...]

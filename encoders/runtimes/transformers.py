@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.card import ModelCard
-    from encoders.runtimes.base import RuntimeSource, Session
-
+    from encoders.runtimes.registry import RuntimeSource, Session
 
 _WEIGHTS, _CONFIG = "model.safetensors", "config.json"
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import numpy as np
 
-
 LongText = Literal["start", "ends", "passages"]
 """Keep the start (what the papers do), keep start and end in equal parts, or encode passages and take their mean."""
 

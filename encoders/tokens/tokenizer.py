@@ -1,4 +1,9 @@
-"""Texts to token ids with the Rust `tokenizers` library, from the files a model folder has."""
+"""Texts to token ids with the Rust `tokenizers` library, from the files a model folder has.
+
+A folder without `tokenizer.json` may add tokens to its `vocab.txt`, which are read as transformers reads them. Since
+release 4.34 `tokenizer_config.json` lists them with all their properties under `added_tokens_decoder`. Before,
+`added_tokens.json` gave their ids, and `special_tokens_map.json` said which of them are special.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from encoders.models.card import ModelCard
-
 
 _OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "vocab.json")
 """Vocabularies for which only transformers knows how its families use them."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.export import export_model
+from encoders.layouts.exported import export_model
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.every import MAKERS, TORCH_MAKERS

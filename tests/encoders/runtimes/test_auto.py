@@ -14,8 +14,7 @@ from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.runtimes import auto
 from encoders.runtimes.auto import race
-from encoders.runtimes.base import Runtime, RuntimeSource
-from encoders.runtimes.registry import RUNTIMES, fastest_of
+from encoders.runtimes.registry import RUNTIMES, Runtime, RuntimeSource, fastest_of
 from encoders.tokens.batching import Batch
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER
 

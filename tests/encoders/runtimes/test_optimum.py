@@ -11,7 +11,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
-from encoders.export import export_model
+from encoders.layouts.exported import export_model
 from encoders.registry import find_model
 from encoders.runtimes.registry import RUNTIMES, fastest_of
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER

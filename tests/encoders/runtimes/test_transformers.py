@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.network import Network
 from encoders.encoder import load_encoder
-from encoders.export import export_model
+from encoders.layouts.exported import export_model
 from encoders.models.model import read_checked
 from encoders.models.module import as_module
 from encoders.registry import find_model
