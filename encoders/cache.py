@@ -29,6 +29,13 @@ class EmbeddingCache:
     """A SQLite file of vectors; several processes may share it, and a killed one leaves it whole.
 
     If it can't be used, a warning says why. From then on nothing is found in it, and nothing is kept.
+
+    Example:
+        >>> import numpy as np
+        >>> cache = EmbeddingCache(Path("cache.sqlite"))
+        >>> cache.put({b"key": np.ones(2, np.float32)})
+        >>> cache.get([b"key", b"another"])[b"key"].shape
+        (2,)
     """
 
     def __init__(self, path: Path) -> None:

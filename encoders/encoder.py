@@ -38,6 +38,11 @@ class Encoder:
         sessions: Gives what runs a batch for some heads.
         cache: Where vectors are stored, if given.
         long_text: How texts with more tokens than the model accepts are handled.
+
+    Example:
+        >>> encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path("cache"))
+        >>> encoder.encode(["masks against a virus", "graph search"], Format.QRY).shape
+        (2, 384)
     """
 
     card: ModelCard

@@ -33,6 +33,12 @@ class Head:
         several: Whether a paper may have several labels.
         weight: float32 (outputs, dimension).
         bias: float32 (outputs,).
+
+    Example:
+        >>> import numpy as np
+        >>> head = Head("field", Format.CLF, ["biology", "physics"], False, np.eye(2, 3), np.zeros(2))
+        >>> head.predict(np.array([[9, 0, 0]])).argmax(axis=1)
+        array([0])
     """
 
     name: str

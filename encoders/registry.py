@@ -89,7 +89,9 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
     """Find a model that is a part of those in some folders, of which one was fetched, or none."""
     known = KNOWN_MODELS.get(name)
     if known:
-        folder = _shipped(name) or _packaged(known) or _fetch(known.hub_id, hint=known.install)
+        folder = SHIPPED / name
+        if not folder.is_dir():
+            folder = _packaged(known) or _fetch(known.hub_id, hint=known.install)
     elif local := _local(name):
         if fetched and not local.is_relative_to(fetched.resolve()):
             raise InputError(f"{fetched} was fetched from the hub and names {name!r} on this machine; don't trust it.")
@@ -130,11 +132,6 @@ def _local(name: str) -> Path | None:
         )
     except (OSError, RuntimeError, ValueError):  # a name too long, an unknown ~user, a null byte
         return None
-
-
-def _shipped(name: str) -> Path | None:
-    folder = SHIPPED / name
-    return folder if folder.is_dir() else None
 
 
 def _packaged(known: KnownModel) -> Path | None:

@@ -30,6 +30,12 @@ class Embeddings:
         ids: Distinct, in the order of the file.
         vectors: float32 (ids, dimension), finite; of a .npy file of float32, the file itself mapped into memory.
         without: Ids that the file names with an empty vector, as SPECTER's script does for papers without a title.
+
+    Example:
+        >>> import numpy as np
+        >>> write_embeddings(Embeddings(["paper"], np.ones((1, 2), np.float32)), Path("papers.npy"))
+        >>> read_embeddings(Path("papers.npy")).vectors.shape
+        (1, 2)
     """
 
     ids: list[str]

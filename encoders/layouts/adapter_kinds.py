@@ -143,18 +143,7 @@ def read_lora(path: Path, content: Mapping[str, Any], base: ModelCard) -> Adapte
 def _low_rank_weights(
     weights: Weights, named: Mapping[str, str], head: str, rank: int, end: str
 ) -> dict[str, NamedShape]:
-    """Return LoRA's two matrices for each linear layer of the base, by their names in a file.
-
-    Args:
-        weights: The base's weights.
-        named: The linear layer in the base for each name of one in the file.
-        head: The name of the head.
-        rank: Rows of the first matrix, columns of the second.
-        end: The end of the matrices' names in the file.
-
-    Returns:
-        The weights that the file must hold.
-    """
+    """Return LoRA's matrices by their names in a file; `named` has each linear layer of the base by its name there."""
     known: dict[str, NamedShape] = {}
     for own, linear in named.items():
         outputs, inputs = weights[f"{linear}.weight"].shape

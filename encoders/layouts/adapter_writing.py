@@ -195,7 +195,7 @@ def _factor(width: int, narrow: int) -> float:
     return exact if width // exact == narrow else float(np.nextafter(exact, 0))
 
 
-_LORA: Mapping[str, Any] = {
+_LORA: dict[str, Any] = {
     "architecture": "lora",
     "composition_mode": "add",
     "dropout": 0.0,

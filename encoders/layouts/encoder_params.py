@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
+from encoders.models.folder import settings_of
 
 _MOST_EXPERTS = 100
 
@@ -38,14 +39,11 @@ class EncoderParams:
 
 def read_params(path: Path, given: Mapping[str, Any]) -> EncoderParams:
     """Read a checkpoint's `encoder_params`; `InputError` if there are none, or they ask for what ses can't run."""
-    from pydantic import TypeAdapter, ValidationError
-
     try:
-        params = TypeAdapter(EncoderParams).validate_python(dict(given))
-    except ValidationError as error:
-        wrong = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
+        params = settings_of(EncoderParams, given)
+    except ValueError as error:
         raise InputError(
-            f"{path} is no checkpoint of SciMult or UniPR: its encoder_params lack {wrong}, or have it wrong."
+            f"{path} is no checkpoint of SciMult or UniPR: its encoder_params lack {error}, or have it wrong."
         ) from error
     asked = {
         "projection_dim": params.projection_dim,

@@ -1,7 +1,8 @@
 """Task experts in a folder: a network's files, whose weights have the names of SciMult's checkpoints, as safetensors.
 
 Its `ses_card.json` says which expert serves which format:
-`{"architecture": "experts", "experts": {"prx": 0, "qry": 0, "clf": 2}}`.
+`{"architecture": "experts", "experts": {"prx": 0, "qry": 0, "clf": 2}}`. Beside a checkpoint of
+SciMult it may say so too, and must if there are not the three experts of the paper.
 """
 
 from __future__ import annotations
@@ -110,26 +111,12 @@ _MARKS = {"attn": "attention.self.moe_query.{}.weight", "fwd": "moe_layer.interm
 
 
 def with_experts(card: ModelCard, path: Path, params: EncoderParams) -> ModelCard:
-    """Return a card of a network some of whose layers have experts.
-
-    Where a gate chooses the expert, all formats have the same vector. Otherwise `ses_card.json` may give each format
-    its expert: `{"experts": {"prx": 1, "clf": 2}}`; it must, where there are not the three of the paper.
-
-    Args:
-        card: Of the network without them.
-        path: Of the checkpoint.
-        params: Its settings.
-
-    Returns:
-        The card.
-
-    Raises:
-        InputError: If the experts are not known.
-    """
+    """Return a card of a network with experts; `InputError` if nothing says which of them serves which format."""
     count = params.num_expert or 0
     layers, kind = _layers(card, path, params)
     gate = "" if not params.use_infer_expert else "token" if "tok" in kind else "text"
     usual = _USUAL if count == _PUBLISHED else {}
+    # Where a gate chooses the expert, all formats have the same vector.
     heads = dict.fromkeys(Format, HEAD) if gate else numbered_heads(path.parent, "experts", count, usual)
     first = min(layers, default=card.network.layers)
     network = replace(card.network, shared_layers=first, options={"experts": count, "gate": gate})

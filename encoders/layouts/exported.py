@@ -99,22 +99,7 @@ _VERSIONS = ("ses", "onnx", "onnxruntime", "openvino", "torch", "optimum-onnx", 
 def export_model(
     model: Model, folder: Path, *, runtime: str, precision: Precision | None = None, formats: Sequence[Format] = ()
 ) -> None:
-    """Write a model out for a runtime.
-
-    The folder holds the model's card, its tokenizer, a graph for queries and one for all the formats of papers, and
-    vectors of some texts, against which every machine that loads it checks itself.
-
-    Args:
-        model: What to write.
-        folder: The target folder; must be empty or must not exist.
-        runtime: A name in `encoders.runtimes.registry`.
-        precision: A precision of the runtime; if None, the fastest.
-        formats: Formats of papers to export; by default all of the model.
-
-    Raises:
-        InputError: If the folder is not empty, or the model lacks a format.
-        UnavailableError: If the runtime is not installed, or the disk can't be written.
-    """
+    """Write a model for a runtime into an empty folder; `InputError` if it can't be, `UnavailableError` if it fails."""
     chosen = get_runtime(runtime, precision)
     if chosen.version(precision or chosen.precisions[0], 0):
         raise InputError(f"The runtime {runtime} depends on the machine; export for one of those that it chooses from.")

@@ -48,22 +48,7 @@ def read(
     find: Find,  # noqa: ARG001 - it is made of no others
     tokenizer: Path | None = None,
 ) -> Model:
-    """Read a model folder.
-
-    A folder that names no pooling is read as SPECTER, SciNCL and MIReAD are: first token, compared by l2 distance.
-
-    Args:
-        folder: Holds `config.json`, a tokenizer and weights.
-        name: What to call the model.
-        find: Not needed.
-        tokenizer: Folder of the tokenizer, if it has one of its own.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If the folder is no BERT-family model, or its files are damaged.
-    """
+    """Read a model folder; without a pooling it is read as SPECTER, SciNCL and MIReAD are: first token, l2 distance."""
     path = weights_file(folder)
     card = read_card(folder, name, sha256_of(path), tokenizer)
     # transformers knows the names of its own files.

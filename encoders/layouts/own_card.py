@@ -25,6 +25,11 @@ _KINDS = {
     "licence": str,
     "prompts": dict,
 }
+_CHOICES = {
+    "pooling": ("cls", "mean", "code"),
+    "similarity": ("cosine", "dot", "l2"),
+    "empty_parts": ("dropped", "kept"),
+}
 _OF_CARD = ("similarity", "separator", "empty_parts", "max_tokens", "licence")
 COMPOSED = (
     "architecture",
@@ -71,12 +76,10 @@ def with_own_card(card: ModelCard, folder: Path) -> ModelCard:
     """Return a card with what its folder's own card sets, or raise `InputError` if that can't be."""
     path, own, network = folder / CARD_FILE, read_own(folder), card.network
     limit = network.positions - network.first_position
-    if own.get("pooling", "cls") not in ("cls", "mean", "code"):
-        raise InputError(f"{path} asks for pooling {own['pooling']!r}; choose cls, mean or code.")
-    if own.get("similarity", "l2") not in ("cosine", "dot", "l2"):
-        raise InputError(f"{path} asks for similarity {own['similarity']!r}; choose cosine, dot or l2.")
-    if own.get("empty_parts", "dropped") not in ("dropped", "kept"):
-        raise InputError(f"{path} asks for empty_parts {own['empty_parts']!r}; choose dropped or kept.")
+    for key, choices in _CHOICES.items():
+        if own.get(key, choices[0]) not in choices:
+            known = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise InputError(f"{path} asks for {key} {own[key]!r}; choose {known}.")
     if not _FEWEST_TOKENS <= own.get("max_tokens", limit) <= limit:
         raise InputError(f"{path} asks for max_tokens {own['max_tokens']}; choose {_FEWEST_TOKENS} to {limit}.")
     if own.get("pooling") == "code" and card.architecture == "plain" and not card.prompts:

@@ -30,7 +30,8 @@ def read(folder: Path, name: str, find: Find) -> Model:
     model = _model_folder(folder) or folder
     adapters, fusions = _adapters(model), _fusions(model)
     if not adapters and not fusions:
-        return _network(model, name, find)
+        read_network = pals.read if pals.recognizes(model) else huggingface.read
+        return read_network(model, name, find, _tokenizer(model))
     if not adapters:
         raise InputError(
             f"{model} holds fusions and not the adapters that they fuse: put those into its folder adapters, or name "
@@ -49,11 +50,10 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def _model_folder(path: Path) -> Path | None:
-    return next((folder for folder in (path / "model", path) if _is_of_tree(folder)), None)
-
-
-def _is_of_tree(model: Path) -> bool:
-    return bool(_adapters(model) or _fusions(model) or (huggingface.recognizes(model) and _tokenizer(model)))
+    for model in (path / "model", path):
+        if _adapters(model) or _fusions(model) or (huggingface.recognizes(model) and _tokenizer(model)):
+            return model
+    return None
 
 
 def _tokenizer(model: Path) -> Path | None:
@@ -61,11 +61,6 @@ def _tokenizer(model: Path) -> Path | None:
     beside = model.parent / "tokenizer"
     own, other = (any((folder / name).is_file() for name in _TOKENIZER) for folder in (model, beside))
     return beside if model.name == "model" and other and not own else None
-
-
-def _network(model: Path, name: str, find: Find) -> Model:
-    read_network = pals.read if pals.recognizes(model) else huggingface.read
-    return read_network(model, name, find, _tokenizer(model))
 
 
 def _adapters(model: Path) -> dict[Format, Path]:

@@ -12,7 +12,7 @@ by its instruction only.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,12 +115,12 @@ def _instructed(
     if not given or not isinstance(given, dict):
         raise InputError(f'{path} must give each format its instruction, such as {{"instructions": {{"prx": "..."}}}}.')
     texts = by_format(path, "instructions", given)
-    encode, limit = load_tokenizer(tokenizer, card).encode, min(MAX_TOKENS, card.max_tokens)
     heads: dict[str, str] = {}
     # Formats with the same instruction share one vector, named after the first of them.
     for task_format in [task_format for task_format in Format if task_format in texts]:
         heads.setdefault(texts[task_format], task_format.value)
-    ids = {head: pieces(encode(well_formed(text)).ids, limit, 1, "start")[0] for text, head in heads.items()}
+    read = _reader(tokenizer, card)
+    ids = {head: read(text) for text, head in heads.items()}
     network = replace(
         card.network,
         shared_layers=min(layers, default=card.network.layers),
@@ -128,6 +128,12 @@ def _instructed(
     )
     by = {task_format: heads[texts[task_format]] for task_format in Format if task_format in texts}
     return replace(card, architecture="instructions", heads=by, network=network)
+
+
+def _reader(folder: Path, card: ModelCard) -> Callable[[str], list[int]]:
+    """Return what turns an instruction into token ids, given the folder of the tokenizer."""
+    encode, limit = load_tokenizer(folder, card).encode, min(MAX_TOKENS, card.max_tokens)
+    return lambda text: pieces(encode(well_formed(text)).ids, limit, 1, "start")[0]
 
 
 def _layers(card: ModelCard, path: Path, params: EncoderParams) -> list[int]:
@@ -163,13 +169,9 @@ def factor_models(model: Model, instructions: Mapping[str, str]) -> dict[str, Mo
     card = model.card
     if card.architecture != "instructions" or model.exported:
         return {}
-    encode, limit = load_tokenizer(model.folder, card).encode, min(MAX_TOKENS, card.max_tokens)
-
-    def ids(text: str) -> list[int]:
-        return pieces(encode(well_formed(text)).ids, limit, 1, "start")[0]
-
+    ids = _reader(model.folder, card)
     head, options = Format.PRX.value, card.network.options
-    if list(options["instructions"].get(card.heads.get(Format.PRX, ""), ())) != list(ids(SEMANTIC)):
+    if list(options["instructions"].get(card.heads.get(Format.PRX, ""), ())) != ids(SEMANTIC):
         return {}
     networks = {
         factor: replace(card.network, options={**options, "instructions": {head: ids(text)}})

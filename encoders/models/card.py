@@ -37,6 +37,11 @@ class ModelCard:
         network: Size and facts of the network.
         weights_sha256: SHA-256 of the weights file, or of all of them.
         settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.
+
+    Example:
+        >>> from encoders.registry import find_model
+        >>> find_model("all-MiniLM-L6-v2").card.text("Masks and viruses", "We followed 1,204 people.")
+        'Masks and viruses [SEP] We followed 1,204 people.'
     """
 
     name: str

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpora import documents
 from corpora.errors import InputError
@@ -19,6 +19,8 @@ from encoders.models.card import ModelCard
 
 if TYPE_CHECKING:
     import numpy as np
+
+T = TypeVar("T")
 
 LARGEST_TOKENIZER = 64 << 20
 """In bytes. Vocabularies of many languages take a half of it."""
@@ -44,6 +46,17 @@ def read_json(path: Path, kind: type, missing: Any = None, largest: int = docume
     if not isinstance(content, kind):
         raise InputError(f"{path} doesn't hold what a model folder's {path.name} does; fetch the model again.")
     return content
+
+
+def settings_of(kind: type[T], content: Mapping[str, Any]) -> T:
+    """Return a dataclass of settings; `ValueError` with the names of those that are missing or of another type."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_python(dict(content))
+    except ValidationError as error:
+        names = {".".join(map(str, problem["loc"])) for problem in error.errors()}
+        raise ValueError(", ".join(sorted(names))) from error
 
 
 def inside(folder: Path, part: str) -> Path:

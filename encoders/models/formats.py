@@ -11,16 +11,23 @@ Precision = Literal["int8", "bf16", "fp32"]
 
 
 class Format(StrEnum):
-    """A task format of SciRepEval (section 3); its value is the control code without brackets, in lower case."""
+    """A task format of SciRepEval (section 3); its value is the control code without brackets, in lower case.
+
+    Attributes:
+        CLF: Classification: facet tags.
+        RGN: Regression: forecasts such as citation counts.
+        PRX: Proximity: a paper as a document, or as a query for papers like it.
+        QRY: Ad-hoc search: a short query.
+
+    Example:
+        >>> Format("qry").code
+        '[QRY]'
+    """
 
     CLF = "clf"
-    """Classification: facet tags."""
     RGN = "rgn"
-    """Regression: forecasts such as citation counts."""
     PRX = "prx"
-    """Proximity: a paper as a document, or as a query for papers like it."""
     QRY = "qry"
-    """Ad-hoc search: a short query."""
 
     @property
     def code(self) -> str:

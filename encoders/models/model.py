@@ -56,6 +56,11 @@ class Model:
         members: Models it is composed of, if it has no weights of its own: by format, or `0`, `1`, ... in an ensemble.
         exported: Its graphs, if it is an export and has no weights.
         base: The plain network that its adapters are on, if it has adapters.
+
+    Example:
+        >>> from encoders.registry import find_model
+        >>> find_model("all-MiniLM-L6-v2").read()["embeddings.word_embeddings.weight"].shape
+        (30522, 384)
     """
 
     card: ModelCard

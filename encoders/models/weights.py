@@ -44,21 +44,7 @@ def weights_file(folder: Path) -> Path:
 
 
 def read_weights(path: Path) -> dict[str, np.ndarray]:
-    """Read a checkpoint into float32 arrays, named as a bare encoder names them.
-
-    Names lose the prefix a task head adds (`bert.`, `roberta.`, `mpnet.`, or `model.` in ModernBERT), and the old
-    `gamma` and `beta` of layer normalization become `weight` and `bias`.
-
-    Args:
-        path: A `.safetensors` file, or a torch file as for `read_checkpoint`.
-
-    Returns:
-        The arrays by name.
-
-    Raises:
-        InputError: If the file is damaged.
-        UnavailableError: If it is a torch file and torch is not installed.
-    """
+    """Read float32 arrays by `plain_name`; `InputError` if they are damaged, `UnavailableError` if torch is missing."""
     return {plain_name(name): array for name, array in read_arrays(path).items()}
 
 
@@ -79,7 +65,7 @@ def read_names(path: Path) -> list[str]:
 
 
 def plain_name(name: str) -> str:
-    """Return a weight's name as a bare encoder has it today."""
+    """Return a weight's name in a bare encoder: without a task head's prefix, and not `gamma` and `beta` as once."""
     for prefix in ("bert.", "roberta.", "mpnet.", "model."):
         name = name.removeprefix(prefix)
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

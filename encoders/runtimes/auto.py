@@ -124,13 +124,10 @@ def version(runtimes: Sequence[Runtime], precision: Precision, threads: int) -> 
     """Return 8 hex digits over all that may change who wins: candidates, their packages, the CPU and the threads."""
     candidates = _candidates(runtimes, precision)
     packages = sorted({package for runtime, _ in candidates.values() for package in runtime.packages})
-    facts = (sorted(candidates), [_versions(package) for package in packages], processor(), threads)
+    # A build for GPUs has a name of its own, as that of onnxruntime.
+    versions = [[installed_version(name) for name in (package, f"{package}-gpu")] for package in packages]
+    facts = (sorted(candidates), packages, versions, processor(), threads)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
-
-
-def _versions(package: str) -> list[str]:
-    """Return the versions of a package and of its build for GPUs, which for onnxruntime has a name of its own."""
-    return [f"{name} {found}" for name in (package, f"{package}-gpu") if (found := installed_version(name))]
 
 
 def _candidates(runtimes: Iterable[Runtime], precision: Precision) -> Candidates:

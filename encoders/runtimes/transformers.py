@@ -33,6 +33,8 @@ _NO_SETTINGS = (
     *("dtype", "torch_dtype", "transformers_version"),
 )
 
+_LABELS = ("num_labels", "id2label", "label2id")
+
 _ALIKE: Mapping[Precision, float] = {"fp32": 1e-3, "bf16": 0.1}
 """By how much of the largest a text's states may differ between alone and padded: by rounding only."""
 
@@ -44,11 +46,6 @@ def plain_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in config.items()
         if not key.startswith("_") and key not in _NO_SETTINGS
     }
-
-
-def _without_labels(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the labels of a task's head, of which the library makes a name for each number."""
-    return {key: value for key, value in settings.items() if key not in ("num_labels", "id2label", "label2id")}
 
 
 def configuration(path: Path, config: Mapping[str, Any]) -> Any:
@@ -65,7 +62,9 @@ def configuration(path: Path, config: Mapping[str, Any]) -> Any:
     # Encoders learn by filling in masked words; decoders, and models of images or sounds, don't.
     masked = family in auto.modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     try:
-        made = kind(**_without_labels(plain_settings(config))) if masked else kind()
+        # Of the labels of a task's head, the library would make a name for each number.
+        settings = {key: value for key, value in plain_settings(config).items() if key not in _LABELS}
+        made = kind(**settings) if masked else kind()
     except Exception as error:
         # Its checks raise errors of several libraries.
         raise InputError(f"{path} is not a configuration of {family} ({_first_line(error)}).") from error

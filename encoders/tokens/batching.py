@@ -17,17 +17,7 @@ _OVERLAP = 4
 
 
 def pieces(ids: Sequence[int], limit: int, prompt: int, policy: LongText) -> list[list[int]]:
-    """Cut a text's tokens to what a model takes.
-
-    Args:
-        ids: All of them: a first special token, the prompt, the text, a last special token.
-        limit: Most tokens a piece may have.
-        prompt: How many tokens stand before the text; every piece has them.
-        policy: What to keep.
-
-    Returns:
-        One piece, or, for passages, as many as it takes.
-    """
+    """Cut token ids to pieces of at most `limit` ids; each has the first `prompt` ids and the last one of the text."""
     if len(ids) <= limit:
         return [list(ids)]
     before, text, after = list(ids[:prompt]), list(ids[prompt:-1]), list(ids[-1:])
@@ -95,21 +85,10 @@ def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> I
 
 
 def parts(batches: Iterable[Batch], owners: np.ndarray, least: int = PART) -> Iterator[list[Batch]]:
-    """Group batches into parts that split no text.
-
-    The texts of the remaining parts then give the same batches again,
-    also in another process.
-
-    Args:
-        batches: As `batches` makes them.
-        owners: The text of each row, int64 (rows,).
-        least: Minimum of rows in a part; the last one may have fewer.
-
-    Yields:
-        The batches of a part, in order.
-    """
+    """Yield batches in parts of at least `least` rows that split no text, given the text of each row, int64 (rows,)."""
     import numpy as np
 
+    # The texts of the parts that remain give the same batches again, also in another process.
     pieces = np.bincount(owners)
     left, part, rows = pieces.copy(), list[Batch](), 0
     for batch in batches:
