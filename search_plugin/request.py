@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from corpora.errors import InputError
 from corpora.markup import plain_text
 from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.legs import Join
 from search_plugin.contract.ordering import Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
 from search_plugin.contract.tree import all_of
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.tree import Filter
 
 Mode = Literal["lexical", "vector", "hybrid"]
-
-Join = Literal["ses", "engine"]
-"""Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000

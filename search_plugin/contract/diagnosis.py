@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from search_plugin.contract.legs import Join
     from search_plugin.contract.schema import IndexSchema
-    from search_plugin.request import Join
 
 _STEP = 1024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import InputError
 from corpora.paper import Paper
-from search_plugin.contract.legs import Listing, Ranking, Scored
+from search_plugin.contract.legs import Facets, Listing, Ranking, Scored
 from search_plugin.contract.schema import IndexSchema
-from search_plugin.pages.page import Facets
 
 if TYPE_CHECKING:
     import numpy as np

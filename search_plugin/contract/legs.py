@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Join = Literal["ses", "engine"]
+"""Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 
 class Scored(NamedTuple):
@@ -81,6 +84,21 @@ class Listing:
 
     ids: Sequence[str]
     matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Counts by field over all matches.
+
+    Attributes:
+        matches: How many papers were counted.
+        counted: Description of the counted papers.
+        counts: By field, the most frequent values with their counts; equal counts by value.
+    """
+
+    matches: int
+    counted: str
+    counts: Mapping[str, tuple[tuple[str | int | float, int], ...]]
 
 
 def ranked(scores: Iterable[Scored]) -> list[Scored]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.tree import Filter
-    from search_plugin.understanding.expansion.expand import Notion
 
 TITLE_BOOST = 0.3
 """Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""
@@ -33,6 +32,31 @@ def check_boost(boost: float) -> None:
     """Raise `InputError` if the boost is out of range."""
     if not 0 <= boost <= MAX_BOOST:  # also false for NaN
         raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
+
+
+class Spelling(NamedTuple):
+    """Another spelling of a part of a query.
+
+    Attributes:
+        text: Words that have to stand side by side.
+        weight: Of its score.
+    """
+
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Notion:
+    """A part of a query, and how else papers may write it.
+
+    Attributes:
+        typed: As it was typed; any of its words counts.
+        others: Other spellings.
+    """
+
+    typed: str
+    others: tuple[Spelling, ...]
 
 
 @dataclass(frozen=True, slots=True)

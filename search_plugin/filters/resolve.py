@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or
 from search_plugin.filters.alike import accepts, beginnings, closeness, patterns
+from search_plugin.filters.parse import parse_filters
 
 if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
+    from search_plugin.contract.engine import Index
 
 MOST_VALUES = 10_000
 """Values of one field that a condition may stand for."""
 
 _SUGGESTED = 3
 _CLOSE = 0.6
-
-
-class Vocabulary(Protocol):
-    """What resolving needs of an index."""
-
-    name: str
-    schema: IndexSchema
-
-    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-        """Return values by field that a pattern matches as a whole; see `Index.spelled`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +34,24 @@ class Resolved:
     notes: tuple[str, ...] = ()
 
 
-def resolve(where: Filter | None, index: Vocabulary, *, suggest: bool = True) -> Resolved:
+def read_filter(given: str | Iterable[str], index: Index) -> Filter | None:
+    """Read expressions that must all hold, and replace their texts by the values that an index holds.
+
+    Args:
+        given: One expression or several; empty ones are left out.
+        index: Whose papers are filtered.
+
+    Returns:
+        A filter of exact comparisons; None if there is no expression.
+
+    Raises:
+        InputError: If an expression can't be read.
+    """
+    texts = [text for text in ([given] if isinstance(given, str) else given) if text]
+    return resolve(parse_filters(texts, index.schema.fields), index, suggest=False).filter
+
+
+def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Resolved:
     """Replace texts that may differ from stored values by the values that an index holds.
 
     Args:
@@ -100,7 +108,7 @@ def _replaced(where: Filter, found: Mapping[Alike, Sequence[str]]) -> Filter:
             return where
 
 
-def _notes(lacking: Sequence[Alike], index: Vocabulary) -> Iterator[str]:
+def _notes(lacking: Sequence[Alike], index: Index) -> Iterator[str]:
     """Yield a sentence for each value that no paper has, with the values that are nearest to it."""
     if not lacking:
         return

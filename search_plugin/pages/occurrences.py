@@ -14,7 +14,7 @@ from search_plugin.words.word_forms import word_forms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
 
-    from search_plugin.understanding.expansion.expand import Notion
+    from search_plugin.contract.plan import Notion
 
 _BEYOND_WORDS = re.compile(f"[{UNSPACED}{MARKS}]")
 """If a text contains this, its words are more than runs of letters and digits."""

@@ -8,28 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from corpora.links import identifier_of, link_of
 from corpora.paper import Paper
-from search_plugin.contract.legs import Contribution
+from search_plugin.contract.legs import Contribution, Facets
 from search_plugin.pages.formats.registry import get_format
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from search_plugin.pages.highlights import Snippet
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """Counts by field over all matches.
-
-    Attributes:
-        matches: How many papers were counted.
-        counted: Description of the counted papers.
-        counts: By field, the most frequent values with their counts; equal counts by value.
-    """
-
-    matches: int
-    counted: str
-    counts: Mapping[str, tuple[tuple[str | int | float, int], ...]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.legs import Listing
+from search_plugin.contract.legs import Facets, Listing
 from search_plugin.contract.schema import IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.engines.cluster import suggesting
@@ -51,7 +51,6 @@ from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.alike import joined
-from search_plugin.pages.page import Facets
 
 if TYPE_CHECKING:
     import numpy as np

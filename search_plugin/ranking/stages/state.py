@@ -11,10 +11,10 @@ from search_plugin.understanding.known import Known
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.contract.engine import Index
-    from search_plugin.contract.legs import Fused, Scored
+    from search_plugin.contract.legs import Facets, Fused, Join, Scored
     from search_plugin.contract.plan import Plan
-    from search_plugin.pages.page import Facets, Hit
-    from search_plugin.request import Join, SearchRequest
+    from search_plugin.pages.page import Hit
+    from search_plugin.request import SearchRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from search_plugin.contract.plan import Notion, Spelling
 from search_plugin.understanding.expansion import compounds, continents, plurals
 from search_plugin.understanding.expansion.synonyms import Synonyms
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -26,31 +26,6 @@ MOST_SPELLINGS = 200
 """Of a whole query, each searched in two fields: OpenSearch takes 1,024 clauses, of which a filter may be 512."""
 
 _NONE: Synonyms = {}
-
-
-class Spelling(NamedTuple):
-    """Another spelling of a part of a query.
-
-    Attributes:
-        text: Words that have to stand side by side.
-        weight: Of its score.
-    """
-
-    text: str
-    weight: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Notion:
-    """A part of a query, and how else papers may write it.
-
-    Attributes:
-        typed: As it was typed; any of its words counts.
-        others: Other spellings.
-    """
-
-    typed: str
-    others: tuple[Spelling, ...]
 
 
 class Expanded(NamedTuple):

@@ -8,6 +8,7 @@ import pytest
 from corpora.paper import Paper
 from encoders.registry import KNOWN_MODELS
 from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Notion, Spelling
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
@@ -17,7 +18,6 @@ from search_plugin.ranking.stages import literal, warn
 from search_plugin.ranking.weakness import FLOORS, Floor, unknown_script
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from search_plugin.understanding.expansion.expand import Notion, Spelling
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
 TITLES = {"a": "virus in the lung", "b": "virus", "c": "star", "d": "lung of a star"}

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search_plugin.contract.plan import Notion, Spelling
 from search_plugin.understanding.expansion import compounds, continents, plurals
 from search_plugin.understanding.expansion.compounds import GREEK
-from search_plugin.understanding.expansion.expand import MOST_SPELLINGS, MOST_WORDS, Notion, Spelling, expand
+from search_plugin.understanding.expansion.expand import MOST_SPELLINGS, MOST_WORDS, expand
 from search_plugin.words.terms import TOKEN
 
 
