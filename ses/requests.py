@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.tree import Filter
     from search_plugin.fusion.boosting import Boost
     from search_plugin.request import Mode
-    from search_plugin.understanding.expansion.synonyms import Synonyms
+    from search_plugin.understanding.expansion.expand import Synonyms
 
 
 class PageOptions(TypedDict, total=False):

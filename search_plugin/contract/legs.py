@@ -14,9 +14,9 @@ class Scored(NamedTuple):
     """A paper found by a leg.
 
     Attributes:
-        id: Of the paper.
-        score: Larger is better, whatever the leg measures.
-        value: Of the field that the plan names as its column; None where the paper has none.
+        id: The paper's id.
+        score: The leg's own score; larger is better.
+        value: The paper's value of the field that the plan names as its column; None where it has none.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Fused(NamedTuple):
     Only the hits of a page need the contributions as such: a search ranks hundreds of papers.
 
     Attributes:
-        id: Of the paper.
+        id: The paper's id.
         score: The sum of its contributions.
         given: By leg and id, the parts of a contribution; all papers of a ranking share this.
     """
@@ -65,8 +65,8 @@ class Ranking:
     """The papers of legs that an engine joined.
 
     Attributes:
-        fused: Best first, ties by id.
-        values: By id, those of the plan's column; empty where the plan names none.
+        fused: The papers, best first, ties by id.
+        values: By id, the value of the plan's column; empty where the plan names none.
     """
 
     fused: Sequence[Fused]
@@ -78,7 +78,7 @@ class Listing:
     """The first papers of those that match a filter, in an order.
 
     Attributes:
-        ids: Of the papers.
+        ids: The papers' ids.
         matches: How many papers match.
     """
 

@@ -39,7 +39,7 @@ class Spelling(NamedTuple):
 
     Attributes:
         text: Words that have to stand side by side.
-        weight: Of its score.
+        weight: The weight of its score.
     """
 
     text: str
@@ -51,8 +51,8 @@ class Notion:
     """A part of a query, and how else papers may write it.
 
     Attributes:
-        typed: As it was typed; any of its words counts.
-        others: Other spellings.
+        typed: The part as it was typed; any of its words counts.
+        others: Its other spellings.
     """
 
     typed: str
@@ -72,16 +72,13 @@ class Plan:
     """One search, leg by leg.
 
     Attributes:
-        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg.
-        vectors: One clause a vector leg.
-        filter: Holds in every leg.
-        window: Maximum papers per leg.
-        exact: Whether vector legs compare with every vector instead of using an approximate index.
-        title_boost: Weight of the title's own BM25, added to that of title and abstract together.
-        column: Single-valued field that each leg returns beside id and score; empty for none.
-        order: Of a listing, a search without words: it has no legs, and lists the papers that match the filter.
-        plain: Those of the words that have one spelling; None if all have.
-        notions: The others, each with its spellings, of which the one that matches best counts.
+        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg. vectors: One
+        clause for each vector leg. filter: A filter that holds in every leg. window: Maximum papers per leg. exact:
+        Whether vector legs compare with every vector instead of using an approximate index. title_boost: Weight of the
+        title's own BM25, added to that of title and abstract together. column: Single-valued field that each leg
+        returns beside id and score; empty for none. order: The order of a listing, a search without words: it has no
+        legs, and lists the papers that match the filter. plain: The words that have one spelling; None if all have.
+        notions: The other words, each with its spellings, of which the one that matches best counts.
     """
 
     words: str
@@ -108,10 +105,10 @@ class Counting:
     In a listing, all papers that match the plan's filter are counted.
 
     Attributes:
-        plan: Whose words and filter.
-        found: Ids of the papers that the legs brought.
-        fields: To count by.
-        size: Values of each.
+        plan: The plan, for its words and its filter.
+        found: Ids of the papers that the legs found.
+        fields: The fields to count by.
+        size: Number of values of each field.
     """
 
     plan: Plan

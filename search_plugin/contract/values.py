@@ -20,18 +20,11 @@ UPDATABLE = ("origins",)
 
 
 def checked(schema: IndexSchema, values: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, FieldValue | None]]:
-    """Return values as engines write them.
+    """Return values, by id and field, as engines write them.
 
-    Args:
-        schema: Of the index.
-        values: By id and field.
-
-    Returns:
-        The same as values of `corpora.plain`, lists as tuples, dates in their normal form, and None for every empty
-        value.
-
-    Raises:
-        InputError: If the index has no such field, it is part of the paper's content, or a value is of another kind.
+    These are values of `corpora.plain`, lists as tuples, dates in their normal form, and None for every empty value.
+    Raises `InputError` if the index has no such field, it is part of the paper's content, or a value is of another
+    kind.
     """
     fields = {field.name: field for field in schema.fields}
     return {

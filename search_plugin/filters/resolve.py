@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or
-from search_plugin.filters.alike import accepts, beginnings, closeness, patterns
+from search_plugin.filters.matching import accepts, beginnings, closeness, patterns
 from search_plugin.filters.parse import parse_filters
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
 
 MOST_VALUES = 10_000
 """Values of one field that a condition may stand for."""
@@ -35,17 +32,9 @@ class Resolved:
 
 
 def read_filter(given: str | Iterable[str], index: Index) -> Filter | None:
-    """Read expressions that must all hold, and replace their texts by the values that an index holds.
+    """Read one expression or several that must all hold, and replace their texts by the values that an index holds.
 
-    Args:
-        given: One expression or several; empty ones are left out.
-        index: Whose papers are filtered.
-
-    Returns:
-        A filter of exact comparisons; None if there is no expression.
-
-    Raises:
-        InputError: If an expression can't be read.
+    Empty expressions are left out. Returns a filter of exact comparisons, or None; errors as of `parse_filters`.
     """
     texts = [text for text in ([given] if isinstance(given, str) else given) if text]
     return resolve(parse_filters(texts, index.schema.fields), index, suggest=False).filter
@@ -54,16 +43,8 @@ def read_filter(given: str | Iterable[str], index: Index) -> Filter | None:
 def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Resolved:
     """Replace texts that may differ from stored values by the values that an index holds.
 
-    Args:
-        where: The filter as parsed.
-        index: That is searched.
-        suggest: Whether to look for the values that are nearest to one that no paper has.
-
-    Returns:
-        An equal filter of exact comparisons.
-
-    Raises:
-        InputError: If a condition stands for more than `MOST_VALUES` values.
+    With `suggest`, a note names the values that are nearest to one that no paper has. Raises `InputError` if a
+    condition stands for more than `MOST_VALUES` values.
     """
     asked = list(dict.fromkeys(_alike(where))) if where else []
     if not where or not asked:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
     from search_plugin.request import SearchRequest
-    from search_plugin.understanding.expansion.synonyms import Synonyms
+    from search_plugin.understanding.expansion.expand import Synonyms
 
 SEARCHED = Format.PRX.value
 """Queries search the document vectors."""

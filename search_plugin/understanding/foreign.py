@@ -66,15 +66,7 @@ FEWEST_SIGNS = 2
 
 
 def foreign_language(looked: Corrected, language: str) -> str:
-    """Return the language that a query seems to be in, if the index does not analyse it; else an empty string.
-
-    Args:
-        looked: The query's words, and those that no paper holds.
-        language: Of the index.
-
-    Returns:
-        Its name in small letters.
-    """
+    """Return the language that a query seems to be in, in small letters, if the index does not analyse it; else ""."""
     if not looked.unknown:
         return ""
     unknown = {word.lower() for word in looked.unknown}

@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from search_plugin.understanding.expansion.expand import expand
-from search_plugin.words.edits import edits
-from search_plugin.words.terms import TOKEN, UNSPACED, distinct_words, folded, term_of, terms_of
+from search_plugin.words.terms import TOKEN, UNSPACED, distinct_words, edits, folded, term_of, terms_of
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
@@ -64,7 +63,7 @@ class Corrected:
     """A query with its misspelled words corrected.
 
     Attributes:
-        words: To search for.
+        words: The words to search for.
         changes: By word as typed, what replaced it.
         unknown: Words that no paper holds, as typed.
         known: How many of the other words some paper holds; without stop words.
@@ -85,15 +84,7 @@ class Corrected:
 
 
 def look_up_words(index: Index, text: str) -> Corrected:
-    """Find which words of a query no paper holds; nothing is corrected.
-
-    Args:
-        index: Of any engine.
-        text: The words that rank.
-
-    Returns:
-        The text as it is, with its unknown words; of a pasted text there are none.
-    """
+    """Find which words of a query no paper holds; nothing is corrected, and of a pasted text there are none."""
     language = index.schema.language
     words = list(dict.fromkeys(token[0] for token in TOKEN.finditer(text) if term_of(token[0], language)))
     if not words or len(words) > MOST_WORDS:
@@ -115,15 +106,7 @@ def _spelled_otherwise(index: Index, text: str, unknown: Sequence[str]) -> set[s
 
 
 def correct(index: Index, looked: Corrected) -> Corrected:
-    """Correct the words that no paper holds, where a similar word is found.
-
-    Args:
-        index: Of any engine.
-        looked: What `look_up_words` found.
-
-    Returns:
-        The query with the nearest words of the index; unchanged words stay as typed.
-    """
+    """Correct the words that no paper holds, where the index has a similar word; other words stay as typed."""
     wanted = [word for word in looked.unknown if _may_be_misspelled(word)]
     if not wanted or len(wanted) > MOST_CORRECTED:
         return looked

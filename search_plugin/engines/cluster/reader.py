@@ -50,7 +50,7 @@ from search_plugin.engines.cluster.reading import (
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.engines.remembered import Remembered
-from search_plugin.filters.alike import joined
+from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from search_plugin.contract.plan import LISTED
 from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.lexical import matching
 from search_plugin.engines.embedded.queries import among, both, either
-from search_plugin.filters.alike import joined
+from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Counting

@@ -41,14 +41,9 @@ def acronyms_of(text: str) -> list[str]:
 
 
 def long_forms(index: Index, text: str) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return what the papers of an index mean by a query's acronyms.
+    """Return what the papers of an index mean by a query's acronyms: by acronym in small letters, its long form.
 
-    Args:
-        index: Of any engine.
-        text: The query.
-
-    Returns:
-        By acronym in small letters, its long form; acronyms that no paper read defines are left out.
+    Acronyms that no paper read defines are left out.
     """
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for short in acronyms_of(text):
@@ -81,14 +76,9 @@ def _usual(short: str, papers: Iterable[Paper], language: str) -> str:
 
 
 def definitions(text: str, asked: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the acronyms that a text defines, each with its long form, such as `("NF", "nuclear factor")`.
+    """Yield the acronyms that a title or an abstract defines, with their long forms: `("NF", "nuclear factor")`.
 
-    Args:
-        text: A title or an abstract.
-        asked: The acronym to look for, in any case; empty for all.
-
-    Yields:
-        Acronyms as written, and their long forms.
+    If `asked` is given, only that acronym is looked for, in any case.
     """
     wanted = folded(asked)
     for found in _BRACKETS.finditer(text):

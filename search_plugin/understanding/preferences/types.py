@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import OneOf, Or, Says
-from search_plugin.filters.alike import ANYTHING
-from search_plugin.understanding.known import Preference
+from search_plugin.filters.matching import ANYTHING
+from search_plugin.understanding.meaning import Preference
 from search_plugin.understanding.preferences.frequency import is_term
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
 
 _TYPE = (
     r"(?:(?:systematic|scoping|narrative|literature)\s+)?reviews?|meta[-\u2010\u2011 ]?analys[ei]s"
@@ -41,13 +38,8 @@ MOST_WORDS = 10
 def preferred_type(index: Index, query: str) -> tuple[Preference, str] | None:
     """Return the type of publication that a query names at its beginning or end, and the other words.
 
-    Args:
-        index: Of any engine.
-        query: Without identifiers.
-
-    Returns:
-        The preference, for papers that have the type or say it in their title, since databases add types late. None
-        where no paper has the type, or it is a term with the word beside it ("peer review", "review process").
+    The preference is for papers that have the type or say it in their title, since databases add types late. Returns
+    None where no paper has the type, or it is a term with the word beside it ("peer review", "review process").
     """
     words = query.rstrip(" ?.")
     found = _FIRST.fullmatch(words) or _LAST.fullmatch(words)

@@ -10,12 +10,17 @@ from itertools import chain, pairwise
 
 from corpora.custom import FieldKind
 from corpora.errors import InputError
-from search_plugin.contract.fields import PAPER_FIELDS, Field, find_field
+from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field, find_field
 from search_plugin.contract.tree import MAX_DEPTH, And, Filter, Not, Or, Says
-from search_plugin.understanding.queries.fields import TITLE, field_filter, field_named
+from search_plugin.filters.parse import parse_filter, quoted
 from search_plugin.understanding.queries.tokens import OPERATORS, Token, paired, scan, settled
 from search_plugin.words.languages import DEFAULT_LANGUAGE
-from search_plugin.words.terms import terms_of
+from search_plugin.words.terms import edits, terms_of
+
+TITLE = "title"
+
+SHORTEST = 4
+"""Letters of a field's name that may be misspelled."""
 
 DEEPEST = MAX_DEPTH // 2
 """Deepest nesting of brackets: a bracket and its NOT are two levels of a filter."""
@@ -26,6 +31,9 @@ PASTED = 40
 SHOUTED = 3
 """A longer text in capitals may be a title, whose AND, OR and NOT are words."""
 
+_BOUND = re.compile(r"(<=|>=|<|>)(.+)")
+_SPAN = re.compile(r"(.*)\.\.(.*)")
+_YEARS = re.compile(r"(\d{4})[-\u2013](\d{4})")
 _SENTENCES = re.compile(r"[.!?]\s+\S")
 
 _VALUES: Mapping[FieldKind, str] = {
@@ -40,9 +48,8 @@ class TypedQuery:
     """A query as it was understood.
 
     Attributes:
-        words: That rank the papers: the text itself if it has no filter, else its words and phrases that are wanted.
-            Empty if there are none.
-        filter: That holds for every hit; None if the text is plain words.
+        words: The words that rank: the text itself if it has no filter, else its words and phrases that are wanted.
+        filter: A filter that holds for every hit; None if the text is plain words.
         notes: What was not understood as it may have been meant, one sentence each.
     """
 
@@ -56,7 +63,7 @@ class _Part:
     """A part of a query.
 
     Attributes:
-        words: That rank.
+        words: The words that rank.
         needed: What it demands among words that rank.
         asked: What it demands as an operand, where each of its words is demanded too.
     """
@@ -67,18 +74,12 @@ class _Part:
 
 
 def read_query(text: str, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE) -> TypedQuery:
-    """Read a query; any text can be read.
+    """Read a query as docs/guide/queries.md describes; what can't be read is taken as words.
 
-    Args:
-        text: As it was typed.
-        fields: Of the index.
-        language: Of the index; tells which words are too common to search for.
-
-    Returns:
-        The query, as docs/guide/queries.md describes. What can't be read is taken as words.
+    The language of the index tells which words are too common to search for.
     """
     notes: dict[str, None] = {}
-    tokens = scan(text, lambda name: field_named(name, fields), notes.setdefault)
+    tokens = scan(text, lambda name: _field_named(name, fields), notes.setdefault)
     whole, depth = paired(tokens)
     if depth > DEEPEST:
         return TypedQuery(text, notes=(f"Brackets nest deeper than {DEEPEST}, so the query was taken as words.",))
@@ -183,7 +184,7 @@ class _Reader:
     def _tested(self, token: Token) -> _Part:
         field = find_field(token.field, self._fields)
         try:
-            test = field_filter(field, token.said, self._fields, in_quotes=token.quoted)
+            test = _field_filter(field, token.said, self._fields, in_quotes=token.quoted)
         except InputError:
             form = _VALUES.get(field.kind, '{0}:value or {0}:"some value"').format(token.field)
             self._note(f"The value in {token.text} can't be read, so it was taken as words; write {form}.")
@@ -207,3 +208,44 @@ def _join(kind: type[And | Or], parts: Sequence[Filter | None]) -> Filter | None
     flat = chain.from_iterable(part.parts if isinstance(part, kind) else (part,) for part in parts if part)
     once = tuple(dict.fromkeys(flat))
     return kind(once) if len(once) > 1 else next(iter(once), None)
+
+
+def _is_field(name: str, fields: Sequence[Field]) -> bool:
+    """Return whether a name is that of a field which queries can test."""
+    try:
+        find_field(name, fields)
+    except InputError:
+        return name.lower() == TITLE
+    return True
+
+
+def _field_named(name: str, fields: Sequence[Field]) -> str:
+    """Return the name of the field that a user means, as typed or without its misspelling; empty if there is none.
+
+    One edit from a field's name of `SHORTEST` letters or more is a misspelling.
+    """
+    if _is_field(name, fields):
+        return name
+    known = [TITLE, *ALIASES, *(field.name for field in fields if field.kind != "text")]
+    near = (one for one in known if len(one) >= SHORTEST and _is_field(one, fields) and edits(name.lower(), one) <= 1)
+    return next(near, "")
+
+
+def _field_filter(field: Field, value: str, fields: Sequence[Field], *, in_quotes: bool = False) -> Filter:
+    """Return the filter that an expression gives for a field and a value; errors as of `parse_filter`.
+
+    Of a number or a date the value may also be `FROM..TO`, `FROM..`, `..TO`, `>=FROM` and the like, and of a number
+    `2019-2021`. A value in quotes is no range.
+    """
+    tests = [("=", value)]
+    if field.kind in ("number", "date") and not in_quotes:
+        tests = _bounds(value, field) or tests
+    # A quoted value can't be read as anything else.
+    return parse_filter(" and ".join(f"{field.name} {sign} {quoted(bound)}" for sign, bound in tests), fields)
+
+
+def _bounds(value: str, field: Field) -> list[tuple[str, str]]:
+    if bound := _BOUND.fullmatch(value):
+        return [(bound[1], bound[2])]
+    span = _SPAN.fullmatch(value) or (_YEARS.fullmatch(value) if field.kind == "number" else None)
+    return [(sign, bound) for sign, bound in ((">=", span[1]), ("<=", span[2])) if bound] if span else []

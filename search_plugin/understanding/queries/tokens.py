@@ -29,8 +29,8 @@ class Token:
     """A part of a query.
 
     Attributes:
-        kind: What it is.
-        text: As it was typed.
+        kind: The kind of part.
+        text: The part as it was typed.
         said: What the quotes hold, or a field's value.
         field: Name of the field.
         quoted: Whether the value is in quotes.
@@ -46,13 +46,15 @@ class Token:
 def scan(text: str, field_named: Callable[[str], str], note: Callable[[str], None]) -> list[Token]:
     """Split a query into its parts; whatever has no other meaning is a word.
 
+    There may be brackets that don't pair and operators without operands.
+
     Args:
         text: The query.
         field_named: Returns the name of the field that a name means, or an empty string.
         note: Takes a sentence about what could not be read.
 
     Returns:
-        The parts in order, possibly with brackets that don't pair and operators without operands.
+        The parts in order.
     """
     tokens: list[Token] = []
     at, glued = 0, False

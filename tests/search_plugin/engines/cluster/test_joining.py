@@ -24,9 +24,8 @@ from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.pages.page import Page
-from search_plugin.ranking.stages.fuse import fuse
-from search_plugin.ranking.stages.retrieve import retrieve
-from search_plugin.ranking.stages.state import SearchState
+from search_plugin.ranking.stages import fuse, retrieve
+from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_WINDOW, SearchRequest
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 3, "cosine"), paper_vector("clf", 3, "l2")))

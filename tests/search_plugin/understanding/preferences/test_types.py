@@ -22,7 +22,7 @@ from search_plugin.understanding.preferences.types import preferred_type
 )
 def test_a_type_is_read_at_the_beginning_and_the_end(index, query, told, topic):
     preference, rest = preferred_type(index, query)
-    assert (preference.kind, preference.told, rest) == ("type", f"of the type {told}", topic)
+    assert (preference.kind, preference.description, rest) == ("type", f"of the type {told}", topic)
 
 
 def test_a_title_that_says_the_type_counts_too(index):

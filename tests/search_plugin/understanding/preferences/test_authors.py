@@ -13,8 +13,8 @@ from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.request import make_request
 from search_plugin.search import search
-from search_plugin.understanding.author_queries import FEW, readings
-from tests.search_plugin.understanding.test_known import Encoder, Refusing
+from search_plugin.understanding.preferences.authors import FEW, readings
+from tests.search_plugin.understanding.test_meaning import Encoder, Refusing
 from tests.tiny import papers
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 8, "cosine"),))

@@ -1,8 +1,8 @@
-"""What a typed text and a stored value have in common: the reference, and a regular expression that finds candidates.
+"""What filters mean: the reference that the rendering of every engine must match.
 
-The expressions are in the part of the language that Lucene, Rust and Python read alike, and hold only letters, digits
-and classes: no character of the user's that could be syntax. They may find too much, never too little; `accepts`
-decides, so all engines agree.
+Stored values that are like a typed text (`Alike`) are found by regular expressions first. These are in the part of the
+language that Lucene, Rust and Python read alike, and hold only letters, digits and classes: no character of the user's
+that could be syntax. They may find too much, never too little; `accepts` decides, so all engines agree.
 """
 
 from __future__ import annotations
@@ -11,12 +11,27 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import product
-from typing import TYPE_CHECKING
 
+from corpora.dates import first_day
+from corpora.paper import Paper
+from search_plugin.contract.fields import PAPER_FIELDS, Field, find_field
+from search_plugin.contract.tree import (
+    RELATIONS,
+    Alike,
+    And,
+    Compare,
+    Exists,
+    Filter,
+    Manner,
+    Not,
+    OneOf,
+    Or,
+    Says,
+    Value,
+)
+from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.names import family_keys, same_author, stored_readings
-
-if TYPE_CHECKING:
-    from search_plugin.contract.tree import Alike, Manner
+from search_plugin.words.terms import stand_together, terms_of
 
 ANYTHING = "([ -~]|[^ -~])*"
 
@@ -31,6 +46,40 @@ _LETTERS_OF_NAME = 4
 _OTHER = "[^ -~]"
 _BETWEEN = "[ -/:-@_`]*"
 """Hyphens and apostrophes within a family name."""
+
+
+def matches(
+    where: Filter, paper: Paper, fields: Sequence[Field] = PAPER_FIELDS, language: str = DEFAULT_LANGUAGE
+) -> bool:
+    """Return whether a paper of an index with these fields, in this language, matches a filter."""
+    match where:
+        case Compare(field, op, value):
+            return any(RELATIONS[op](held, value) for held in _held(paper, field, fields))
+        case OneOf(field, values):
+            return any(held in values for held in _held(paper, field, fields))
+        case Alike(field):
+            return any(accepts(where, str(held)) for held in _held(paper, field, fields))
+        case Exists(field):
+            return bool(_held(paper, field, fields))
+        case Says(field, words):
+            asked = terms_of(words, language)
+            texts = (paper.title,) if field == "title" else (paper.title, paper.abstract)
+            return any(stand_together(asked, terms_of(text, language)) for text in texts)
+        case Not(part):
+            return not matches(part, paper, fields, language)
+        case And(parts):
+            return all(matches(part, paper, fields, language) for part in parts)
+        case Or(parts):
+            return any(matches(part, paper, fields, language) for part in parts)
+
+
+def _held(paper: Paper, field: str, fields: Sequence[Field]) -> tuple[Value, ...]:
+    held = paper.value(field)
+    if held is None:
+        return ()
+    if isinstance(held, tuple):
+        return held
+    return (first_day(held),) if isinstance(held, str) and find_field(field, fields).kind == "date" else (held,)
 
 
 def fold(text: str) -> str:

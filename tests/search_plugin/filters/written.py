@@ -1,10 +1,9 @@
-"""Filters back to the text users write."""
+"""Filters back to the text that users write, for tests of what reads it."""
 
 from __future__ import annotations
 
-import re
-
 from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value
+from search_plugin.filters.parse import quoted
 
 
 def to_text(where: Filter) -> str:
@@ -47,9 +46,3 @@ def _value(value: Value) -> str:
     if isinstance(value, int | float):
         return str(value).lower()
     return quoted(value)
-
-
-def quoted(text: str) -> str:
-    """Return a text as a quoted value of a filter."""
-    escaped = re.sub(r'(["\\])', r"\\\1", text)
-    return f'"{escaped}"'

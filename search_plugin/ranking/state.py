@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from search_plugin.understanding.known import Known
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.engine import Index
-    from search_plugin.contract.legs import Facets, Fused, Join, Scored
-    from search_plugin.contract.plan import Plan
-    from search_plugin.pages.page import Hit
-    from search_plugin.request import SearchRequest
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
+from search_plugin.contract.legs import Facets, Fused, Join, Scored
+from search_plugin.contract.plan import Plan
+from search_plugin.pages.hit import Hit
+from search_plugin.request import SearchRequest
+from search_plugin.understanding.meaning import Meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +19,22 @@ class SearchState:
     """A search between two stages; each stage returns a new one, or the same where it has nothing to do.
 
     Attributes:
-        index: That is searched.
-        request: What the user asks.
-        plan: What the engine is asked.
+        index: The index that is searched.
+        request: The request of the user.
+        plan: The query for the engine.
         legs: Hits of each leg; empty if the engine joined them.
         joined_by: Who joined the legs.
-        values: By id, those of the field to collapse by.
+        values: By id, the value of the field to collapse by.
         ranking: All papers found, best first.
-        shown: Those that can be paged through.
+        shown: The papers that can be paged through.
         total: How many papers a listing has; None for a search with words.
         hidden: By id, how many papers are not shown because they share this one's value.
-        papers: Those read so far, by id; a stage that reads some leaves them here, so that none is read twice.
+        papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
         hits: The page.
-        held: By id, which terms of the query, those of other spellings among them, each paper of the page holds.
-        facets: Counts, where asked for.
+        held: By id, the terms of the query (in all its spellings) that each paper of the page holds.
+        facets: Counts, if the request asks for some.
         notes: Sentences for the user, which the page shows; a stage adds its own.
-        known: What is known of the query before it is ranked.
+        meaning: What the query means, as far as it is known before papers are ranked.
     """
 
     index: Index
@@ -55,9 +52,9 @@ class SearchState:
     held: Mapping[str, frozenset[str]] = field(default_factory=dict)
     facets: Facets | None = None
     notes: tuple[str, ...] = ()
-    known: Known = field(default_factory=lambda: Known(""))
+    meaning: Meaning = field(default_factory=lambda: Meaning(""))
 
     @property
     def topic(self) -> str:
         """The words that rank: the query without what it names beside its topic."""
-        return self.known.topic or self.request.searched
+        return self.meaning.topic or self.request.searched

@@ -16,7 +16,7 @@ from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import make_request
 from search_plugin.search import search, similar
-from search_plugin.understanding.known import find, look_up
+from search_plugin.understanding.meaning import find, look_up
 from tests.tiny import papers
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 8, "cosine"),))

@@ -11,19 +11,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from corpora.errors import InputError
+from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import Counting, Plan
-from search_plugin.contract.tree import Alike, Compare, OneOf
+from search_plugin.contract.tree import Alike, Compare, Filter, OneOf
 from search_plugin.filters.resolve import resolve
-from search_plugin.understanding.known import Known, Preference
+from search_plugin.understanding.meaning import Meaning, Preference
 from search_plugin.words.languages import get_language
 from search_plugin.words.names import PARTICLES
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
-    from search_plugin.contract.tree import Filter
 
 RARE = 2
 """Papers whose title or abstract may hold a word before the author must have as many for it to be taken for a name."""
@@ -36,7 +33,7 @@ FEW = 20
 _MOST_WORDS = 6
 _MOST_OF_NAME = 3
 _LONGEST_WORD = 40
-_NAMES_TOLD = 4
+_MOST_NAMES = 4
 
 _BY = re.compile(
     r"(?P<topic>.*?)\b(?:(?:papers?|articles?|publications?|work|works|studies|research)\s+)?"
@@ -77,18 +74,13 @@ class Reading:
     explicit: bool = False
 
 
-def recognise_author(index: Index, known: Known) -> Known:
-    """Find the author that a query names.
+def recognise_author(index: Index, meaning: Meaning) -> Meaning:
+    """Find the author that a query without identifiers names.
 
-    Args:
-        index: Of any engine.
-        known: The query, without identifiers.
-
-    Returns:
-        The rest of the query, and a preference for the author's papers. The same if there is no such author, with a
-        note if the query says that it names one. A single word is only noted.
+    Returns the rest of the query, and a preference for the author's papers. Without such an author it returns the same,
+    with a note if the query says that it names one. A single word gives only a note.
     """
-    for reading in readings(known.topic):
+    for reading in readings(meaning.topic):
         occurs = 0
         if reading.doubt != "none":
             occurs = min(_frequency(index, word) for word in _full_words(reading.name) or [reading.name])
@@ -101,25 +93,25 @@ def recognise_author(index: Index, known: Known) -> Known:
         names = _names(found)
         if not found or not names:
             if reading.explicit:
-                return _unknown(index, known, reading)
+                return _unknown(index, meaning, reading)
             continue
         if reading.doubt == "initials" and occurs > RARE and sum(1 for _ in islice(index.ids(found), occurs)) < occurs:
             continue
         if reading.doubt == "word" and not reading.topic:
             # A plant or a town is as likely.
-            told = f'No paper says {reading.name}, but authors have this name; "by {reading.name}" finds their papers.'
-            return replace(known, notes=(*known.notes, told))
-        author = Preference("author", found, f"by {_told(names)}")
-        return replace(known, topic=reading.topic, preferences=(author, *known.preferences))
-    return known
+            note = f'No paper says {reading.name}, but authors have this name; "by {reading.name}" finds their papers.'
+            return replace(meaning, notes=(*meaning.notes, note))
+        author = Preference("author", found, f"by {_listed(names)}")
+        return replace(meaning, topic=reading.topic, preferences=(author, *meaning.preferences))
+    return meaning
 
 
-def _unknown(index: Index, known: Known, reading: Reading) -> Known:
+def _unknown(index: Index, meaning: Meaning, reading: Reading) -> Meaning:
     """Return the query without an author that the index does not have, with the names that are nearest."""
     if not reading.name:
-        return replace(known, notes=(*known.notes, 'Write the name of an author before "et al".'))
+        return replace(meaning, notes=(*meaning.notes, 'Write the name of an author before "et al".'))
     notes = resolve(Alike("authors", "name", (reading.name,)), index).notes
-    return replace(known, topic=reading.topic, notes=(*known.notes, *notes))
+    return replace(meaning, topic=reading.topic, notes=(*meaning.notes, *notes))
 
 
 def readings(query: str) -> Iterator[Reading]:
@@ -206,9 +198,6 @@ def _names(found: Filter | None) -> tuple[str, ...]:
             return ()
 
 
-def _told(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(sorted(names)[:_NAMES_TOLD]), _more(len(names) - _NAMES_TOLD))))
-
-
-def _more(count: int) -> str:
-    return f"{count:,} other form{'s' if count > 1 else ''} of the name" if count > 0 else ""
+def _listed(names: Sequence[str]) -> str:
+    shown, left = ", ".join(sorted(names)[:_MOST_NAMES]), len(names) - _MOST_NAMES
+    return f"{shown} and {left:,} other form{'s' if left > 1 else ''} of the name" if left > 0 else shown
