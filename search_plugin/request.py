@@ -7,24 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from dataclasses import fields as attributes_of
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.fields import PAPER_FIELDS, Field
 from search_plugin.contract.legs import Join
 from search_plugin.contract.ordering import Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
-from search_plugin.contract.tree import all_of
+from search_plugin.contract.tree import Filter, all_of
 from search_plugin.fusion.boosting import Boost, parse_boost
 from search_plugin.fusion.fusions import DEFAULT_FUSION
 from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.understanding.expansion.expand import Synonyms
 from search_plugin.words.languages import DEFAULT_LANGUAGE
-
-if TYPE_CHECKING:
-    from search_plugin.contract.fields import Field
-    from search_plugin.contract.tree import Filter
 
 Mode = Literal["lexical", "vector", "hybrid"]
 
@@ -161,7 +157,7 @@ def make_request(
 
 def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], language: str) -> SearchRequest:
     """Return the request of a typed query."""
-    from search_plugin.understanding.queries.read import read_query
+    from search_plugin.understanding.queries import read_query
 
     read = read_query(query, fields, language)
     if read.filter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from corpora.errors import InputError, NotFoundError
 from search_plugin.contract.engine import Index
@@ -27,21 +27,18 @@ from search_plugin.understanding.spelling import correct, look_up_words, with_ch
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
 
+EncoderSource: TypeAlias = "TextEncoder | Callable[[], TextEncoder]"
+"""An encoder, or a function that loads it: a query that needs no vector loads no model."""
 
-def search(
-    index: Index,
-    request: SearchRequest,
-    encoder: TextEncoder | None = None,
-    *,
-    load: Callable[[], TextEncoder] | None = None,
-) -> Page:
+
+def search(index: Index, request: SearchRequest, encoder: EncoderSource | None = None) -> Page:
     """Search an index.
 
     Args:
         index: The index, of any engine.
         request: The request of the user.
-        encoder: The encoder of the model that made the index; not needed for lexical searches.
-        load: Loads the encoder, if none is given; called only if a vector leg runs.
+        encoder: Encoder of the model that made the index, or a function that loads it, called if a vector is needed;
+            not needed for lexical searches.
 
     Returns:
         The page asked for.
@@ -58,12 +55,11 @@ def search(
         if meaning.topic and not request.verbatim:
             meaning = recognise(index, meaning, request.filter)
         request, meaning = _understood(index, request, meaning)
+    loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" else None
     with clock.step("encode"):
         if meaning.topic or not request.searched:
             topic = request if meaning.topic == request.searched else replace(request, words=meaning.topic)
-            if encoder is None and load and topic.searched and topic.mode != "lexical":
-                encoder = load()
-            plan = make_plan(index, topic, encoder)
+            plan = make_plan(index, topic, loaded)
         elif meaning.preferences and not meaning.papers:
             request = _listing(request, meaning)
             plan = plan_of(index, request)
@@ -136,7 +132,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
 
 
-def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: TextEncoder) -> Page:
+def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: EncoderSource) -> Page:
     """Find papers like one that is not in the index, by its text.
 
     Args:
@@ -144,7 +140,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
         title: The paper's title.
         abstract: The paper's abstract; empty if it has none.
         request: The request, for mode, filter, facets and page; its query is not used.
-        encoder: The encoder of the model that made the index.
+        encoder: Encoder of the model that made the index, or a function that loads it.
 
     Returns:
         The page asked for.
@@ -157,11 +153,14 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
+    loaded = _loaded(encoder) if request.mode != "lexical" else None
     with clock.step("encode"):
-        vectors: tuple[VectorClause, ...] = ()
-        if request.mode != "lexical":
-            vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, encoder)),)
+        vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, loaded)),) if loaded else ()
     return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
+
+
+def _loaded(encoder: EncoderSource | None) -> TextEncoder | None:
+    return encoder() if callable(encoder) else encoder
 
 
 def _check(index: Index, request: SearchRequest) -> None:

@@ -8,21 +8,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from corpora.custom import FieldValue
 from corpora.errors import InputError
 from corpora.paper import Paper
+from search_plugin.contract.diagnosis import Diagnosis
+from search_plugin.contract.fields import Field
 from search_plugin.contract.legs import Facets, Listing, Ranking, Scored
-from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.ordering import Sort
+from search_plugin.contract.plan import Counting, Plan
+from search_plugin.contract.schema import Bm25, IndexSchema
+from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from corpora.custom import FieldValue
-    from search_plugin.contract.diagnosis import Diagnosis
-    from search_plugin.contract.fields import Field
-    from search_plugin.contract.ordering import Sort
-    from search_plugin.contract.plan import Counting, Plan
-    from search_plugin.contract.schema import Bm25
-    from search_plugin.contract.tree import Filter
 
 
 EVALUATION = "eval-"
@@ -98,7 +96,7 @@ class Index(Protocol):
         """Return the papers that have one of some ids or one of some identifiers, in one request."""
 
     def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-        """Return the values of keyword fields that regular expressions match as a whole: by field, each once, unordered.
+        """Return the values of keyword fields, by field and each once, that regular expressions match as a whole.
 
         `patterns` are expressions of `search_plugin.filters.matching` by field. Raises `InputError` if there are more
         than `MOST_VALUES` values of a field.

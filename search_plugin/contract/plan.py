@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
+from search_plugin.contract.ordering import Sort
+from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
-
-    from search_plugin.contract.ordering import Sort
-    from search_plugin.contract.tree import Filter
 
 TITLE_BOOST = 0.3
 """Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""

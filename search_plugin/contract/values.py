@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
 from corpora.dates import normal_date
 from corpora.errors import InputError
 from corpora.plain import plain
-
-if TYPE_CHECKING:
-    from search_plugin.contract.fields import Field
-    from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import IndexSchema
 
 UPDATABLE = ("origins",)
 """Fields of every paper that are not part of its content."""

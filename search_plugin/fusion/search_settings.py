@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -14,9 +15,6 @@ from corpora.errors import InputError
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
 from search_plugin.contract.schema import Bm25
 from search_plugin.fusion.fusions import DEFAULT_FUSION, LARGEST_CONSTANT, RANKED, get_fusion
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LARGEST_FILE = 1 << 20
 

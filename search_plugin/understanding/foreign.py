@@ -10,13 +10,10 @@ import re
 from collections import Counter
 from functools import lru_cache
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
+from search_plugin.understanding.spelling import Corrected
 from search_plugin.words.names import PARTICLES
 from search_plugin.words.terms import TOKEN, term_of
-
-if TYPE_CHECKING:
-    from search_plugin.understanding.spelling import Corrected
 
 _SMALL_WORDS = {
     "english": "the of and in is are for with by on that this from does do what how which between not can has have "

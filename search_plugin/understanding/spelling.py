@@ -10,14 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
 from search_plugin.understanding.expansion.expand import expand
 from search_plugin.words.terms import TOKEN, UNSPACED, distinct_words, edits, folded, term_of, terms_of
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.engine import Index
 
 MOST_WORDS = 40
 """A longer text is pasted, and not corrected."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from corpora.identifiers import find_identifiers, normal, one_each, other_names, read_identifier
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
+from corpora.paper import Paper
 
 OWN = "id"
 """The kind of an index's own ids."""

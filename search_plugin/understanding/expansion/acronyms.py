@@ -9,14 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.words.terms import TOKEN, folded, terms_of
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.engine import Index
 
 SAMPLE = 30
 """Papers with the acronym that are read: those that say it most, which often define it."""

@@ -9,12 +9,12 @@ from itertools import islice
 from corpora.paper import Paper
 from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
-from search_plugin.contract.tree import And, Filter, Says, all_of
+from search_plugin.contract.tree import And, Filter, OneOf, Or, Says, all_of
+from search_plugin.filters.matching import ANYTHING
 from search_plugin.understanding.meaning import Meaning, Preference, described
 from search_plugin.understanding.preferences.authors import recognise_author
 from search_plugin.understanding.preferences.frequency import has_papers, is_term
 from search_plugin.understanding.preferences.numbers import read_numbers
-from search_plugin.understanding.preferences.types import preferred_type
 from search_plugin.understanding.preferences.venues import read_venue
 from search_plugin.understanding.preferences.years import read_years, year_at_an_end
 from search_plugin.words.terms import terms_of
@@ -26,6 +26,31 @@ MOST_COMPARED = 8
 """Words of a query that compares, such as "SARS-CoV-2 vs influenza"; a longer one is a sentence."""
 
 _AGAINST = re.compile(r"(?P<one>\S.*?)\s+(?:vs\.?|versus)\s+(?P<other>.*\S)", re.IGNORECASE)
+
+MOST_TYPED = 10
+"""Words of a query that names a type of publication; a longer one is a sentence."""
+
+_TYPE = (
+    r"(?:(?:systematic|scoping|narrative|literature)\s+)?reviews?|meta[-\u2010\u2011 ]?analys[ei]s"
+    r"|(?:(?:randomi[sz]ed\s+)?(?:controlled\s+)?(?:clinical\s+)?)trials?|rcts?|observational\s+stud(?:y|ies)"
+    r"|case\s+reports?|(?:practice\s+)?guidelines?|editorials?"
+)
+_ABOUT = r"of|on|about|for|in|regarding|concerning|into"
+_FIRST = re.compile(
+    rf"(?:(?:an?|the|any|recent|latest)\s+)?(?P<type>{_TYPE})(?:\s+(?:{_ABOUT}))?\s+(?P<topic>(?P<beside>\S+).*)",
+    re.IGNORECASE,
+)
+_LAST = re.compile(rf"(?P<topic>.*?(?P<beside>\S+)),?\s+(?P<type>{_TYPE})", re.IGNORECASE)
+_OTHER_NAMES = {
+    "rct": "randomizedcontrolledtrial",
+    "randomizedtrial": "randomizedcontrolledtrial",
+    "randomizedclinicaltrial": "randomizedcontrolledtrial",
+    "randomizedcontrolledclinicaltrial": "randomizedcontrolledtrial",
+    "controlledtrial": "controlledclinicaltrial",
+    "trial": "clinicaltrial",
+    "guideline": "practiceguideline",
+}
+"""Names of types that people type, by those that databases use."""
 
 
 def recognise(index: Index, meaning: Meaning, where: Filter | None) -> Meaning:
@@ -62,6 +87,36 @@ def _compared(query: str, language: str) -> Preference | None:
         return None
     where = And(tuple(Says("text", word) for side in sides for word in side))
     return Preference("compared", where, f"with both {found['one']} and {found['other']}")
+
+
+def preferred_type(index: Index, query: str) -> tuple[Preference, str] | None:
+    """Return the type of publication that a query names at its beginning or end, and the other words.
+
+    The preference is for papers that have the type or say it in their title, since databases add types late. Returns
+    None where no paper has the type, or it is a term with the word beside it ("peer review", "review process").
+    """
+    words = query.rstrip(" ?.")
+    found = _FIRST.fullmatch(words) or _LAST.fullmatch(words)
+    if not found or len(words.split()) > MOST_TYPED:
+        return None
+    typed, beside = found["type"], found["beside"]
+    wanted = _key(typed)
+    names = dict.fromkeys((wanted, _OTHER_NAMES.get(wanted, wanted), *(["review"] if "review" in wanted else [])))
+    held = index.spelled({"types": [f"[{name[0]}{name[0].upper()}]{ANYTHING}" for name in names]})["types"]
+    types = next((same for name in names if (same := [one for one in held if _key(one) == name])), [])
+    pair = (typed, beside) if found.re is _FIRST else (beside, typed)
+    about = re.match(rf".*{re.escape(typed)}\s+(?:{_ABOUT})\s", words, re.IGNORECASE)
+    if not types or (not about and is_term(index, *pair)):
+        return None
+    where = Or((OneOf("types", tuple(types)), Says("title", typed)))
+    return Preference("type", where, f"of the type {' or '.join(sorted(types))}"), found["topic"].strip(" ,;:")
+
+
+def _key(text: str) -> str:
+    """Return the letters of a type in the singular and in American spelling."""
+    letters = re.sub(r"[\W_]", "", text.lower()).replace("analyses", "analysis").replace("studies", "study")
+    letters = letters.replace("randomis", "randomiz")
+    return letters if letters.endswith("sis") else letters.removesuffix("s")
 
 
 def _with_years(index: Index, meaning: Meaning) -> Meaning:

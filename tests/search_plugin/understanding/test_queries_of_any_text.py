@@ -12,7 +12,7 @@ from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import MAX_LENGTH, parse_filter
 from search_plugin.request import SearchRequest, clean_query, make_request, typed_query
 from search_plugin.understanding.expansion.expand import expand
-from search_plugin.understanding.queries.read import read_query
+from search_plugin.understanding.queries import read_query
 from tests.chance import drawn, effort
 from tests.search_plugin.filters.written import to_text
 

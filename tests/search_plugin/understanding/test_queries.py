@@ -9,7 +9,7 @@ from search_plugin.contract.fields import PAPER_FIELDS, Field
 from search_plugin.contract.tree import And
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest, make_request
-from search_plugin.understanding.queries.read import TypedQuery, read_query
+from search_plugin.understanding.queries import TypedQuery, read_query
 from tests.search_plugin.filters.written import to_text
 
 FIELDS = (*PAPER_FIELDS, Field("published", "date"), Field("impact", "number"), Field("summary", "text"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from search_plugin.contract.tree import OneOf, Or, Says
-from search_plugin.understanding.preferences.types import preferred_type
+from search_plugin.understanding.preferences.recognise import preferred_type
 
 
 @pytest.mark.parametrize(
