@@ -40,7 +40,7 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
     Args:
         index: In Elasticsearch.
         plan: The legs.
-        fusion: A name in `search_plugin.fusion.registry`.
+        fusion: A name in `search_plugin.fusion.fusions`.
         weights: Of the legs, by name.
 
     Returns:

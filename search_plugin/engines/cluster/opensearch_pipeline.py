@@ -53,7 +53,7 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
     Args:
         index: In OpenSearch.
         plan: The legs.
-        fusion: A name in `search_plugin.fusion.registry`.
+        fusion: A name in `search_plugin.fusion.fusions`.
         weights: Of the legs, by name.
 
     Returns:
@@ -75,7 +75,7 @@ def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[st
 
     Args:
         product: Its version decides which fusions it has.
-        fusion: A name in `search_plugin.fusion.registry`.
+        fusion: A name in `search_plugin.fusion.fusions`.
         weights: Of the legs, in their order; they sum to 1.
 
     Returns:

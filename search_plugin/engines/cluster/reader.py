@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.legs import Listing
+from search_plugin.contract.legs import Facets, Listing
 from search_plugin.contract.schema import IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.engines.cluster import suggesting
@@ -50,8 +50,7 @@ from search_plugin.engines.cluster.reading import (
 from search_plugin.engines.cluster.replies import check_whole
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.engines.remembered import Remembered
-from search_plugin.filters.alike import joined
-from search_plugin.pages.page import Facets
+from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:
     import numpy as np

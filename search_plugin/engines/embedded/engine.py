@@ -13,8 +13,7 @@ import orjson
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from corpora.writing import replacing
-from search_plugin.contract.engine import Index
-from search_plugin.contract.index_name import check_index_name
+from search_plugin.contract.engine import Index, check_index_name
 from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, failure
 from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search_plugin.contract.engine import Document
+from search_plugin.contract.legs import Facets
 from search_plugin.engines.embedded import suggesting
 from search_plugin.engines.embedded.errors import explained, told
 from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
@@ -21,7 +22,6 @@ from search_plugin.engines.embedded.records import Stored
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.word_files import META
 from search_plugin.engines.embedded.words import open_words
-from search_plugin.pages.page import Facets
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,11 +12,11 @@ from search_plugin.engines.cluster.diagnosis.nodes import FILTER, read_nodes
 from search_plugin.engines.cluster.diagnosis.questions import Questions, dig
 
 if TYPE_CHECKING:
+    from search_plugin.contract.legs import Join
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.generation import Generation
     from search_plugin.engines.cluster.transport import Cluster
-    from search_plugin.request import Join
 
 _NOTHING: Mapping[str, Any] = {"standard": {"query": {"match_none": {}}}}
 _WEIGHTED = {"retriever": _NOTHING, "weight": 1.0, "normalizer": "minmax"}
