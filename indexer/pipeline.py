@@ -13,7 +13,7 @@ from encoders.models.formats import Format
 from indexer.blocks import prefetch
 from indexer.dead_letter import DeadLetter
 from indexer.job import IndexJob
-from indexer.pruning import UNOWNED, count_gone, gone_ids, release, withdrawn_ids
+from indexer.pruning import count_gone, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import check_papers, checked_count, generation_to_write, published_generation
@@ -69,7 +69,6 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
             withdrawn = release(index, origin or "", withdrawn_ids(index, origin or "", survey))
             pruned = release(index, origin or "", gone_ids(index, origin or "", survey) if job.prune else [])
             index.finish()
-            unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
             counts = survey.counts()
             papers = index.count() if job.shared else checked_count(index, counts, dead, published=published)
             absent = count_gone(index, origin or "", survey) if published and job.whole and not job.prune else 0
@@ -91,7 +90,6 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         deleted=pruned.deleted,
         kept=withdrawn.kept + pruned.kept,
         absent=absent,
-        unowned=unowned,
         rejected=dead.count,
         dead_letter=dead.path if dead.count else None,
         papers=papers,

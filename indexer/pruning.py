@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from search_plugin.contract.tree import And, Compare, Exists, Not, OneOf, Or
+from search_plugin.contract.tree import And, Compare, OneOf
 
 if TYPE_CHECKING:
     from indexer.survey import Survey
     from search_plugin.contract.engine import Index
-
-UNOWNED = Not(Exists("origins"))
-"""True of papers that an earlier version of ses wrote, which did not record origins."""
 
 
 class Released(NamedTuple):
@@ -27,8 +24,8 @@ class Released(NamedTuple):
 
 
 def withdrawn_ids(index: Index, origin: str, survey: Survey) -> list[list[str]]:
-    """Return the papers of an origin, or without one, that the corpus marks as deleted."""
-    mine = Or((Compare("origins", "=", origin), UNOWNED))
+    """Return the papers of an origin that the corpus marks as deleted."""
+    mine = Compare("origins", "=", origin)
     return [list(index.ids(And((OneOf("id", tuple(ids)), mine)))) for ids in survey.deleted()]
 
 

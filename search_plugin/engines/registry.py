@@ -34,7 +34,6 @@ def _cluster(url: str, connection: Connection | None) -> Engine:
 
 ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
     "embedded": _embedded,
-    "lance": _embedded,  # its name in earlier versions
     "http": _cluster,
     "https": _cluster,
 }

@@ -14,7 +14,8 @@ from corpora.errors import UnavailableError
 from corpora.paper import Paper, is_empty
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.ordering import title_key
-from search_plugin.contract.schema import SINCE_TITLE_ORDER, IndexSchema
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.mapping import TITLE_ORDER
 from search_plugin.engines.cluster.passages import as_stored
 
@@ -64,7 +65,7 @@ def batches(
     for document in documents:
         try:
             action = orjson.dumps({"index": {"_id": document_id(document.paper.id)}})
-            source = orjson.dumps(_source(document, schema), option=orjson.OPT_SERIALIZE_NUMPY)
+            source = as_json(_source(document, schema))
         except (orjson.JSONEncodeError, UnicodeEncodeError) as error:
             refused.append(Refused(document.paper.id, f"It can't be written as JSON: {error}."))
             continue
@@ -148,7 +149,7 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     held = ((name, getattr(document.paper, name)) for name in ATTRIBUTES)
     kept: dict[str, Any] = {name: value for name, value in held if not is_empty(value)}
     kept |= {field.name: value for field in schema.added if (value := document.paper.value(field.name)) is not None}
-    if schema.version >= SINCE_TITLE_ORDER and (key := title_key(document.paper.title)):
+    if key := title_key(document.paper.title):
         kept[TITLE_ORDER] = key
     for field in schema.vectors:
         kept[field.name] = as_stored(field, document.vectors[field.format])

@@ -23,7 +23,7 @@ from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.generation import Generation, read_generations
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import body_of, later_properties
+from search_plugin.engines.cluster.mapping import body_of
 from search_plugin.engines.cluster.physical import (
     check_seen,
     create_index,
@@ -188,8 +188,7 @@ class ClusterEngine:
         schema = schema_of(generation.mappings, f"The{told[3:]}")
         check_unchanged(generation.mappings, generation.settings, schema, self.dialect, told)
         lease = self._leases.get(generation.name)
-        lacking = later_properties(generation.mappings)
-        return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease, lacking)
+        return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
 
     def _generations(self, name: str) -> list[Generation]:
         """Return the generations of an index, or of all by `*`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.contract.engine import Document, Refused
@@ -42,22 +41,12 @@ class ClusterIndex(ClusterReader):
         generation: Which version of it.
         schema: What it holds.
         lease: The right to write; None for readers.
-        lacking: Mappings of fields that are missing because an earlier version of ses made the index; added before a
-            write.
     """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        dialect: Dialect,
-        name: str,
-        generation: int,
-        schema: IndexSchema,
-        lease: Lease | None,
-        lacking: Mapping[str, Any] = MappingProxyType({}),
+        self, cluster: Cluster, dialect: Dialect, name: str, generation: int, schema: IndexSchema, lease: Lease | None
     ) -> None:
         super().__init__(cluster, dialect, name, generation, schema, lease)
-        self._lacking = lacking
         # Only a write through an alias can be prevented from creating a deleted index again.
         self._alias = f"{self.physical}.writing"
         self._writable = False
@@ -144,9 +133,6 @@ class ClusterIndex(ClusterReader):
             self._lease.check()
         if not self._writable:
             self.cluster.call("PUT", f"/{self.physical}/_alias/{self._alias}", retry=self.cluster.writing)
-            if self._lacking:
-                added = {"properties": self._lacking}
-                self.cluster.call("PUT", f"/{self.physical}/_mapping", added, retry=self.cluster.writing)
             self._writable = True
         self._stale = True
 

@@ -38,7 +38,7 @@ class Searched(Protocol):
 
 def leg_queries(index: Searched, plan: Plan) -> list[QueryBody]:
     """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
-    lexical = [words_query(plan, index.schema, condition(plan.filter, index.schema))] if plan.words else []
+    lexical = [words_query(plan, condition(plan.filter, index.schema))] if plan.words else []
     return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
-from search_plugin.contract.fields import LATER_FIELDS, PAPER_FIELDS
 from search_plugin.contract.ordering import TITLE
-from search_plugin.contract.schema import SINCE_TITLE_ORDER, IndexSchema, to_stored
-from search_plugin.engines.cluster.dialect import Dialect
+from search_plugin.contract.schema import IndexSchema, to_stored
+from search_plugin.engines.cluster.dialect import TEXT, Dialect
 from search_plugin.engines.cluster.passages import mapping_of
 from search_plugin.words.languages import get_language
 
@@ -41,7 +39,6 @@ _KINDS: dict[FieldKind, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "date": {"type": "date", "format": "strict_date||strict_year_month||strict_year"},
 }
-_STORED = {**_KEYWORD, "index": False, "doc_values": False}
 
 LOADING = {
     "refresh_interval": "-1",
@@ -94,27 +91,13 @@ def similarity_of(bm25: Bm25) -> dict[str, Any]:
     return {"default": {"type": "BM25", "k1": float(bm25.k1), "b": float(bm25.b)}}
 
 
-def text_field(schema: IndexSchema) -> str:
-    """Return the field that holds title and abstract together, which lexical searches use."""
-    return "text" if schema.version == 1 else "title_abstract"
-
-
-def sort_field(order: Sort, schema: IndexSchema) -> str:
-    """Return the field to sort by, or raise `InputError` if the index was built before titles had an order."""
-    if order.field != TITLE:
-        return order.field
-    if schema.version < SINCE_TITLE_ORDER:
-        raise InputError(
-            "This index was made by an earlier version of ses, which stored no order of titles",
-            "sort by year, or index again with <fresh>",
-        )
-    return TITLE_ORDER
+def sort_field(order: Sort) -> str:
+    """Return the field to sort by."""
+    return TITLE_ORDER if order.field == TITLE else order.field
 
 
 def analysis_of(schema: IndexSchema) -> dict[str, Any]:
-    """Return the analysis settings; empty if the analyzer is built in."""
-    if schema.version == 1:
-        return {}
+    """Return the analysis settings."""
     analyzers: dict[str, Any] = {"names": NAMES}
     filters: dict[str, Any] = {}
     language = get_language(schema.language)
@@ -137,19 +120,13 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
     """Return the mappings of all fields."""
     words = {"type": "text", "analyzer": _analyzer(schema)}
     own = {field.name: property_of(field, words) for field in schema.fields}
-    if schema.version == 1:
-        own["abstract"] = {"type": "text", "index": False}
-        own["url"] = _STORED
-    else:
-        own["authors"] = {**_KEYWORD, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}}
-    if schema.version >= SINCE_TITLE_ORDER:
-        own[TITLE_ORDER] = {**_KEYWORD, "index": False}
-    together = text_field(schema)
     return {
         **own,
-        "title": {**own["title"], "copy_to": [together]},
-        "abstract": {**own["abstract"], "copy_to": [together]},
-        together: words,
+        "authors": {**_KEYWORD, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}},
+        "title": {**own["title"], "copy_to": [TEXT]},
+        "abstract": {**own["abstract"], "copy_to": [TEXT]},
+        TEXT: words,
+        TITLE_ORDER: {**_KEYWORD, "index": False},
         "content_hash": {**_KEYWORD, "index": False},
         **{field.name: mapping_of(field, dialect, schema.quantization) for field in schema.vectors},
     }
@@ -160,12 +137,6 @@ def property_of(field: Field, words: Mapping[str, Any]) -> dict[str, Any]:
     if field.kind == "number":
         return {"type": "integer" if field.whole else "double"}
     return dict(words) if field.kind == "text" else _KINDS[field.kind]
-
-
-def later_properties(mappings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mappings of those fields that an index of an earlier version lacks."""
-    there = mappings.get("properties", {})
-    return {f.name: _KINDS[f.kind] for f in PAPER_FIELDS if f.name in LATER_FIELDS and f.name not in there}
 
 
 def added_mapping(
@@ -185,12 +156,4 @@ def added_mapping(
     held = {field.name for field in schema.fields}
     properties = properties_of(wider, dialect)
     added = {field.name: properties[field.name] for field in wider.fields if field.name not in held}
-    return {"_meta": {"ses": {**kept_facts(facts), "schema": to_stored(wider)}}, "properties": added}
-
-
-def kept_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a change of stored facts keeps: all, but of an index that was published before, not its source.
-
-    Only an unfinished build is recognised by its source, and an earlier version of ses stored a whole path there.
-    """
-    return {name: fact for name, fact in facts.items() if name != "source" or "published" not in facts}
+    return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}

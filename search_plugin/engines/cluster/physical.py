@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.generation import Generation, previous_alias
-from search_plugin.engines.cluster.mapping import kept_facts
 from search_plugin.engines.cluster.privileges import SEEING, unseen
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def delete_index(cluster: Cluster, physical: str) -> None:
 def publish_generation(cluster: Cluster, name: str, to: Generation, before: Generation | None) -> None:
     """Put the alias of a name on a generation, and mark the one before for a rollback, in one request."""
     # The source stays, so that a run that is killed between the two requests resumes.
-    facts = {"ses": {**kept_facts(to.facts), "published": time.time()}}
+    facts = {"ses": {**to.facts, "published": time.time()}}
     physical = physical_name(name, to.number)
     cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, retry=cluster.writing)
     actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]

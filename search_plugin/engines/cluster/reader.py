@@ -11,7 +11,6 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.legs import Listing
 from search_plugin.contract.schema import IndexSchema
 from search_plugin.contract.trace import note
-from search_plugin.engines.cluster import suggesting
 from search_plugin.engines.cluster.documents import (
     flat,
     id_of,
@@ -36,7 +35,10 @@ from search_plugin.engines.cluster.queries import (
     leg_bodies,
     listing_body,
     multi_search,
+    read_word_counts,
+    resembling_query,
     scored,
+    word_counts_body,
 )
 from search_plugin.engines.cluster.reading import (
     among,
@@ -123,14 +125,14 @@ class ClusterReader:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
 
         def count(new: Sequence[str]) -> Mapping[str, int]:
-            reply = self.ask_search(suggesting.word_counts_body(new, self.schema), why="papers with each word")
-            return suggesting.read_word_counts(reply, new)
+            reply = self.ask_search(word_counts_body(new), why="papers with each word")
+            return read_word_counts(reply, new)
 
         return self._counts.look_up(words, count)
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
-        query = suggesting.resembling_query(terms, distance, self.schema)
+        query = resembling_query(terms, distance)
         body = {"query": query, **papers_of(self.schema), "size": size, "track_total_hits": False}
         return list(read_papers(self.ask_search(body, why="similar words"), self.schema).values())
 

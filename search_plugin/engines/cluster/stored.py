@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import UnavailableError
 from encoders.models.formats import Format
 from search_plugin.contract.schema import from_stored
-from search_plugin.engines.cluster.mapping import analysis_of, later_properties, properties_of, similarity_of
+from search_plugin.engines.cluster.mapping import analysis_of, properties_of, similarity_of
 
 if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
@@ -54,8 +54,7 @@ def check_unchanged(
 ) -> None:
     """Raise `UnavailableError` if somebody has changed what the fields of an index are, or how words are scored."""
     properties = properties_of(schema, dialect)
-    lacking = later_properties(mappings)
-    expected = {"dynamic": "strict", "properties": {n: kept for n, kept in properties.items() if n not in lacking}}
+    expected = {"dynamic": "strict", "properties": properties}
     added = (f"properties.{name}" for name in mappings.get("properties", {}) if name not in properties)
     if changed := next(chain(_differences(expected, mappings, ""), added), ""):
         raise UnavailableError(

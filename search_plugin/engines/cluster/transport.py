@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import orjson
-
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.cluster.clients import open_client
+from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, BusyError, ClusterError
 from search_plugin.engines.cluster.product import Product, probe, split_hosts
 
@@ -93,9 +92,7 @@ class Cluster:
             UnavailableError: If the request fails.
             InputError: If the cluster finds too many words or conditions in a query.
         """
-        data = (
-            body if isinstance(body, bytes) or body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
-        )
+        data = body if isinstance(body, bytes) or body is None else as_json(body)
 
         def send() -> Any:
             return self._send(method, path, params or {}, data)

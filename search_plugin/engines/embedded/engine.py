@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from corpora.writing import replacing
 from search_plugin.contract.engine import Index
@@ -168,9 +166,7 @@ class EmbeddedEngine:
         """Return which generation of an index is searched; raises `UnavailableError` if that can't be read."""
         path = self.root / f"{name}.json"
         try:
-            content = path.read_bytes()
-            # Earlier versions wrote it without a checksum. What it leads to is refused later.
-            return Alias(**(unsealed(content) if b"checksum" in content else orjson.loads(content)))
+            return Alias(**unsealed(path.read_bytes()))
         except FileNotFoundError:
             return Alias()
         except (ValueError, TypeError, OSError) as error:
@@ -190,14 +186,8 @@ class EmbeddedEngine:
         return EmbeddedIndex(name, generation, self._facts(name, generation).schema, self.folder(name, generation))
 
     def _facts(self, name: str, generation: int) -> Facts:
-        folder = self.folder(name, generation)
-        if not folder.exists() and (self.root / f"{folder.name}.lance").exists():
-            raise UnavailableError(
-                f"The index {name} in {self.root} is in the form of an earlier version of ses, LanceDB",
-                "index again with <fresh>",
-            )
         try:
-            return read_facts(folder)
+            return read_facts(self.folder(name, generation))
         except (OSError, ValueError) as error:
             raise UnavailableError(
                 f"The index {name} in {self.root} is damaged, or not made by this version of ses",
@@ -211,5 +201,3 @@ class EmbeddedEngine:
     def _drop_all_but(self, name: str, kept: set[int]) -> None:
         for generation in set(self.generations(name)) - kept:
             shutil.rmtree(self.folder(name, generation), ignore_errors=True)
-        for old in self.root.glob(f"{name}.v*.lance"):
-            shutil.rmtree(old, ignore_errors=True)

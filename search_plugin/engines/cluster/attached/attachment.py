@@ -86,7 +86,7 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
     try:
         kept = mappings["_meta"]["ses"]["attached"]
         places = tuple(Place(**place) for place in kept["places"])
-        indexes = tuple(kept.get("indexes", ()))
+        indexes = tuple(kept["indexes"])
         return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]), indexes)
     except (KeyError, TypeError, ValueError) as error:
         raise UnavailableError(f"{told} is damaged", "detach it, and attach it again") from error

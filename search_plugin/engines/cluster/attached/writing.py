@@ -18,6 +18,7 @@ import orjson
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
+from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
 
@@ -129,7 +130,7 @@ class Update(NamedTuple):
 def addition(hit: Mapping[str, Any], aliases: Mapping[str, str], own: Mapping[str, Any]) -> Update:
     """Return the update that adds what is of ses to a document; a document that this would change is left as it is."""
     script = {"script": {"lang": "painless", "source": _ADD, "params": {"own": own}}}
-    return Update(hit["_id"], _action(hit, aliases), orjson.dumps(script, option=orjson.OPT_SERIALIZE_NUMPY))
+    return Update(hit["_id"], _action(hit, aliases), as_json(script))
 
 
 def removal(hit: Mapping[str, Any], aliases: Mapping[str, str]) -> Update:
