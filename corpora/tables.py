@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.encodings import NOT_UTF8
 from corpora.errors import InputError, require
-from corpora.opening import PLAIN, Opening, as_text, open_binary
+from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Rejected
 from corpora.sniffing import refuse_other
 

@@ -16,7 +16,7 @@ from corpora.errors import StoppedError
 from corpora.paper import Accepted, Paper, Record, paper_from
 from indexer.pipeline import index_corpus
 from search_plugin.contract.schema import IndexSchema, paper_vector
-from search_plugin.engines.cluster.attached.papers import read_from, record_of
+from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
-    from indexer.dead_letter import DeadLetter
     from indexer.job import IndexJob
+    from indexer.work import DeadLetter
     from search_plugin.contract.engine import Engine, Index
 
 

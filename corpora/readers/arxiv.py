@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.dates import normal_date
-from corpora.latex import with_accents
+from corpora.markup import with_accents
 from corpora.opening import PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import read_objects

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import InputError
-from corpora.json_lines import read_lines
+from corpora.json_objects import read_lines
 from corpora.opening import PLAIN, Opening, find_compressed, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_other, remedy_for_folder

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.encodings import NOT_UTF8
 from corpora.errors import InputError
 from corpora.installed import needing
 from corpora.markup import plain_members
-from corpora.opening import PLAIN, Opening, as_text, open_binary
+from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
 

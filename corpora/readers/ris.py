@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.encodings import NOT_UTF8
 from corpora.installed import needing
-from corpora.lines import LONGEST_RECORD, Line, bounded_lines
 from corpora.markup import plain_members
-from corpora.opening import PLAIN, Opening, open_binary
+from corpora.opening import LONGEST_RECORD, NOT_UTF8, PLAIN, Line, Opening, bounded_lines, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
 

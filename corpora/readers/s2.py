@@ -15,11 +15,11 @@ from corpora.aliases import normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import require
-from corpora.files import read_each
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import read_objects
+from corpora.reading import read_each
 from corpora.sniffing import refuse_other
 
 if TYPE_CHECKING:

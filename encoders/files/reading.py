@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpora.aliases import names_of, normal_name
 from corpora.errors import InputError, require
-from corpora.lines import bounded_lines
-from corpora.opening import open_binary
+from corpora.opening import bounded_lines, open_binary
 from corpora.paper import Rejected
 from encoders.files.embeddings import Embeddings
 from encoders.files.writing import ids_beside

@@ -9,13 +9,13 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Deleted, Rejected
-from indexer.dead_letter import DeadLetter
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from indexer.pruning import Released, release, withdrawn_ids
 from indexer.report import Silent
 from indexer.survey import Survey
 from indexer.target import checked_count
+from indexer.work import DeadLetter
 from search_plugin.contract.schema import Bm25
 from search_plugin.engines.registry import connect
 from tests.conftest import SERVERS, server_url

@@ -16,23 +16,22 @@ from search_plugin.contract.connection import Connection
 from search_plugin.contract.engine import Index
 from search_plugin.contract.index_name import check_index_name
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
-from search_plugin.engines.cluster.attached.opening import open_attached
-from search_plugin.engines.cluster.copying import copy_documents
+from search_plugin.engines.cluster.attached.index import open_attached
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.generation import Generation, read_generations
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import body_of
+from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.physical import (
+    Generation,
     check_seen,
     create_index,
     delete_index,
     find_indexes,
     physical_name,
     publish_generation,
+    read_generations,
 )
-from search_plugin.engines.cluster.stored import check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.transport import Cluster
 
 if TYPE_CHECKING:
@@ -227,3 +226,31 @@ def _plain(facts: Mapping[str, Any]) -> Any:
     import orjson
 
     return orjson.loads(orjson.dumps(facts))
+
+
+_PAGE = 500
+
+
+def copy_documents(source: ClusterIndex, target: ClusterIndex, done: Callable[[int], None]) -> None:
+    """Write all papers of an index, with their vectors, values and content hashes, into an empty one.
+
+    Args:
+        source: Where they are.
+        target: Where they are written; ready for searching afterwards.
+        done: Receives how many more papers were written.
+
+    Raises:
+        ClusterError: If the cluster refuses a paper, or the copy holds another number of papers.
+    """
+    formats = [field.format for field in source.schema.vectors]
+    written = 0
+    ids = list(source.ids())
+    for start in range(0, len(ids), _PAGE):
+        documents = list(source.documents(ids[start : start + _PAGE], formats).values())
+        if refused := target.upsert(documents):
+            raise ClusterError(f"The paper {refused[0].id} can't be copied: {refused[0].reason}.")
+        written += len(documents)
+        done(len(documents))
+    target.finish()
+    if not target.count() == written == source.count():
+        raise ClusterError(f"The index {source.name} changed while it was copied; copy it again.")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError
-from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.replies import check_whole
+from search_plugin.engines.cluster.errors import ClusterError, check_whole
 from search_plugin.engines.cluster.transport import ONCE
 
 if TYPE_CHECKING:

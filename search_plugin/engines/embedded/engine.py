@@ -15,8 +15,14 @@ from search_plugin.contract.engine import Index
 from search_plugin.contract.index_name import check_index_name
 from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, failure
-from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts
-from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
+from search_plugin.engines.embedded.index import (
+    EmbeddedIndex,
+    Facts,
+    check_bm25,
+    create_generation,
+    read_facts,
+    write_facts,
+)
 
 if TYPE_CHECKING:
     from search_plugin.contract.diagnosis import Diagnosis

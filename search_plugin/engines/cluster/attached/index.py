@@ -1,4 +1,4 @@
-"""An index of others as an `Index` of ses."""
+"""An index of others as an `Index` of ses; its owner may have changed or deleted it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from urllib.parse import quote
 from corpora.errors import UnavailableError
 from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster import bulk
-from search_plugin.engines.cluster.attached.attachment import HASH, Attachment, companion_name, not_ours
-from search_plugin.engines.cluster.attached.papers import read_from, record_of
+from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
+from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
 from search_plugin.engines.cluster.attached.writing import (
     TOO_LARGE,
@@ -25,9 +25,10 @@ from search_plugin.engines.cluster.attached.writing import (
     unpin,
     update,
 )
+from search_plugin.engines.cluster.documents import among
+from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.queries import condition
-from search_plugin.engines.cluster.reading import among
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster
+
 
 PAGE = 500
 """Documents that are looked up and updated together."""
@@ -284,3 +286,52 @@ class AttachedIndex(ClusterIndex):
 def companion_of(cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None) -> ClusterIndex:
     """Return the index of ses that holds the vectors of an attached index beside it."""
     return ClusterIndex(cluster, dialect, companion_name(attachment.name), 1, attachment.schema, lease)
+
+
+def open_attached(
+    cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None = None
+) -> AttachedIndex:
+    """Open an attached index.
+
+    Args:
+        cluster: Where it is.
+        dialect: Of the product.
+        attachment: What it is.
+        lease: The right to write vectors.
+
+    Returns:
+        The index.
+
+    Raises:
+        UnavailableError: If the attached index is gone, or one behind the alias has no vectors yet.
+    """
+    target = attachment.target
+    mappings = _mappings(cluster, attachment)
+    if not attachment.beside:
+        for index, kept in sorted(mappings.items()):
+            own = kept["mappings"].get("properties", {}).get(NAMESPACE, {}).get("properties", {})
+            if not all(field.name.partition(".")[2] in own for field in attachment.schema.vectors):
+                raise UnavailableError(
+                    f"{target} was changed by its owner: the index {index} has no vectors yet",
+                    "attach it again with <update>",
+                )
+    return AttachedIndex(cluster, dialect, attachment, lease)
+
+
+def _mappings(cluster: Cluster, attachment: Attachment) -> Mapping[str, Any]:
+    """Return the mappings of the indexes that are attached, or raise `UnavailableError` if they are gone."""
+    try:
+        found: Mapping[str, Any] = cluster.call("GET", f"/{quote(attachment.target, safe='')}/_mapping")
+    except ClusterError as error:
+        if error.status == 404:
+            raise gone(cluster, attachment) from error
+        raise
+    return found
+
+
+def gone(cluster: Cluster, attachment: Attachment) -> UnavailableError:
+    """Return the error for an attached index that its owner has deleted."""
+    return UnavailableError(
+        f"{cluster.url} has no index {attachment.target} any more, to which {attachment.name} is attached",
+        "bring it back, or detach it",
+    )

@@ -13,8 +13,7 @@ from typing import Any
 from corpora.aliases import IDENTIFIERS
 from corpora.errors import InputError
 from corpora.paper import Accepted
-from search_plugin.engines.cluster.attached.papers import as_stored, read_from, record_of
-from search_plugin.engines.cluster.attached.places import Place
+from search_plugin.engines.cluster.attached.places import Place, as_stored, read_from, record_of
 from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 _TEXTS = ("title", "abstract")

@@ -21,11 +21,12 @@ from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.mapping import (
     NAMES,
     body_of,
+    check_unchanged,
     properties_of,
+    schema_of,
     sort_field,
 )
 from search_plugin.engines.cluster.product import Product
-from search_plugin.engines.cluster.stored import check_unchanged, schema_of
 from search_plugin.words.languages import LANGUAGES
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
