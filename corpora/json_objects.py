@@ -30,14 +30,7 @@ class JsonObject:
 
 
 def read_lines(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
-    """Read one object per line; blank lines are skipped.
-
-    Args:
-        stream: The file.
-
-    Yields:
-        Every object, and a rejection for every line that is not an object.
-    """
+    """Yield the object of each line that isn't blank, and a rejection for every line that is not an object."""
     for line in bounded_lines(stream):
         yield line if isinstance(line, Rejected) else _parse(line.number, line.raw)
 
@@ -127,15 +120,9 @@ class _Window:
 
 
 def read_items(stream: BufferedReader, layout: Literal["array", "mapping"]) -> Iterator[JsonObject | Rejected]:
-    """Read the objects of an array, or of an object by key; a key is used where an `id` is missing.
+    """Yield the objects of an array, or of an object by key, and a rejection for every item that is not an object.
 
-    Args:
-        stream: The file.
-        layout: Which of the two it holds.
-
-    Yields:
-        Every object, and a rejection for every item that is not an object. After damage, the whole rest is one
-        rejection.
+    A key is used where an `id` is missing. After damage, the whole rest is one rejection.
     """
     window = _Window(stream)
     opening, closing = ("[", "]") if layout == "array" else ("{", "}")

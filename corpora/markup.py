@@ -73,11 +73,7 @@ _MOST_ROUNDS = 3
 def plain_text(text: str) -> str:
     """Return a text without markup: entities as characters, inline tags removed, a blank for tags of blocks.
 
-    Args:
-        text: As a corpus has it.
-
-    Returns:
-        The text. What only looks like a tag or an entity stays: `p < 0.05`, `a<b`, `<think>`, `AT&T`.
+    What only looks like a tag or an entity stays: `p < 0.05`, `a<b`, `<think>`, `AT&T`.
     """
     if len(text) > LONGEST_TEXT:
         return text

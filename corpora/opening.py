@@ -60,12 +60,7 @@ def check_encoding(name: str) -> str:
 
 
 class Recoded:
-    """A source of text in any encoding as UTF-8; bytes that the encoding lacks stay as they are, and aren't UTF-8.
-
-    Args:
-        source: In the encoding.
-        encoding: Its name.
-    """
+    """A source of text in any encoding as UTF-8; bytes that the encoding lacks stay as they are, and aren't UTF-8."""
 
     def __init__(self, source: Source, encoding: str) -> None:
         self._source = source
@@ -88,15 +83,9 @@ class Recoded:
 
 
 def refuse_other_text(path: object, head: bytes, encoding: str) -> None:
-    """Refuse what is not text, or text in another encoding.
+    """Raise `InputError` for what is not text, or text in another encoding, by its beginning, recoded if it has a name.
 
-    Args:
-        path: The file, for the message.
-        head: Its beginning, recoded if an encoding was named.
-        encoding: The one that the user named, or empty.
-
-    Raises:
-        InputError: If more than a few records' worth of bytes can't be read; fewer reject their records.
+    A few records' worth of bytes may be unreadable: their records are rejected later.
     """
     if not encoding and head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path} is UTF-16 text", "save it as UTF-8, or give <encoding=utf-16>")
@@ -227,18 +216,10 @@ class _Guarded(io.RawIOBase):
 
 
 def open_binary(path: Path, encoding: str = "") -> io.BufferedReader:
-    """Open a text file for reading as UTF-8; gzip, zstd and xz are decompressed.
+    """Return a text file as a stream of UTF-8; gzip, zstd and xz are decompressed. Its `peek` shows the beginning.
 
-    Args:
-        path: The file.
-        encoding: Of its text; UTF-8 if empty.
-
-    Returns:
-        A stream whose `peek` shows the beginning; reading past damage raises `InputError`.
-
-    Raises:
-        InputError: If the file is missing, a folder, unreadable, empty, cut off, binary, an archive or a spreadsheet,
-            or in another encoding.
+    Raises `InputError` if the file is missing, a folder, unreadable, empty, cut off, binary, an archive or a
+    spreadsheet, or in another encoding than the given one; a stream raises it when it is read past damage.
     """
     if encoding:
         check_encoding(encoding)

@@ -62,13 +62,8 @@ def _files(folder: Path) -> list[Path]:
 def origin_of(corpus: Corpus, path: Path) -> str:
     """Return the name by which an index remembers where its papers come from, the same on every machine.
 
-    Args:
-        corpus: Which one is read.
-        path: Where it is read from, absolute.
-
-    Returns:
-        The corpus's name; for a format of many corpora, also the name of the file and its folder, or of the
-        folder that is read: `jsonl:library/papers.jsonl`, packed or not.
+    It is the corpus's name; for a format of many corpora, also the name of the file and its folder, or of the folder
+    that is read: `jsonl:library/papers.jsonl`, packed or not. The path is absolute.
     """
     if not corpus.is_form:
         return corpus.name
@@ -91,16 +86,7 @@ def check_origin(name: str) -> str:
 
 
 def read_each(path: Path, files: Iterable[Path], read: Callable[[Path], Iterator[Record]]) -> Iterator[Record]:
-    """Yield the records of files; in a folder, the reason of a rejection names the file.
-
-    Args:
-        path: What the user named.
-        files: That file, or files in that folder.
-        read: Reads one of them.
-
-    Yields:
-        Records in order.
-    """
+    """Yield the records of files in order; if `path` is their folder, the reason of a rejection names the file."""
     for file in files:
         for record in read(file):
             if isinstance(record, Rejected) and file != path:

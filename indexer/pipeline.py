@@ -34,15 +34,10 @@ _LEAVE = 1.5
 
 
 def prefetch(items: Iterator[T], depth: int = 2, stopped: threading.Event | None = None) -> Generator[T, None, None]:
-    """Run an iterator in its own thread, at most `depth` items ahead of the consumer.
+    """Run an iterator in its own thread, at most `depth` items ahead of the consumer, and yield its items in order.
 
-    Args:
-        items: Runs in the new thread.
-        depth: Bounds the memory held between the two threads.
-        stopped: Set when the consumer stops early: the iterator may look at it within an item that takes long.
-
-    Yields:
-        The items, in order. Errors of the iterator are raised here. If the consumer stops early, the thread stops too.
+    Errors of the iterator are raised here. If the consumer stops early, the thread stops too: `stopped` is set then,
+    and the iterator may look at it within an item that takes long.
     """
     handed: queue.Queue[object] = queue.Queue(maxsize=depth)
     stopped = stopped or threading.Event()

@@ -43,16 +43,7 @@ def count_gone(index: Index, origin: str, survey: Survey) -> int:
 
 
 def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Released:
-    """Remove an origin from papers, and delete those that no other corpus holds.
-
-    Args:
-        index: The index of the papers.
-        origin: The corpus that no longer holds them.
-        found: Their ids, in batches.
-
-    Returns:
-        How many were deleted and kept.
-    """
+    """Remove an origin from papers, given in batches of ids, and delete those that no other corpus holds."""
     deleted = kept = 0
     for ids in found:
         held = index.values(ids, ["origins"])

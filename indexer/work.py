@@ -101,11 +101,7 @@ def guarded(engine: Engine, index: Index, work: Work, *, published: bool) -> Ite
 class DeadLetter:
     """Writes rejected records as JSON lines. The file is created at the first one, and replaces that of the last run.
 
-    Args:
-        path: The file.
-
-    Raises:
-        UnavailableError: If it can't be written.
+    Raises `UnavailableError` if it can't be written.
     """
 
     def __init__(self, path: Path) -> None:

@@ -46,20 +46,10 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read BibTeX entry by entry; the file is in memory as a whole.
+    """Read BibTeX entry by entry; see `Reader`. The file is in memory as a whole.
 
-    Args:
-        path: The file, plain or compressed.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well, by the names of BibTeX's fields: `publisher`, `note`, `issn` ...
-        opening: The file's encoding.
-
-    Yields:
-        A record per entry; its id is the entry's key. Broken entries are rejected.
-
-    Raises:
-        InputError: If it is no BibTeX, or too long.
-        UnavailableError: If bibtexparser isn't installed.
+    A paper's id is the entry's key. Custom fields have the names of BibTeX's fields: `publisher`, `note`, `issn` ...
+    Broken entries are rejected. Raises `UnavailableError` if bibtexparser isn't installed.
     """
     with needing("Reading BibTeX needs bibtexparser and pylatexenc", "'ses[references]'"):
         import bibtexparser

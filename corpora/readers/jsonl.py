@@ -31,20 +31,7 @@ _KNOWN_NAMES = frozenset((*EXTERNAL, *(name for attribute in ATTRIBUTES for name
 def read(
     path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
 ) -> Iterator[Record]:
-    """Read JSON papers lazily.
-
-    Args:
-        path: The file, plain or compressed.
-        columns: Attribute to the key that holds it, for unknown keys.
-        custom: Custom fields to read as well.
-        opening: Its encoding.
-
-    Yields:
-        A record per object.
-
-    Raises:
-        InputError: If the file can't be read as JSON, or `columns` names an attribute that papers don't have.
-    """
+    """Read JSON papers lazily; see `Reader`. Columns are keys, for attributes under unknown keys."""
     check_columns(columns)
     refuse_folder(path, "a JSON file")
     with open_binary(path, opening.encoding) as stream:

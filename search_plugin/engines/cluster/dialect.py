@@ -22,11 +22,7 @@ QueryBody = dict[str, Any]
 
 
 class Enclosed:
-    """A query that is sent as text, for which a server counts levels of nesting from 1 again; see `as_json`.
-
-    Args:
-        query: The query.
-    """
+    """A query that is sent as text, for which a server counts levels of nesting from 1 again; see `as_json`."""
 
     def __init__(self, query: QueryBody) -> None:
         self.query = query

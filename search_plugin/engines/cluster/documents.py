@@ -51,19 +51,10 @@ def document_id(id_: str) -> str:
 def batches(
     documents: Iterable[Document], schema: IndexSchema, limit: int, refused: list[Refused]
 ) -> Iterator[BulkRequest]:
-    """Render documents in batches.
+    """Yield documents in batches of at most `limit` bytes, in order.
 
-    Args:
-        documents: To write.
-        schema: Of the index.
-        limit: Maximum bytes of a batch.
-        refused: Receives the documents that can't be sent to a cluster, such as those with half a surrogate pair.
-
-    Yields:
-        Batches in order.
-
-    Raises:
-        InputError: If a vector has another length than the index's.
+    `refused` receives the documents that can't be sent to a cluster, such as those with half a surrogate pair. Raises
+    `InputError` if a vector has another length than the index's.
     """
     ids: list[str] = []
     lines: list[bytes] = []

@@ -49,17 +49,9 @@ class _Clause(NamedTuple):
 
 
 def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> QueryBody:
-    """Render a filter as a query for non-scoring contexts, such as `bool.filter`.
+    """Return a filter as a query for non-scoring contexts, such as `bool.filter`.
 
-    Args:
-        where: The filter.
-        fields: Fields of the index. Its documents leave out what is missing.
-
-    Returns:
-        The query for the papers that match the filter.
-
-    Raises:
-        InputError: If it exceeds the servers' default limits.
+    The documents of the index leave out what is missing. Raises `InputError` if the filter exceeds the servers' limits.
     """
     known = {field.name: field for field in fields}
     clause = _render(_gathered(where, known), known)

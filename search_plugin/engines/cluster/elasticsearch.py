@@ -110,19 +110,10 @@ _RANK_WEIGHTS_SINCE = (9, 2)
 
 
 def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking | None:
-    """Let Elasticsearch run the legs and join them.
+    """Return the best papers of the legs that Elasticsearch runs and joins, without each leg's contribution.
 
-    Args:
-        index: In Elasticsearch.
-        plan: The legs.
-        fusion: A name in `search_plugin.fusion.registry`.
-        weights: Of the legs, by name.
-
-    Returns:
-        The best papers of the legs, without each leg's contribution; None if this cluster lacks the retriever.
-
-    Raises:
-        InputError: If no Elasticsearch of this version supports this fusion.
+    None if this cluster lacks the retriever. Raises `InputError` if no Elasticsearch of this version has this fusion, a
+    name in `search_plugin.fusion.registry`.
     """
     kind = _kind(index.cluster.product, fusion)
     retriever = _joined(index, plan, weights, kind)

@@ -232,15 +232,10 @@ _PAGE = 500
 
 
 def copy_documents(source: ClusterIndex, target: ClusterIndex, done: Callable[[int], None]) -> None:
-    """Write all papers of an index, with their vectors, values and content hashes, into an empty one.
+    """Write all papers of an index, with their vectors, values and content hashes, into an empty one, page by page.
 
-    Args:
-        source: Where they are.
-        target: Where they are written; ready for searching afterwards.
-        done: Receives how many more papers were written.
-
-    Raises:
-        ClusterError: If the cluster refuses a paper, or the copy holds another number of papers.
+    `_reindex` would lose vectors that a server keeps out of `_source`. `done` receives how many more papers were
+    written. Raises `ClusterError` if the cluster refuses a paper, or if the copy holds another number of papers.
     """
     formats = [field.format for field in source.schema.vectors]
     written = 0

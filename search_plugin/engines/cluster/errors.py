@@ -107,16 +107,7 @@ def unreachable(url: str, reason: str) -> ClusterError:
 
 
 def failure(url: str, status: int, reply: Any) -> SesError:
-    """Return the error for a reply that isn't a success.
-
-    Args:
-        url: Of the cluster.
-        status: Of the reply.
-        reply: Its body, parsed where it was JSON.
-
-    Returns:
-        A `BusyError` where it is worth trying again, otherwise a `ClusterError` or an `InputError`.
-    """
+    """Return the error for a reply that isn't a success: a `BusyError` if it is worth trying again."""
     kind, reason = cause(reply)
     if blocked := blockade(url, kind, reason):
         return blocked
@@ -202,16 +193,7 @@ def short(text: str) -> str:
 
 
 def check_whole(reply: Mapping[str, Any], *, url: str, name: str) -> None:
-    """Check a reply, or each of those of a multiple search.
-
-    Args:
-        reply: As the cluster gave it.
-        url: Of the cluster, to tell the user.
-        name: Of the index, likewise.
-
-    Raises:
-        UnavailableError: If it is an error, or the part of a shard is missing.
-    """
+    """Raise `UnavailableError` if a reply, or one of a multiple search, is an error or lacks the part of a shard."""
     for part in reply.get("responses", [reply]):
         if "error" in part:
             raise failure(url, int(part.get("status", 500)), part)

@@ -244,17 +244,9 @@ class _LostError(Exception):
 
 @contextmanager
 def hold(cluster: Cluster, name: str) -> Iterator[Lease]:
-    """Lock out other writers of an index.
+    """Lock out other writers of an index by a lease, renewed in the background until the block ends.
 
-    Args:
-        cluster: Where the index is.
-        name: Of the index.
-
-    Yields:
-        The lease, renewed in the background until the block ends.
-
-    Raises:
-        ConflictError: If somebody else holds it.
+    Raises `ConflictError` if somebody else holds it.
     """
     lease = Lease(cluster, name)
     keeper = threading.Thread(target=lease.keep, name=lease.keeper, daemon=True)

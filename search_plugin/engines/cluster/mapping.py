@@ -61,19 +61,9 @@ SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1", "merge.polic
 
 
 def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> dict[str, Any]:
-    """Return the body that creates an empty index for loading.
+    """Return the body that creates an empty index for loading; `InputError` if the product has no such vectors.
 
-    Args:
-        schema: What it holds.
-        source: Of the papers, to recognise an interrupted build.
-        dialect: Of the product.
-        shards: Number of shards.
-
-    Returns:
-        Mappings and settings.
-
-    Raises:
-        InputError: If the product does not support such vectors.
+    An interrupted build is recognised by the source of its papers.
     """
     return {
         "settings": {
@@ -151,14 +141,7 @@ def added_mapping(
 ) -> dict[str, Any]:
     """Return the change of an index's mapping that adds fields, and stores the wider schema in the same step.
 
-    Args:
-        schema: That the index has.
-        wider: The same with more fields.
-        facts: What is stored beside the schema.
-        dialect: Of the product.
-
-    Returns:
-        The body of a request.
+    `facts` are stored beside the schema, and kept.
     """
     held = {field.name for field in schema.fields}
     properties = properties_of(wider, dialect)
@@ -167,18 +150,7 @@ def added_mapping(
 
 
 def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
-    """Read back the schema of an index, or raise `UnavailableError` if ses did not make it.
-
-    Args:
-        mappings: As the cluster gives them.
-        told: What to call the index.
-
-    Returns:
-        The schema it was made with.
-
-    Raises:
-        UnavailableError: If there is no readable schema.
-    """
+    """Return the schema that an index, named by `told`, was made with; `UnavailableError` if ses can't read it."""
     try:
         schema = from_stored(mappings["_meta"]["ses"]["schema"])
         # Each format occurs once, and is one that a model of ses can have.

@@ -116,20 +116,10 @@ _ZSCORE_SINCE = (3, 0)
 
 
 def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking:
-    """Let OpenSearch run the legs and join them.
+    """Return the papers of the legs that OpenSearch runs and joins, without each leg's contribution.
 
-    Args:
-        index: In OpenSearch.
-        plan: The legs.
-        fusion: A name in `search_plugin.fusion.registry`.
-        weights: Of the legs, by name.
-
-    Returns:
-        The papers that the legs brought, without each leg's contribution.
-
-    Raises:
-        InputError: If this OpenSearch does not support this fusion.
-        UnavailableError: If the plugin for it is missing.
+    Raises `InputError` if this OpenSearch does not support the fusion, a name in `search_plugin.fusion.registry`, and
+    `UnavailableError` if the plugin for it is missing.
     """
     product = index.cluster.product
     if len(plan.legs) > MAX_LEGS:
@@ -139,18 +129,9 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
 
 
 def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[str, Any]:
-    """Return the search pipeline that joins legs; of the user's input only numbers get into it.
+    """Return the search pipeline that joins legs by weights, which sum to 1.
 
-    Args:
-        product: Its version decides which fusions it has.
-        fusion: A name in `search_plugin.fusion.registry`.
-        weights: Of the legs, in their order; they sum to 1.
-
-    Returns:
-        Its body.
-
-    Raises:
-        InputError: If this version has no such fusion.
+    Of the user's input only numbers get into it. Raises `InputError` if the product has no such fusion in its version.
     """
     weighing = {"parameters": {"weights": weights}}
     if fusion == "rrf":

@@ -83,12 +83,7 @@ def find_indexes(cluster: Cluster, name: str) -> Mapping[str, Any]:
 
 
 def check_seen(cluster: Cluster, names: Sequence[str]) -> None:
-    """Raise `UnavailableError` if a user may not see the indexes of some names, and so can't tell whether they exist.
-
-    Args:
-        cluster: Where they may be.
-        names: Patterns of physical names.
-    """
+    """Raise `UnavailableError` if a user may not see some indexes, by patterns, and can't tell whether they exist."""
     body = {"index": [{"names": list(names), "privileges": list(SEEING)}]}
     try:
         reply = cluster.call("POST", "/_security/user/_has_privileges", body)

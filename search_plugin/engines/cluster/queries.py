@@ -79,18 +79,9 @@ def value_of(hit: Mapping[str, Any], column: str) -> Any:
 
 
 def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, dict[str, Any]]:
-    """Return the search of each leg.
+    """Return the search of each leg, whose hits carry an id, a score and the plan's column, and nothing else.
 
-    Args:
-        plan: The legs.
-        schema: Of the index.
-        dialect: Of the product.
-
-    Returns:
-        By leg, the body of a search whose hits carry an id, a score and the plan's column, and nothing else.
-
-    Raises:
-        InputError: If a vector has another length than the index's.
+    Raises `InputError` if a vector has another length than the index's.
     """
     where = condition(plan.filter, schema)
     bodies = {}
@@ -136,17 +127,7 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
 
 
 def listing_body(where: Filter | None, order: Sort, size: int, schema: IndexSchema) -> dict[str, Any]:
-    """Return the search for the first papers that match a filter, in an order.
-
-    Args:
-        where: The filter.
-        order: The order.
-        size: Papers to return.
-        schema: Of the index.
-
-    Returns:
-        The body; its hits carry an id and nothing else, and all matches are counted.
-    """
+    """Return the search for the first papers that match a filter, in an order; it counts all matches."""
     field = {"order": "desc" if order.descending else "asc", "missing": "_last"}
     return {
         "query": {"bool": {"filter": [condition(where, schema) or {"match_all": {}}]}},

@@ -98,16 +98,7 @@ class Columns:
 
 
 def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
-    """Make the columns of some rows.
-
-    Args:
-        papers: Of consecutive rows; None for a row without a paper.
-        start: The first row.
-        kinds: Of the fields.
-
-    Returns:
-        The columns.
-    """
+    """Return the columns of the papers of consecutive rows from `start` on; None is a row without a paper."""
     import numpy as np
 
     numbers = {name: array("d") for name, kind in kinds.items() if kind in COMPARED}
@@ -132,12 +123,7 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
 
 
 def save(folder: Path, parts: Sequence[Columns]) -> None:
-    """Write the columns of adjacent ranges as one into the folder of a generation, and remove those that cover less.
-
-    Args:
-        folder: Of the generation.
-        parts: In order; the first begins at row 0.
-    """
+    """Write the columns of adjacent ranges, the first from row 0 on, as one, and remove those that cover less."""
     import numpy as np
 
     with deriving(folder, NAME, parts[-1].stop) as part:

@@ -38,13 +38,9 @@ class Alias:
 
 
 class EmbeddedEngine:
-    """Keeps indexes in a folder; see `Engine`.
+    """Keeps indexes in a folder, `embedded:DIR`; see `Engine`.
 
-    Args:
-        url: `embedded:DIR`.
-
-    Raises:
-        UnavailableError: If the folder can't be made.
+    Raises `UnavailableError` if the folder can't be made.
     """
 
     def __init__(self, url: str) -> None:

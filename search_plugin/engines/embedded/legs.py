@@ -89,16 +89,9 @@ def _scored(snapshot: Snapshot, rows: Sequence[int], scores: Sequence[float], co
 
 
 def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int) -> Listing:
-    """Return the first papers of those that match a filter.
+    """Return the first papers of those that match a filter, and how many match.
 
-    Args:
-        snapshot: Of the index.
-        where: The filter; None for all papers.
-        order: The order; papers without a value come last, ties are ordered by id.
-        size: Papers to return.
-
-    Returns:
-        Their ids, and how many papers match.
+    Papers without a value come last, ties are ordered by id.
     """
     import numpy as np
 

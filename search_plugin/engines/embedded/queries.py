@@ -87,15 +87,7 @@ _RANGES = {"=": "[{0} TO {0}]", "<": "[* TO {0}}}", "<=": "[* TO {0}]", ">": "{{
 
 
 def to_tantivy(where: Filter, words: Words) -> Any:  # noqa: C901 - one case for each kind of node
-    """Return a query that finds the papers that match a filter.
-
-    Args:
-        where: The filter.
-        words: The word index.
-
-    Returns:
-        tantivy's query.
-    """
+    """Return a query that finds the papers that match a filter; `columns.passing` does the same for vectors."""
     from tantivy import Occur, Query
 
     match where:

@@ -29,12 +29,7 @@ _NOTED = 10_000
 
 
 class Snapshot:
-    """The content of one commit. Threads may share it: lazily computed values are the same in every thread.
-
-    Args:
-        files: Of the generation.
-        words: Of the generation.
-    """
+    """The content of one commit. Threads may share it: lazily computed values are the same in every thread."""
 
     def __init__(self, files: Files, words: Words) -> None:
         self._files, self._words = files, words

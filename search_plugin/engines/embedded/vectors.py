@@ -127,12 +127,8 @@ def read_lists(lists: int, share: float = 1.0) -> int:
 def extend(folder: Path, name: str, mapped: Callable[[], np.ndarray], similarity: Similarity) -> None:
     """Build the index of a field, or add new vectors to it, if there are enough.
 
-    Args:
-        folder: Of the generation.
-        name: Of the field.
-        mapped: Maps all vectors of the field, float32 (vectors, dimension). It is called for each block, because what
-            was read of a mapping stays in memory as long as the mapping.
-        similarity: How closeness is measured.
+    `mapped` maps all vectors of the field, float32 (vectors, dimension). It is called for each block, because what was
+    read of a mapping stays in memory as long as the mapping.
     """
     import faiss
 
@@ -201,16 +197,9 @@ def _blocks(start: int, stop: int) -> Iterator[slice]:
 
 
 def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> Approximate | None:
-    """Read the index of a field that covers the most vectors.
+    """Return the index of a field that covers the most vectors, up to `count`; None if there is none that can be used.
 
-    Args:
-        folder: Of the generation.
-        name: Of the field.
-        count: How many vectors it may cover at most.
-        to_extend: Whether vectors will be added. If not, the file is mapped, so that processes share its memory.
-
-    Returns:
-        The index, or None if there is none that can be used.
+    If no vectors will be added to it, the file is mapped, so that processes share its memory.
     """
 
     def read(derived: Derived) -> Approximate:

@@ -180,12 +180,7 @@ class Words:
     def committing(self, added: Iterable[tuple[int, Paper]], replaced: Iterable[str]) -> Iterator[None]:
         """Add papers by row, delete the older rows of the replaced ids, and commit at the end of the block.
 
-        Args:
-            added: Rows and papers.
-            replaced: Ids that the index holds an older row of.
-
-        Yields:
-            Once, while another thread indexes the papers. If the block fails, nothing is committed.
+        In the block, another thread indexes the papers. If the block fails, nothing is committed.
         """
         writer = self.index.writer(_MEMORY, 1)
         try:
@@ -239,17 +234,9 @@ def _schema() -> Any:
 
 
 def open_words(folder: Path, schema: IndexSchema) -> Words:
-    """Open a word index.
+    """Open a word index; the schema says how words are analysed.
 
-    Args:
-        folder: Where it is.
-        schema: Says how words are analysed.
-
-    Returns:
-        The index.
-
-    Raises:
-        ValueError: If it is damaged; tantivy raises other errors for other damages.
+    Raises `ValueError` if it is damaged; tantivy raises other errors for other damages.
     """
     from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
 

@@ -41,18 +41,7 @@ class Written(NamedTuple):
 def batch_of(
     written: Sequence[Written], older: Mapping[str, int], snapshot: Snapshot, schema: IndexSchema, files: Files
 ) -> Appended:
-    """Return what to append for some papers.
-
-    Args:
-        written: At least one.
-        older: The rows of those that replace an earlier version, by id.
-        snapshot: Of the last commit.
-        schema: Of the index.
-        files: Of the generation.
-
-    Returns:
-        The batch.
-    """
+    """Return what to append for some papers; `older` has the rows of those that replace an earlier version, by id."""
     import numpy as np
 
     records = [to_record(one.encoded) for one in written]
@@ -114,13 +103,7 @@ _READ = 5_000
 
 
 def cover_rows(files: Files, snapshot: Snapshot, kinds: Kinds) -> None:
-    """Add new rows to columns and titles if there are many. Each paper is read once for both.
-
-    Args:
-        files: Of the generation.
-        snapshot: Of its last commit.
-        kinds: Of the fields.
-    """
+    """Add new rows to columns and titles if there are many. Each paper is read once for both."""
     folder, count = files.folder, len(snapshot.rows)
     covered = columns.load(folder, count).stop
     if covered != len(titles.load(folder, count)):  # a process was killed between the two
@@ -138,13 +121,7 @@ def cover_rows(files: Files, snapshot: Snapshot, kinds: Kinds) -> None:
 
 
 def cover_vectors(files: Files, snapshot: Snapshot, field: VectorField) -> None:
-    """Add new vectors to a field's index if there are many.
-
-    Args:
-        files: Of the generation.
-        snapshot: Of its last commit.
-        field: Of the vectors.
-    """
+    """Add new vectors to a field's index if there are many."""
     mapped = partial(files.vectors, field.name, snapshot.lengths)
     vectors.extend(files.folder, field.name, mapped, field.similarity)
 

@@ -101,15 +101,10 @@ def not_ours(name: str, what: str, hint: str = "") -> InputError:
 def overlaps(
     described: Mapping[str, Any], attachment: Attachment, others: Iterable[Attachment]
 ) -> Iterator[tuple[str, Attachment]]:
-    """Find the indexes whose documents hold the vectors of another attachment.
+    """Yield the indexes whose documents hold the vectors of another attachment, each with that attachment.
 
-    Args:
-        described: The indexes behind the attachment, with their aliases, as the cluster describes them.
-        attachment: What is attached; nothing overlaps if its vectors are beside the documents.
-        others: All attachments; those with vectors beside the documents are left out, since they write nothing there.
-
-    Yields:
-        Each index with the other attachment.
+    Nothing overlaps with vectors beside the documents. `described` has the indexes behind the attachment, with their
+    aliases, as the cluster describes them.
     """
     for other in others:
         if other.name != attachment.name and not (other.beside or attachment.beside):
@@ -117,16 +112,9 @@ def overlaps(
 
 
 def check_apart(described: Mapping[str, Any], attachment: Attachment, others: Iterable[Attachment], hint: str) -> None:
-    """Refuse to write into documents into which another attachment writes.
+    """Raise `InputError` if another attachment writes into the same documents; see `overlaps`.
 
-    Args:
-        described: As of `overlaps`.
-        attachment: What is attached.
-        others: All attachments.
-        hint: What to do; `{other}` stands for the name of the other attachment, `{target}` for what is attached.
-
-    Raises:
-        InputError: If there is such an attachment.
+    In the hint, `{other}` stands for the name of the other attachment, and `{target}` for what is attached.
     """
     for index, other in overlaps(described, attachment, others):
         of = "" if index == other.target else f" (by {other.target})"

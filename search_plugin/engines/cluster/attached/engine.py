@@ -99,16 +99,8 @@ class AttachingEngine(ClusterEngine):
     def attach(self, wanted: Wanted, schema: IndexSchema) -> Attachment:
         """Attach an index, or attach it again with other fields; no vector is written yet.
 
-        Args:
-            wanted: What to attach.
-            schema: Model, vectors and language.
-
-        Returns:
-            The attachment.
-
-        Raises:
-            NotFoundError: If there is no such index.
-            InputError: If a field can't serve, the name is taken, or it is attached with another model.
+        Raises `NotFoundError` if there is no such index, and `InputError` if a field can't serve, the name is taken, or
+        the index is attached with another model.
         """
         check_plain_name(wanted.target)
         name = check_index_name(wanted.name)
@@ -139,13 +131,8 @@ class AttachingEngine(ClusterEngine):
     def renew(self, attachment: Attachment) -> None:
         """Add the field of the vectors to indexes that have come behind an attached alias.
 
-        Args:
-            attachment: What is attached.
-
-        Raises:
-            InputError: If the alias now reaches documents that are attached under another name, or the fields of the
-                documents were changed.
-            UnavailableError: If the index is gone.
+        Raises `InputError` if the alias now reaches documents that are attached under another name, or if their fields
+        were changed, and `UnavailableError` if the index is gone.
         """
         try:
             described = self._check_apart(attachment, "take that index out of {target}, or detach {other}")
@@ -159,17 +146,8 @@ class AttachingEngine(ClusterEngine):
     def detach(self, name: str, begin: Callable[[int], None], done: Callable[[int], None]) -> Detached:
         """Remove all that ses has written into an index, or beside it; may be repeated after an interruption.
 
-        Args:
-            name: Of the attached index.
-            begin: Receives how many documents are to be restored.
-            done: Receives how many more were restored.
-
-        Returns:
-            What was done.
-
-        Raises:
-            NotFoundError: If no index of this name is attached.
-            UnavailableError: If a document can't be written.
+        `begin` receives how many documents are to be restored, `done` how many more were restored. Raises
+        `NotFoundError` if no index of this name is attached, and `UnavailableError` if a document can't be written.
         """
         restored, left, shared = 0, tuple[str, ...](), tuple[str, ...]()
         with self.lock(name):
@@ -340,14 +318,9 @@ def check_readable(mappings: Mapping[str, Any], target: str) -> None:
 
 
 def why_beside(described: Mapping[str, Any], dialect: Dialect) -> str:
-    """Return why vectors have to be kept beside the documents; empty if the documents can hold them.
+    """Return, as a clause, why vectors have to be kept beside the documents; empty if the documents can hold them.
 
-    Args:
-        described: By index its mapping and its settings, these flat, as the cluster gives them.
-        dialect: Of the product.
-
-    Returns:
-        A clause with the index in it.
+    `described` has the mapping and the flat settings of each index, as the cluster gives them.
     """
     return next((reason for index, facts in described.items() for reason in _reasons(index, facts, dialect)), "")
 

@@ -142,13 +142,9 @@ class AttachedIndex(ClusterIndex):
         return int(self._ask("_count", {"query": {"match_all": {}}})["count"])
 
     def lacking(self, most: int) -> Generator[Accepted | Rejected, None, None]:
-        """Read the documents that have no vectors.
+        """Yield the paper of each document that has no vector, or why it is no paper, so that no vector can be made.
 
-        Args:
-            most: How many documents to read; of a companion, those with vectors are read too.
-
-        Yields:
-            The paper that each is, or why it is none, so that no vector can be made.
+        At most `most` documents are read; of an index with a companion, those with vectors count too.
         """
         body: dict[str, Any] = {"query": {"match_all": {}}}
         if not self.companion:
@@ -291,19 +287,9 @@ def companion_of(cluster: Cluster, dialect: Dialect, attachment: Attachment, lea
 def open_attached(
     cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None = None
 ) -> AttachedIndex:
-    """Open an attached index.
+    """Open an attached index, for writing vectors if there is a lease.
 
-    Args:
-        cluster: Where it is.
-        dialect: Of the product.
-        attachment: What it is.
-        lease: The right to write vectors.
-
-    Returns:
-        The index.
-
-    Raises:
-        UnavailableError: If the attached index is gone, or one behind the alias has no vectors yet.
+    Raises `UnavailableError` if the attached index is gone, or if one behind the alias has no vectors yet.
     """
     target = attachment.target
     mappings = _mappings(cluster, attachment)

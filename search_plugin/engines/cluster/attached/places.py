@@ -57,18 +57,10 @@ class Place:
 
 
 def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: str) -> tuple[Place, ...]:
-    """Find fields in the mappings of an index, or of all indexes behind an alias.
+    """Return the places of fields in the mappings of an index, or of all indexes behind an alias.
 
-    Args:
-        mappings: By index, as the cluster gives them.
-        fields: The index's fields by names of ses; `title` is among them.
-        target: What the user calls the index or alias.
-
-    Returns:
-        A place for each field.
-
-    Raises:
-        InputError: If a field is missing, or is of a type that can't serve as this field.
+    `fields` gives the index's fields by names of ses; `title` is among them. `target` is the user's name of the index.
+    Raises `InputError` if a field is missing, or is of a type that can't serve as this field.
     """
     found: list[Place] = []
     for given, path in fields.items():
@@ -82,16 +74,7 @@ def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: 
 
 
 def check_places(mappings: Mapping[str, Any], places: tuple[Place, ...], target: str) -> None:
-    """Refuse an index whose owner has given it another mapping since it was attached.
-
-    Args:
-        mappings: By index, as the cluster gives them.
-        places: Where the fields were.
-        target: What the user calls the index or alias.
-
-    Raises:
-        InputError: If the title is gone, or a field is of another type.
-    """
+    """Raise `InputError` if the owner of an index has removed the title, or has given a field another type."""
     for place in places:
         there = [found for kept in mappings.values() if (found := _look_up(kept.get("mappings", {}), place.path))]
         kinds = {(_TYPES.get(found.mapping.get("type", "")), found.nested) for found in there}
@@ -229,15 +212,9 @@ def read_from(places: Sequence[Place]) -> dict[str, Any]:
 
 
 def record_of(number: int, hit: Mapping[str, Any], places: tuple[Place, ...]) -> Accepted | Rejected:
-    """Return the paper that a document is.
+    """Return the paper that a document is, or why it is none, from a hit of a search with `read_from`.
 
-    Args:
-        number: Of the document, as the line of its record.
-        hit: The document, as a search with `read_from` returns it.
-        places: The fields.
-
-    Returns:
-        The paper, or why it is none. A value that is not of its field's kind is left out: the document is not ours.
+    A value that is not of its field's kind is left out: the document is not ours.
     """
     raw = {place.name: value_at(hit.get("_source", {}), place.source) for place in places}
     for place in filter(_is_column, places):
