@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
 from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def published_generation(job: IndexJob, engine: Engine) -> Index | None:
     """Return the published generation, or None if there is none that can or must be read."""
-    if job.index not in engine.names():
-        return None
     try:
         return engine.open(job.index)
+    except NotFoundError:
+        return None
     except UnavailableError as error:
         if not job.fresh:
             raise

@@ -71,6 +71,13 @@ class ClusterEngine:
         published = [g for g in self._generations(check_index_name(name)) if g.published]
         return next((one.moment for one in published or self.attachments(name)), 0.0)
 
+    def schema(self, name: str) -> IndexSchema | None:
+        """Return the schema of the published generation or attached index; None if there is none."""
+        for generation in self._generations(check_index_name(name)):
+            if generation.published:
+                return schema_of(generation.mappings, f"The index {name} in {self.url}")
+        return next((attachment.searched for attachment in self.attachments(name)), None)
+
     def open(self, name: str) -> ClusterIndex:
         """Return the published generation or attached index, or raise `NotFoundError` that names the existing ones."""
         published = next((g for g in self._generations(check_index_name(name)) if g.published), None)

@@ -60,6 +60,11 @@ class EmbeddedEngine:
             return (self.root / f"{check_index_name(name)}.json").stat().st_mtime
         return 0.0
 
+    def schema(self, name: str) -> IndexSchema | None:
+        """Return the schema of the published generation without opening it; None if there is no such index."""
+        current = self.alias(check_index_name(name)).current
+        return self._facts(name, current).schema if current else None
+
     def open(self, name: str) -> EmbeddedIndex:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
         current = self.alias(check_index_name(name)).current
