@@ -14,16 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from search_plugin.contract.schema import VectorField
+from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import GRAPH, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.joining import (
-    RANK_CONSTANT,
-    is_weighted,
-    leg_queries,
-    leg_shares,
-    read_ranking,
-    refused,
-)
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
 
@@ -121,7 +114,9 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
         return None
     body = {"retriever": retriever, "size": plan.window, **columns(plan)}
     try:
-        return read_ranking(index.ask_search(body, why=f"the legs {', '.join(plan.legs)}, joined by {kind}"), plan)
+        return joining.read_ranking(
+            index.ask_search(body, why=f"the legs {', '.join(plan.legs)}, joined by {kind}"), plan
+        )
     except ClusterError as error:
         if not _is_missing(error, kind):
             raise
@@ -135,30 +130,30 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
 
 def _kind(product: Product, fusion: str) -> str:
     if fusion not in _RETRIEVERS:
-        raise refused(product, f"has no fusion {fusion}")
+        raise joining.refused(product, f"has no fusion {fusion}")
     return _RETRIEVERS[fusion]
 
 
 def _joined(index: Searched, plan: Plan, weights: Mapping[str, float], kind: str) -> dict[str, Any]:
     """Return the retriever that joins the legs."""
     legs = _retrievers(index, plan)
-    shares = leg_shares(plan, weights)
+    shares = joining.leg_shares(plan, weights)
     if kind == "linear":
         weighted = [
             {"retriever": leg, "weight": weight, "normalizer": "minmax"}
             for leg, weight in zip(legs, shares, strict=True)
         ]
         return {"linear": {"retrievers": weighted, "rank_window_size": plan.window}}
-    if is_weighted(shares):
+    if joining.is_weighted(shares):
         if index.cluster.product.version < _RANK_WEIGHTS_SINCE:
-            raise refused(index.cluster.product, "can't weigh the legs of rrf")
+            raise joining.refused(index.cluster.product, "can't weigh the legs of rrf")
         legs = [{"retriever": leg, "weight": weight} for leg, weight in zip(legs, shares, strict=True)]
-    return {"rrf": {"retrievers": legs, "rank_constant": RANK_CONSTANT, "rank_window_size": plan.window}}
+    return {"rrf": {"retrievers": legs, "rank_constant": joining.RANK_CONSTANT, "rank_window_size": plan.window}}
 
 
 def _retrievers(index: Searched, plan: Plan) -> list[dict[str, Any]]:
     # A graph search reads the same as a query and as a retriever.
-    return [query if "knn" in query else {"standard": {"query": query}} for query in leg_queries(index, plan)]
+    return [query if "knn" in query else {"standard": {"query": query}} for query in joining.leg_queries(index, plan)]
 
 
 def _is_missing(error: ClusterError, kind: str) -> bool:

@@ -15,7 +15,7 @@ from search_plugin.contract.legs import Listing
 from search_plugin.contract.schema import Bm25, IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.contract.values import checked
-from search_plugin.engines.cluster import bulk
+from search_plugin.engines.cluster import bulk, facets, queries
 from search_plugin.engines.cluster.dialects import rank
 from search_plugin.engines.cluster.documents import (
     among,
@@ -35,28 +35,9 @@ from search_plugin.engines.cluster.documents import (
     vectors_of,
 )
 from search_plugin.engines.cluster.errors import ClusterError, check_whole
-from search_plugin.engines.cluster.facets import (
-    facets_body,
-    read_facets,
-    read_spelled,
-    read_tally,
-    spelled_body,
-    tally_body,
-)
 from search_plugin.engines.cluster.mapping import LOADING, SERVING, added_mapping, similarity_of
 from search_plugin.engines.cluster.passages import has_vector, path_of
 from search_plugin.engines.cluster.physical import physical_name
-from search_plugin.engines.cluster.queries import (
-    ID_COLUMN,
-    condition,
-    leg_bodies,
-    listing_body,
-    multi_search,
-    read_word_counts,
-    resembling_query,
-    scored,
-    word_counts_body,
-)
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.engines.remembered import Remembered
 from search_plugin.filters.alike import joined
@@ -134,21 +115,21 @@ class ClusterIndex:
     def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
         """Return the values of keyword fields that regular expressions match; see `Index`."""
         asked = [(field, one) for field, expressions in patterns.items() for one in joined(expressions)]
-        reply = self.ask_search(spelled_body(asked), why=f"values of {', '.join(patterns)}")
-        return read_spelled(reply, asked)
+        reply = self.ask_search(facets.spelled_body(asked), why=f"values of {', '.join(patterns)}")
+        return facets.read_spelled(reply, asked)
 
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return how many papers hold each of some words in title or abstract, compared by stem."""
 
         def count(new: Sequence[str]) -> Mapping[str, int]:
-            reply = self.ask_search(word_counts_body(new), why="papers with each word")
-            return read_word_counts(reply, new)
+            reply = self.ask_search(queries.word_counts_body(new), why="papers with each word")
+            return queries.read_word_counts(reply, new)
 
         return self._counts.look_up(words, count)
 
     def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
         """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
-        query = resembling_query(terms, distance)
+        query = queries.resembling_query(terms, distance)
         body = {"query": query, **papers_of(self.schema), "size": size, "track_total_hits": False}
         return list(read_papers(self.ask_search(body, why="similar words"), self.schema).values())
 
@@ -189,12 +170,14 @@ class ClusterIndex:
 
     def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
         """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
-        return read_tally(self.ask_search(tally_body(self.schema.field(field), size)), self.schema.field(field), size)
+        return facets.read_tally(
+            self.ask_search(facets.tally_body(self.schema.field(field), size)), self.schema.field(field), size
+        )
 
     def ids(self, where: Filter | None = None) -> Iterator[str]:
         """Yield the ids of all papers, or of the papers that match a filter, in any order."""
-        query = {"bool": {"filter": [condition(where, self.schema) or {"match_all": {}}]}}
-        body: dict[str, Any] = {"query": query, "size": PAGE, "sort": [{"id": "asc"}], **ID_COLUMN}
+        query = {"bool": {"filter": [queries.condition(where, self.schema) or {"match_all": {}}]}}
+        body: dict[str, Any] = {"query": query, "size": PAGE, "sort": [{"id": "asc"}], **queries.ID_COLUMN}
         after: list[Any] = []
         while True:
             hits = self.ask_search({**body, **({"search_after": after} if after else {})})["hits"]["hits"]
@@ -205,12 +188,12 @@ class ClusterIndex:
 
     def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
         """Return the papers of each leg, best first; equal scores are ordered by id; all legs in one request."""
-        bodies = leg_bodies(plan, self.schema, self.dialect)
+        bodies = queries.leg_bodies(plan, self.schema, self.dialect)
         if not bodies:
             return {}
         replies = self._ask_all(bodies, f"the legs {', '.join(bodies)}")
         return {
-            leg: scored(reply["hits"]["hits"], leg, self.schema, plan.window, plan.column)
+            leg: queries.scored(reply["hits"]["hits"], leg, self.schema, plan.window, plan.column)
             for leg, reply in replies.items()
         }
 
@@ -220,20 +203,20 @@ class ClusterIndex:
 
     def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
         """Return the first papers of those that match a filter, in an order, or `InputError` if it is not stored."""
-        hits = self.ask_search(listing_body(where, order, size, self.schema), why="a listing")["hits"]
+        hits = self.ask_search(queries.listing_body(where, order, size, self.schema), why="a listing")["hits"]
         return Listing([id_of(hit) for hit in hits["hits"]], int(hits["total"]["value"]))
 
     def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
         """Return the papers that exist, and the requested facet counts, all in one request."""
         page, rest = ids[:PAGE], ids[PAGE:]
         bodies = {"papers": {**among(page), **papers_of(self.schema)}} if page else {}
-        bodies |= {"facets": facets_body(counting, self.schema)} if counting else {}
+        bodies |= {"facets": facets.facets_body(counting, self.schema)} if counting else {}
         if not bodies:
             return {}, None
         replies = self._ask_all(bodies, " and ".join(bodies))
         papers = read_papers(replies["papers"], self.schema) if page else {}
-        facets = read_facets(replies["facets"], counting, self.schema) if counting else None
-        return {**papers, **self.papers(rest)}, facets
+        counts = facets.read_facets(replies["facets"], counting, self.schema) if counting else None
+        return {**papers, **self.papers(rest)}, counts
 
     def ask_search(self, body: Mapping[str, Any], params: Mapping[str, Any] | None = None, why: str = "") -> Any:
         """Send one search, and return the reply if every shard gave its part; `why` tells what for."""
@@ -307,7 +290,7 @@ class ClusterIndex:
             self._score_by(self.schema.bm25)
 
     def _ask_all(self, bodies: Mapping[str, Mapping[str, Any]], why: str) -> dict[str, Any]:
-        replies = self._ask("_msearch", multi_search(bodies), why=why)["responses"]
+        replies = self._ask("_msearch", queries.multi_search(bodies), why=why)["responses"]
         return dict(zip(bodies, replies, strict=True))
 
     def _among(self, ids: Sequence[str], what: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

@@ -22,16 +22,9 @@ import orjson
 
 from corpora.errors import UnavailableError
 from search_plugin.contract.schema import VectorField
+from search_plugin.engines.cluster import joining
 from search_plugin.engines.cluster.dialect import GRAPH, QueryBody
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.joining import (
-    RANK_CONSTANT,
-    is_weighted,
-    leg_queries,
-    leg_shares,
-    read_ranking,
-    refused,
-)
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import columns
 
@@ -123,9 +116,9 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
     """
     product = index.cluster.product
     if len(plan.legs) > MAX_LEGS:
-        raise refused(product, f"joins up to {MAX_LEGS} legs, and this search has {len(plan.legs)}")
-    pipeline = pipeline_for(product, fusion, leg_shares(plan, weights))
-    return read_ranking(_search(index, plan, pipeline_name(fusion, pipeline), pipeline), plan)
+        raise joining.refused(product, f"joins up to {MAX_LEGS} legs, and this search has {len(plan.legs)}")
+    pipeline = pipeline_for(product, fusion, joining.leg_shares(plan, weights))
+    return joining.read_ranking(_search(index, plan, pipeline_name(fusion, pipeline), pipeline), plan)
 
 
 def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[str, Any]:
@@ -135,13 +128,13 @@ def pipeline_for(product: Product, fusion: str, weights: list[float]) -> dict[st
     """
     weighing = {"parameters": {"weights": weights}}
     if fusion == "rrf":
-        weighted = is_weighted(weights)
+        weighted = joining.is_weighted(weights)
         if weighted and product.version < _RANK_WEIGHTS_SINCE:
-            raise refused(product, "can't weigh the legs of rrf")
-        combination = {"technique": "rrf", "rank_constant": RANK_CONSTANT, **(weighing if weighted else {})}
+            raise joining.refused(product, "can't weigh the legs of rrf")
+        combination = {"technique": "rrf", "rank_constant": joining.RANK_CONSTANT, **(weighing if weighted else {})}
         return {"phase_results_processors": [{"score-ranker-processor": {"combination": combination}}]}
     if fusion not in _NORMALIZATIONS or (fusion == "zscore" and product.version < _ZSCORE_SINCE):
-        raise refused(product, f"has no fusion {fusion}")
+        raise joining.refused(product, f"has no fusion {fusion}")
     processor = {
         "normalization": {"technique": _NORMALIZATIONS[fusion]},
         "combination": {"technique": "arithmetic_mean", **weighing},
@@ -156,7 +149,7 @@ def pipeline_name(fusion: str, pipeline: Mapping[str, Any]) -> str:
 
 def _search(index: Searched, plan: Plan, name: str, pipeline: Mapping[str, Any]) -> Mapping[str, Any]:
     """Search through a pipeline; make the pipeline if the cluster reports that it is missing."""
-    queries = leg_queries(index, plan)
+    queries = joining.leg_queries(index, plan)
     body = {
         "query": {"hybrid": {"queries": queries, "pagination_depth": plan.window}},
         "size": min(len(queries) * plan.window, MAX_HITS),

@@ -19,20 +19,7 @@ from functools import lru_cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.contract.tree import (
-    RELATIONS,
-    Alike,
-    And,
-    Compare,
-    Exists,
-    Filter,
-    Not,
-    OneOf,
-    Or,
-    Says,
-    Test,
-    unresolved,
-)
+from search_plugin.contract import tree
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.fields import COMPARED, held_values, number_of
@@ -194,7 +181,9 @@ def _key(value: object) -> int:
     return int.from_bytes(hashlib.blake2b(str(value).encode(), digest_size=8).digest(), "little")
 
 
-def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callable[[Filter], np.ndarray]) -> np.ndarray:  # noqa: C901 - one case for each kind of node
+def passing(
+    where: tree.Filter, parts: Sequence[Columns], count: int, saying: Callable[[tree.Filter], np.ndarray]
+) -> np.ndarray:
     """Return which rows match a filter.
 
     Args:
@@ -209,18 +198,17 @@ def passing(where: Filter, parts: Sequence[Columns], count: int, saying: Callabl
     import numpy as np
 
     match where:
-        case Says():
+        case tree.Says():
             return saying(where)
-        case Not() | And() | Or() if _of_words(where):
+        case tree.Not() | tree.And() | tree.Or() if _of_words(where):
             return saying(where)
-        case Not(part):
+        case tree.Not(part):
             return ~passing(part, parts, count, saying)
-        case And(inner):
-            return reduce(np.logical_and, (passing(part, parts, count, saying) for part in _together(And, inner)))
-        case Or(inner):
-            return reduce(np.logical_or, (passing(part, parts, count, saying) for part in _together(Or, inner)))
-        case Alike():
-            raise unresolved(where)
+        case tree.And(inner) | tree.Or(inner):
+            joined = np.logical_and if isinstance(where, tree.And) else np.logical_or
+            return reduce(joined, (passing(part, parts, count, saying) for part in _together(type(where), inner)))
+        case tree.Alike():
+            raise tree.unresolved(where)
     mask = np.zeros(count, bool)
     for columns in parts:
         if (numbers := columns.numbers.get(where.field)) is not None:
@@ -236,19 +224,19 @@ def _mark(mask: np.ndarray, rows: np.ndarray) -> None:
     mask[rows] = True
 
 
-def _of_words(where: Filter) -> bool:
+def _of_words(where: tree.Filter) -> bool:
     """Return whether a filter asks for words alone."""
     match where:
-        case Says():
+        case tree.Says():
             return True
-        case Not(part):
+        case tree.Not(part):
             return _of_words(part)
-        case And(parts) | Or(parts):
+        case tree.And(parts) | tree.Or(parts):
             return all(map(_of_words, parts))
     return False
 
 
-def _together(kind: type[And | Or], parts: Sequence[Filter]) -> list[Filter]:
+def _together(kind: type[tree.And | tree.Or], parts: Sequence[tree.Filter]) -> list[tree.Filter]:
     """Return the parts with those of words as one: together they find fewer rows than each by itself."""
     words = tuple(part for part in parts if _of_words(part))
     if len(words) < 2:
@@ -256,26 +244,26 @@ def _together(kind: type[And | Or], parts: Sequence[Filter]) -> list[Filter]:
     return [kind(words), *(part for part in parts if not _of_words(part))]
 
 
-def _compared(test: Test, numbers: np.ndarray) -> np.ndarray:
+def _compared(test: tree.Test, numbers: np.ndarray) -> np.ndarray:
     import numpy as np
 
     match test:
-        case Exists():
+        case tree.Exists():
             there: np.ndarray = ~np.isnan(numbers)
             return there
-        case OneOf(_, values):
+        case tree.OneOf(_, values):
             within: np.ndarray = np.isin(numbers, np.array([number_of(value) for value in values]))
             return within
-        case Compare(_, op, value):
-            passed: np.ndarray = RELATIONS[op](numbers, number_of(value))
+        case tree.Compare(_, op, value):
+            passed: np.ndarray = tree.RELATIONS[op](numbers, number_of(value))
             return passed
 
 
-def _listed(test: Test, postings: Postings) -> list[np.ndarray]:
+def _listed(test: tree.Test, postings: Postings) -> list[np.ndarray]:
     match test:
-        case Exists():
+        case tree.Exists():
             return [postings.rows]
-        case OneOf(_, values):
+        case tree.OneOf(_, values):
             return [postings.of(value) for value in values]
-        case Compare(_, _, value):
+        case tree.Compare(_, _, value):
             return [postings.of(value)]

@@ -12,19 +12,10 @@ from urllib.parse import quote
 from corpora.errors import UnavailableError
 from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster import bulk
+from search_plugin.engines.cluster.attached import writing
 from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
 from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
-from search_plugin.engines.cluster.attached.writing import (
-    TOO_LARGE,
-    addition,
-    holding,
-    pin,
-    removal,
-    replaced,
-    unpin,
-    update,
-)
 from search_plugin.engines.cluster.documents import among
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex
@@ -84,8 +75,8 @@ class AttachedIndex(ClusterIndex):
             page = {document.paper.id: document for document in documents[start : start + PAGE]}
             hits, lost = self._distinct(list(page))
             aliases = self._aliases(hits.values())
-            lines = [addition(hit, aliases, self._own(page[id_])) for id_, hit in hits.items()]
-            refused += [*update(self.cluster, self.attachment, lines, TOO_LARGE), *lost]
+            lines = [writing.addition(hit, aliases, self._own(page[id_])) for id_, hit in hits.items()]
+            refused += [*writing.update(self.cluster, self.attachment, lines, writing.TOO_LARGE), *lost]
         return refused
 
     def marked(self) -> Iterator[Mapping[str, Any]]:
@@ -98,7 +89,7 @@ class AttachedIndex(ClusterIndex):
         """Remove all that ses has written into some documents; returns those that can't be changed."""
         self._check_writable()
         aliases = self._aliases(hits)
-        refused = update(self.cluster, self.attachment, [removal(hit, aliases) for hit in hits])
+        refused = writing.update(self.cluster, self.attachment, [writing.removal(hit, aliases) for hit in hits])
         return [one for one in refused if one.reason != bulk.MISSING]
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -123,7 +114,7 @@ class AttachedIndex(ClusterIndex):
         """Make the changes searchable, and remove what only writes need."""
         self._stale = True
         self._refresh()
-        unpin(self.cluster, self.name)
+        writing.unpin(self.cluster, self.name)
 
     def count(self, field: str | None = None) -> int:
         """Return how many documents ses has made vectors of, or how many have a vector of a format."""
@@ -246,10 +237,10 @@ class AttachedIndex(ClusterIndex):
     def _aliases(self, hits: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
         """Return the aliases to write through, by index, or raise `UnavailableError` if a hit is of another index."""
         if self._pinned is None:
-            there = holding(self.cluster, self.attachment, self.target)
-            self._pinned = pin(self.cluster, self.attachment, there)
+            there = writing.holding(self.cluster, self.attachment, self.target)
+            self._pinned = writing.pin(self.cluster, self.attachment, there)
         if not all(hit["_index"] in self._pinned for hit in hits):
-            raise replaced(self.attachment)
+            raise writing.replaced(self.attachment)
         return self._pinned
 
     def _own(self, document: Document) -> dict[str, Any]:
