@@ -141,7 +141,7 @@ class Attaching(Indexing):
     def _vectors_job(self, name: str, **options: object) -> IndexJob:
         from indexer.job import IndexJob
 
-        model = self._model_for(name, fresh=False)
+        model = self._model_for(self._engine.schema(name))
         return IndexJob(
             records=lambda: iter(()),
             source="",

@@ -1,19 +1,57 @@
-"""Reading one big JSON array of objects, or one big object of objects by id, without holding more than one of them."""
+"""JSON objects one at a time: a line each, or the items of one big array or object, of which one is in memory."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from corpora.json_lines import JsonObject, as_object
-from corpora.lines import LONGEST_RECORD
+from corpora.opening import LONGEST_RECORD, bounded_lines
 from corpora.paper import Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """One object.
+
+    Attributes:
+        line: Line on which it begins.
+        members: Its members.
+    """
+
+    line: int
+    members: dict[str, object]
+
+
+def read_lines(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
+    """Yield the object of each line that isn't blank, and a rejection for every line that is not an object."""
+    for line in bounded_lines(stream):
+        yield line if isinstance(line, Rejected) else _parse(line.number, line.raw)
+
+
+def _parse(number: int, raw: bytes) -> JsonObject | Rejected:
+    # Not orjson: it refuses the NaN that pandas writes for a missing value.
+    try:
+        value = json.loads(raw.decode())
+    except UnicodeDecodeError:
+        return Rejected(number, "The line has bytes that aren't UTF-8.")
+    except json.JSONDecodeError as error:
+        return Rejected(number, f"The line isn't JSON ({error.msg.removesuffix(' at')} at character {error.pos + 1}).")
+    except (ValueError, RecursionError):
+        return Rejected(number, "The line has a number too long or lists too deep to read.")
+    return as_object(number, value)
+
+
+def as_object(line: int, value: object) -> JsonObject | Rejected:
+    """Return a JSON value as an object, or a rejection where it's something else."""
+    return JsonObject(line, value) if isinstance(value, dict) else Rejected(line, "The record isn't a JSON object.")
+
 
 _CHUNK = 1 << 16
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -82,15 +120,9 @@ class _Window:
 
 
 def read_items(stream: BufferedReader, layout: Literal["array", "mapping"]) -> Iterator[JsonObject | Rejected]:
-    """Read the objects of an array, or of an object by key; a key is used where an `id` is missing.
+    """Yield the objects of an array, or of an object by key, and a rejection for every item that is not an object.
 
-    Args:
-        stream: The file.
-        layout: Which of the two it holds.
-
-    Yields:
-        Every object, and a rejection for every item that is not an object. After damage, the whole rest is one
-        rejection.
+    A key is used where an `id` is missing. After damage, the whole rest is one rejection.
     """
     window = _Window(stream)
     opening, closing = ("[", "]") if layout == "array" else ("{", "}")
