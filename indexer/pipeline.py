@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpora.paper import Accepted, Paper, Record, Rejected
+from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
 from indexer.blocks import prefetch
 from indexer.dead_letter import DeadLetter
 from indexer.job import IndexJob
 from indexer.pruning import UNOWNED, count_gone, gone_ids, release, withdrawn_ids
-from indexer.report import IndexReport, Progress, Silent
+from indexer.report import IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import check_papers, checked_count, generation_to_write, published_generation
 from indexer.work import Work, guarded

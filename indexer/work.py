@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import SesError, StoppedError
 
 if TYPE_CHECKING:
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from search_plugin.contract.engine import Engine, Index
 
 

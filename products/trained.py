@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from search_plugin.contract.engine import Index
     from search_plugin.contract.fields import Field
     from search_plugin.contract.tree import Filter

@@ -36,7 +36,7 @@ _ELSEWHERE = {
     "Join": "search_plugin.request",
     "Mode": "search_plugin.request",
     "Paper": "corpora.paper",
-    "Progress": "indexer.report",
+    "Progress": "corpora.progress",
     "Projection": "products.topics.clusters",
     "Quantization": "search_plugin.contract.schema",
     "Sort": "search_plugin.contract.ordering",

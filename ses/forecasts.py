@@ -12,7 +12,7 @@ from corpora.custom import check_field_name
 from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from products.forecasts.apply import ForecastReport
     from products.forecasts.forecaster import Forecaster
     from search_plugin.contract.engine import Index
@@ -129,7 +129,7 @@ class Forecasts:
             InputError: If the forecaster is of another model, or the index has another field of its name.
             ConflictError: If another run is writing the index.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.forecasts.apply import apply_forecaster
         from search_plugin.filters.read import read_filter
 

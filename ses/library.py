@@ -12,7 +12,7 @@ from ses.checked import checked, checked_methods
 from ses.indexing import check_own
 
 if TYPE_CHECKING:
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from products.kept import Kept
     from products.topics.clusters import Projection, Topics
     from ses.feeds import Feeds
@@ -102,7 +102,7 @@ class Library(Attaching):
             InputError: If there is an index of the new name.
             ConflictError: If another run is writing one of them.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
 
         progress = progress or Silent()
         with self._engine.lock(name):
@@ -173,7 +173,7 @@ class Library(Attaching):
             InputError: If there are fewer papers than topics, or a field can't have that name.
             UnavailableError: If scikit-learn is missing.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.topics.clusters import clean_field
         from ses.topics import topics_of, write_topics
 

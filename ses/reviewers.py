@@ -13,7 +13,8 @@ from ses.reviewer_factors import factor_builders
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from indexer.report import IndexReport, Progress
+    from corpora.progress import Progress
+    from indexer.report import IndexReport
     from products.reviewers.explaining import Explanation
     from products.reviewers.matching import Matched
     from products.reviewers.people import Reviewer
@@ -137,7 +138,7 @@ class Reviewers:
         self, venue: Venue, factors: Sequence[str] = ("semantic",), *, progress: Progress | None = None, **options: Any
     ) -> Matched:
         """Find reviewers for the submissions of `venue`; parameters and errors as of `match`."""
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.reviewers.matching import MatchingOptions, match
 
         chosen, progress = checked(MatchingOptions)(**options), progress or Silent()
@@ -171,7 +172,7 @@ class Reviewers:
         Raises:
             NotFoundError: If there is no such submission or reviewer.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.reviewers.explaining import explain
         from products.reviewers.matching import MatchingOptions
 

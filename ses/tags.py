@@ -13,8 +13,8 @@ from corpora.errors import require
 from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from encoders.text_encoder import TextEncoder
-    from indexer.report import Progress
     from products.tags.apply import TaggingReport
     from products.tags.hierarchy import Hierarchy
     from products.tags.suggest import LabelSuggestion
@@ -85,7 +85,7 @@ class Tags:
             InputError: If the labels can't be used so.
             UnavailableError: If scikit-learn isn't installed.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.tags.labels import judgments_from, labelled_vectors
         from products.tags.store import write_tagger
         from products.tags.thesauri import hierarchy_from
@@ -191,7 +191,7 @@ class Tags:
             InputError: If the tagger is of another model, or the index has another field of its name.
             ConflictError: If another run is writing the index.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.tags.apply import apply_tagger
         from search_plugin.filters.read import read_filter
 

@@ -10,7 +10,7 @@ from corpora.errors import require
 if TYPE_CHECKING:
     import numpy as np
 
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from products.topics.clusters import Projection, Topics
     from search_plugin.contract.engine import Index
 

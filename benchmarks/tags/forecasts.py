@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.tags.papers import rows_of, vectors
-from eval.suites.frozen import read_frozen, title_key
+from eval.frozen import read_frozen, title_key
 from products.forecasts.percentiles import CitedPaper, ranked_papers
 from products.forecasts.training import ForecastOptions, train_forecaster
 

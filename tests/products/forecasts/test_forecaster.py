@@ -10,9 +10,9 @@ from scipy.stats import percentileofscore, spearmanr
 from sklearn.linear_model import RidgeCV
 
 from corpora.errors import InputError, SesError
+from corpora.progress import Silent
 from encoders.heads import Head
 from encoders.models.formats import Format
-from indexer.report import Silent
 from products.forecasts.apply import apply_forecaster
 from products.forecasts.forecaster import Forecaster, intervals
 from products.forecasts.percentiles import CitedPaper, cited_papers, ranked_papers

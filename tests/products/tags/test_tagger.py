@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from corpora.errors import InputError, SesError
+from corpora.progress import Silent
 from encoders.heads import Head
 from encoders.models.formats import Format
-from indexer.report import Silent
 from products.tags.apply import apply_tagger, record_labels
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import LabelledPapers
