@@ -21,7 +21,7 @@ from eval.embedder import Vectors
 from eval.scirepeval.feeds import MEASURES, FeedRanker, FeedReader, by_mean, by_model, evaluate_feeds
 from eval.screening import Review
 from eval.statistics.interval import value_of
-from eval.suites.words import OkapiBm25
+from eval.suites.kinds import OkapiBm25
 
 SEEDS, DRAWS = 5, 5
 RRF = 60

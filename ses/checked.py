@@ -37,7 +37,7 @@ _ELSEWHERE = {
     "Mode": "search_plugin.request",
     "Paper": "corpora.paper",
     "Progress": "corpora.progress",
-    "Projection": "products.topics.clusters",
+    "Projection": "products.topics",
     "Quantization": "search_plugin.contract.schema",
     "Sort": "search_plugin.contract.ordering",
     "Synonyms": "search_plugin.understanding.expansion.synonyms",

@@ -14,7 +14,7 @@ from ses.indexing import check_own
 if TYPE_CHECKING:
     from corpora.progress import Progress
     from products.kept import Kept
-    from products.topics.clusters import Projection, Topics
+    from products.topics import Projection, Topics
     from ses.feeds import Feeds
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
@@ -68,7 +68,7 @@ class Library(Attaching):
     @property
     def screening(self) -> Screening:
         """The systematic reviews over this library's indexes."""
-        from products.screening.review import ReviewState
+        from products.screening.screening import ReviewState
         from ses.screening import Screening
 
         return Screening(*self._kept("screening", ReviewState, "review"), self._opened)
@@ -174,7 +174,7 @@ class Library(Attaching):
             UnavailableError: If scikit-learn is missing.
         """
         from corpora.progress import Silent
-        from products.topics.clusters import clean_field
+        from products.topics import clean_field
         from ses.topics import topics_of, write_topics
 
         require(count is None or count >= 1, f"{count} topics can't be found", "give <count> of 1 or more")

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from indexer.report import IndexReport
     from products.reviewers.explaining import Explanation
     from products.reviewers.matching import Matched
-    from products.reviewers.people import Reviewer
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
-    from products.reviewers.venue import Venue
+    from products.reviewers.venue import Reviewer, Venue
     from search_plugin.contract.engine import Index
     from ses.indexing import Indexing
 
@@ -196,9 +195,8 @@ class Reviewers:
         conflicts: str | Path | None = None,
     ) -> Venue:
         """Return submissions and reviewers, checked; parameters and errors as of `match`."""
-        from products.reviewers.people import read_declared, read_people
         from products.reviewers.pool import read_pool
-        from products.reviewers.venue import Venue, check_submissions
+        from products.reviewers.venue import Venue, check_submissions, read_declared, read_people
 
         opened = self.open(index)
         papers = self._submissions(submissions, corpus, columns or {})

@@ -74,7 +74,7 @@ def evaluate_feeds(readers: Sequence[FeedReader], ranker: FeedRanker, measures: 
 def by_model(vectors: Vectors) -> FeedRanker:
     """Return the ranker of the feeds of ses."""
     from products.feeds.ranking import scores_for
-    from products.relevance.views import views_of
+    from products.relevance import views_of
 
     def rank(reader: FeedReader) -> np.ndarray:
         texts = [*reader.liked, *reader.candidates]

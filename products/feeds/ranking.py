@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, require
 from products.indexed import IndexedPapers, read_papers
-from products.relevance.model import relevance
-from products.relevance.views import Views, views_of
+from products.relevance import Views, relevance, views_of
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
 from search_plugin.ranking.planning import SEARCHED

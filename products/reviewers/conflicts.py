@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corpora.paper import Paper
-from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool
+from products.reviewers.venue import Reviewer
 from search_plugin.words.names import fold, same_person, stored_readings
 
 INSTITUTIONS = "institutions"

@@ -15,10 +15,9 @@ import numpy as np
 from corpora.errors import ConflictError, InputError
 from encoders.text_encoder import Done, ignore
 from products.indexed import read_documents
-from products.reviewers.assignment import assign
+from products.reviewers.assignment import assign, assign_fairly
 from products.reviewers.conflicts import Reasons, count_reasons, find_conflicts
 from products.reviewers.factors import FactorBuilder, MatchFactor
-from products.reviewers.fairness import assign_fairly
 from products.reviewers.scoring import VenueScores, score_venue
 from products.reviewers.venue import Venue, check_submissions
 

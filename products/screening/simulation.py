@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from products.relevance.model import relevance
+from products.relevance import relevance
 from products.screening.stopping import CONFIDENCE, TARGET, may_stop
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from products.relevance.views import Views
+    from products.relevance import Views
 
 RelevanceLearner = Callable[[Sequence[int], Sequence[bool]], "np.ndarray"]
 """A function from the rows that are labelled, and whether each is relevant, to a score for every row."""

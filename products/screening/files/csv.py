@@ -13,8 +13,7 @@ from corpora.outgoing import cell, text_of_cell
 from corpora.paper import Accepted, Rejected
 from corpora.tables import open_table
 from corpora.writing import replacing
-from products.screening.files.decisions import COLUMNS, label_column, parse_decision
-from products.screening.files.labels import FileLabel, LabelFile
+from products.screening.files.labels import COLUMNS, FileLabel, LabelFile, label_column, parse_decision
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

@@ -10,16 +10,13 @@ from corpora.errors import InputError, SesError
 from corpora.progress import Silent
 from encoders.heads import Head
 from encoders.models.formats import Format
-from products.tags.apply import apply_tagger, record_labels
+from products.tags.apply import apply_tagger, measure_tagger, record_labels, suggested
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.labels import LabelledPapers
 from products.tags.measures import LabelMeasures, ReliabilityBin, measured
-from products.tags.measuring import measure_tagger
 from products.tags.names import tagger_of_names
 from products.tags.report import label_rows, reliability_plot, report_page, summary_lines
-from products.tags.store import DESCRIPTION, read_tagger, write_tagger
-from products.tags.suggest import suggested
-from products.tags.tagger import Tagger
+from products.tags.tagger import DESCRIPTION, Tagger, read_tagger, write_tagger
 from products.trained import TrainedVectors, names_in, place_of
 from tests.damage import EDITS, edited
 from tests.search_plugin.engines.embedded.small import make

@@ -1,4 +1,4 @@
-"""Clusters of papers, labels from their terms, and coordinates for a map."""
+"""Topics of an index: clusters of its papers by their vectors, labels from their terms, and coordinates for a map."""
 
 from __future__ import annotations
 
