@@ -16,6 +16,7 @@ from eval.optional import optional
 from eval.reports.tables import shown
 from eval.statistics.interval import Cell, Interval, value_of
 from eval.statistics.pairs import SAME
+from products.tags.measures import ReliabilityBin
 
 INK, GREY = "#1a202c", "#8a94a6"
 """Colours of text and axes, and of guide lines."""
@@ -27,6 +28,9 @@ DARK = ("#63b3ed", "#f6ad55", "#68d391", "#f687b3", "#b794f4", "#4fd1c5", "#d6a7
 """Colours of the same series on a dark page."""
 
 MARKERS = "osD^vPXp"
+
+SERIES = len(LIGHT)
+"""Most series that a reader can distinguish by colour in one plot."""
 
 WIDTH = 4.8
 """Inches: narrow enough that the text can be read when a phone shrinks the plot."""
@@ -211,6 +215,29 @@ def reliability(coverage: Mapping[str, Mapping[float, float]]) -> str:
     widest = {name: max(held) for name, held in coverage.items()}
     told = "; ".join(f"{name} held {coverage[name][level]:.0%} at {level:.0%}" for name, level in widest.items())
     return drawn(f"Coverage of intervals by their level: {told}.", draw, height=3.6)
+
+
+def calibration(bins: Mapping[str, Sequence[ReliabilityBin]]) -> str:
+    """Draw the share of predictions that are true by their probability, with one line for each label.
+
+    Args:
+        bins: The bins of each label.
+
+    Returns:
+        An `<svg>` element. The larger a point, the more predictions it stands for.
+    """
+
+    def draw(axes: Any) -> None:
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="as promised")
+        for position, (name, found) in enumerate(bins.items()):
+            x, y = [one.probability for one in found], [one.share for one in found]
+            most, look = max((one.count for one in found), default=1), style(position)
+            axes.plot(x, y, color=look["color"], linewidth=0.8)
+            axes.scatter(x, y, s=[4 + 40 * one.count / most for one in found], label=f" {label(name)}", **look)
+        axes.set_xlabel("probability")
+        axes.set_ylabel("share that is true")
+
+    return drawn(f"Reliability of {', '.join(bins)}.", draw, height=3.6)
 
 
 def speed_and_quality(seconds: Mapping[str, float], cells: Mapping[str, Cell], measure: str) -> str:

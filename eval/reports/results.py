@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from eval.outcome import Outcome
-from eval.reports.plots import bars, reliability, scatter, speed_and_quality
+from eval.reports.plots import SERIES, bars, reliability, scatter, speed_and_quality
 from eval.reports.provenance import Provenance
 from eval.reports.report import Plot, Report
 from eval.reports.tables import TextTable, counted, shown
@@ -164,9 +164,6 @@ def _p(value: float) -> str:
 
 FEWEST = 10
 """Fewest values for which the coverage of intervals is shown."""
-
-SERIES = 8
-"""Most series that a reader can distinguish by colour in one plot."""
 
 Groups = dict[str, dict[str, Cell]]
 """By group and series, the value."""
