@@ -38,17 +38,11 @@ class AuthorName:
 
 
 def read_blocks(rows: Iterable[tuple[int, _Row]]) -> dict[str, list[AuthorName]]:
-    """Read names on papers.
+    """Read names on papers from the rows of a table or of JSON lines, each with its line number; return them by block.
 
-    Args:
-        rows: Of a table or of JSON lines, with their lines: `id`, `title`, `abstract`, `name` or `block` or both, and
-            `author` where the truth is known. The block of a name is its family name with the first initial.
-
-    Returns:
-        By block.
-
-    Raises:
-        InputError: If a row lacks an id, a title, or both name and block, or two rows have one id.
+    A row has `id`, `title`, `abstract`, `name` or `block` or both, and `author` where the truth is known. The block of
+    a name is its family name with the first initial. Raises `InputError` if a row lacks one of these, or two have one
+    id.
     """
     blocks: dict[str, list[AuthorName]] = defaultdict(list)
     seen: set[str] = set()
@@ -86,8 +80,8 @@ def cut_block(units: np.ndarray, thresholds: Sequence[float], names: Sequence[st
     Args:
         units: Vectors of length one, (papers, dimension).
         thresholds: Distances by cosine.
-        names: Of the author, as each paper writes it; papers whose names contradict each other, such as `Kim, Jiho` and
-            `Kim, Mina`, are as far apart as possible. None if names are not to be compared.
+        names: The name as each paper writes it, or none to compare no names; papers whose names contradict each
+            other, such as `Kim, Jiho` and `Kim, Mina`, are as far apart as possible.
 
     Returns:
         For each threshold, the number of each paper's cluster.

@@ -63,21 +63,11 @@ class Views:
 
 
 def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray], weights: ViewWeights = FOR_FEEDS) -> Views:
-    """Make the views of papers.
+    """Make the views of one or more papers; a paper may lack a vector, float32 (dimension,) by id.
 
     Words, and pairs of neighbouring words, are weighed by log(tf) and inverse document frequency among these papers.
-    Vectors are centred, since those of one topic have a large part in common.
-
-    Args:
-        papers: At least one.
-        vectors: float32 (dimension,) by id; a paper may lack one.
-        weights: Of the views.
-
-    Returns:
-        The views; papers without any word or vector have none.
-
-    Raises:
-        UnavailableError: If scikit-learn is not installed.
+    Vectors are centred, since those of one topic have a large part in common. Raises `UnavailableError` if scikit-learn
+    is not installed.
     """
     import numpy as np
 
@@ -136,18 +126,10 @@ RATIO = 9.8
 
 
 def relevance(views: Views, rows: Sequence[int], relevant: Sequence[bool]) -> np.ndarray:
-    """Learn from some papers, and score all.
+    """Learn from the papers of some rows, which are relevant or not, and score all papers.
 
-    Args:
-        views: Of all papers.
-        rows: Of the papers to learn from.
-        relevant: Whether each of them is relevant; at least one is, and one is not.
-
-    Returns:
-        float64 (papers,), higher for more relevant; the mean over papers is 0.
-
-    Raises:
-        InputError: If all of them are relevant, or none is.
+    Returns float64 (papers,), higher for more relevant; the mean over papers is 0. Raises `InputError` if all the
+    papers to learn from are relevant, or none is.
     """
     import numpy as np
 

@@ -98,10 +98,10 @@ def intervals(forecasts: np.ndarray, outcomes: np.ndarray, level: float, categor
     """Return edges, lower and upper ends of the categories of a forecaster.
 
     Args:
-        forecasts: Of calibration papers, float64 (papers,).
-        outcomes: Theirs.
+        forecasts: Forecasts of the calibration papers, float64 (papers,).
+        outcomes: Their percentiles, float64 (papers,).
         level: Share of future outcomes to hold.
-        categories: At most so many, of equal numbers of papers.
+        categories: The most categories, of equal numbers of papers.
 
     Returns:
         float64 (categories - 1,), and twice (categories,). With n papers in a category, the ends are its outcomes of

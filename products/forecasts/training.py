@@ -55,19 +55,11 @@ class RankedPapers:
 
 
 def cited_papers(index: Index, citations: str, within: str) -> list[CitedPaper]:
-    """Read the papers of an index whose citations and year are known.
+    """Read the papers of an index whose number of citations, in the field `citations`, and year are known.
 
-    Args:
-        index: That holds them.
-        citations: Field of their numbers of citations.
-        within: Field of which papers are compared, such as `venue` or `fields`; of several values the first one counts.
-            Empty to compare all papers of a year.
-
-    Returns:
-        The papers.
-
-    Raises:
-        InputError: If there is no such field, its values come from a model, or no paper has both.
+    Papers are compared with those of the same year, and of the same value in the field `within` if one is named; of
+    several values the first one counts. Raises `InputError` if there is no such field, its values come from a model, or
+    no paper has both.
     """
     field = index.schema.field(citations)
     if field.kind != "number" or field.origin == "forecast":
@@ -90,18 +82,10 @@ def cited_papers(index: Index, citations: str, within: str) -> list[CitedPaper]:
 
 
 def ranked_papers(papers: Sequence[CitedPaper], fewest: int) -> RankedPapers:
-    """Rank papers within their groups; small groups of a year are ranked together.
+    """Rank papers within their groups, without those of fewer than `fewest` papers; small groups of a year are one.
 
-    Args:
-        papers: With their citations.
-        fewest: Papers that a group needs.
-
-    Returns:
-        The papers of groups that are large enough, with the percentile of each: the share of its group that is cited
-        less, plus half of the share that is cited as often (Hazen's rule for ties).
-
-    Raises:
-        InputError: If no group is large enough.
+    A paper's percentile is the share of its group that is cited less, plus half of the share that is cited as often
+    (Hazen's rule for ties). Raises `InputError` if no group is large enough.
     """
     import numpy as np
 
@@ -178,15 +162,15 @@ def train_forecaster(
     *,
     made_from: str = "",
 ) -> Forecaster:
-    """Train a forecaster.
+    """Train a forecaster, and measure it on papers that are held out.
 
     Args:
-        name: Of the forecaster.
-        source: Of the vectors.
+        name: Name of the forecaster.
+        source: What the vectors are.
         vectors: float32 (papers, dimension).
         percentiles: float64 (papers,), from 0 to 100.
-        years: Of publication.
-        options: How.
+        years: The years of publication.
+        options: How to train.
         made_from: Where citations came from, in words.
 
     Returns:
@@ -231,17 +215,10 @@ def train_forecaster(
 def measured_forecasts(
     forecaster: Forecaster, vectors: np.ndarray, percentiles: np.ndarray, years: np.ndarray, how: str
 ) -> ForecastMeasures:
-    """Measure a forecaster.
+    """Measure a forecaster on papers it was not fitted to.
 
-    Args:
-        forecaster: To measure.
-        vectors: Of papers that it was not fitted to, float32 (papers, dimension).
-        percentiles: Theirs.
-        years: Of publication.
-        how: Which papers these are, in words.
-
-    Returns:
-        The measures.
+    Vectors are float32 (papers, dimension), percentiles float64 (papers,), and years of publication int64 (papers,);
+    `how` says in words which papers these are.
     """
     import numpy as np
 

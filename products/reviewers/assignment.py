@@ -101,7 +101,7 @@ def assign(
         scores: (submissions, reviewers); minus infinity where a reviewer must not review a submission.
         per_paper: Reviewers of each submission.
         room: How many submissions each reviewer takes.
-        names: Of the submissions, for messages; the numbers of their rows if there are none.
+        names: Names of the submissions, for messages; if none, the numbers of their rows.
         floor: A condition to keep.
 
     Returns:
@@ -215,18 +215,8 @@ _NEAREST = 50
 def assign_fairly(scores: Spool, per_paper: int, room: Sequence[int], names: Sequence[str] = ()) -> np.ndarray:
     """Choose the reviewers of all submissions so that the worst sum of a submission is as large as possible.
 
-    Args:
-        scores: As of `assign`.
-        per_paper: As of `assign`.
-        room: As of `assign`.
-        names: As of `assign`.
-
-    Returns:
-        As `assign`; an assignment of the largest sum is among those compared, so the worst is never worse than its.
-
-    Raises:
-        InputError: If there is not enough room.
-        UnavailableError: If scipy is missing.
+    Arguments, result and errors are those of `assign`. An assignment of the largest sum is among those compared, so the
+    worst is never worse than its.
     """
     best = assign(scores, per_paper, room, names)
     best_sums = sums_of(scores, best)

@@ -114,7 +114,7 @@ def match(
     Args:
         venue: Submissions and reviewers.
         builders: Makes what builds each factor, with its files in a folder.
-        options: How.
+        options: How to match.
         done: Receives how many more submissions were compared.
 
     Returns:
@@ -148,17 +148,7 @@ def compared(
     options: MatchingOptions,
     done: Done = ignore,
 ) -> Iterator[Compared]:
-    """Compare all submissions with all reviewers; the scores are in files while the block runs.
-
-    Args:
-        venue: As of `match`.
-        builders: As of `match`.
-        options: As of `match`.
-        done: As of `match`.
-
-    Yields:
-        Factors, scores and conflicts.
-    """
+    """Compare all submissions with all reviewers, with the arguments of `match`; the scores are in files meanwhile."""
     check_submissions(venue.submissions)
     with TemporaryDirectory(prefix="ses-reviewers-") as name:
         made = builders(Path(name))

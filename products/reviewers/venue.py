@@ -37,17 +37,10 @@ class Reviewer:
 
 
 def read_people(path: Path) -> dict[str, Reviewer]:
-    """Read a table of reviewers.
+    """Read reviewers by id from CSV with the columns `reviewer` (or `id`), and perhaps name, institution and capacity.
 
-    Args:
-        path: CSV with the columns `reviewer` (or `id`), and, if wanted, `name`, `institution` (several with `;`
-            between) and `capacity`.
-
-    Returns:
-        By id.
-
-    Raises:
-        InputError: If a column is missing, two reviewers have one id, or a capacity is no whole number.
+    A cell of institutions may hold several, with `;` between. Raises `InputError` if a column is missing, two reviewers
+    have one id, or a capacity is no whole number.
     """
     people: dict[str, Reviewer] = {}
     for line, cells in _rows(path):
@@ -69,18 +62,9 @@ def read_people(path: Path) -> dict[str, Reviewer]:
 
 
 def read_declared(path: Path, papers: Collection[str], reviewers: Collection[str]) -> set[tuple[str, str]]:
-    """Read declared conflicts.
+    """Read declared conflicts, pairs of a submission's and a reviewer's id, from CSV with the columns paper and reviewer.
 
-    Args:
-        path: CSV with the columns `paper` and `reviewer`.
-        papers: Ids of the submissions.
-        reviewers: Ids of the reviewers.
-
-    Returns:
-        Pairs of both.
-
-    Raises:
-        InputError: If a column is missing, or there is no such paper or reviewer.
+    Raises `InputError` if a column is missing, or there is no such paper or reviewer.
     """
     pairs = set()
     for line, cells in _rows(path):

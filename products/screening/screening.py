@@ -62,18 +62,9 @@ def offer(review: ReviewState, ids: Sequence[str]) -> ReviewState:
 
 
 def label(review: ReviewState, labels: Mapping[str, bool], *, change: bool = False) -> ReviewState:
-    """Return the review with more labels.
+    """Return the review with labels of more candidates, by id; with `change`, a label may replace another in its place.
 
-    Args:
-        review: The review.
-        labels: Whether each paper is included, by id; all are candidates.
-        change: Whether a label may replace another one; it keeps its place in the order.
-
-    Returns:
-        The review.
-
-    Raises:
-        InputError: If a paper has the other label already, and that may not be changed.
+    Raises `InputError` if a paper has the other label already, and that may not be changed.
     """
     held = review.labels
     contradicted = [id_ for id_, included in labels.items() if held.get(id_, included) != included]
@@ -132,18 +123,9 @@ def candidates_of(index: Index, review: ReviewState) -> list[str]:
 
 
 def next_papers(index: Index, review: ReviewState, size: int) -> list[NextPaper]:
-    """Return the papers to read next, the most relevant first.
+    """Return at most `size` papers to read next, the most relevant first; none if all are labelled.
 
-    Args:
-        index: That of the review.
-        review: Its labels so far.
-        size: Papers, fewer if no more are unread.
-
-    Returns:
-        The papers; none if all are labelled.
-
-    Raises:
-        InputError: If the size is below 1, or no paper is included yet.
+    Raises `InputError` if the size is below 1, or no paper is included yet.
     """
     if size < 1:
         raise InputError(f"A batch of {size} papers can't be read", "give a <size> of 1 or more")

@@ -59,21 +59,10 @@ class TaggingReport:
 
 
 def apply_tagger(index: Index, tagger: Tagger, where: Filter | None, progress: Progress) -> TaggingReport:
-    """Tag the papers of an index, in the field of the tagger's name and of the origin `tag`.
+    """Tag the papers that match, in the field of the tagger's name and of the origin `tag`.
 
-    Tags that the tagger gave before are replaced. Fields of corpora and people are not touched.
-
-    Args:
-        index: Open for writing.
-        tagger: Of the index's model.
-        where: Papers to tag; None for all.
-        progress: Receives progress reports.
-
-    Returns:
-        What was done.
-
-    Raises:
-        InputError: If the tagger is of another model, or the index has a field of this name and another origin.
+    Tags that the tagger gave before are replaced. Fields of corpora and people are not touched. Raises `InputError` if
+    the tagger is of another model, or the index has a field of this name and another origin.
     """
     begun = time.perf_counter()
     check_vectors(f"The tagger {tagger.name}", tagger.source, index)
@@ -94,15 +83,9 @@ def apply_tagger(index: Index, tagger: Tagger, where: Filter | None, progress: P
 
 
 def record_labels(index: Index, name: str, judgments: LabelJudgments) -> list[str]:
-    """Write the labels that a person gave into a field of their own, `NAME_by_person`.
+    """Write the true labels that a person gave into a field of their own, `NAME_by_person`.
 
-    Args:
-        index: Open for writing.
-        name: Of the tagger.
-        judgments: By paper and label; labels that are not true are left out.
-
-    Returns:
-        The ids that the index does not hold.
+    Returns the ids that the index does not hold.
     """
     field = Field(f"{name}{BY_PERSON}", "keywords", origin="custom")
     index.add_fields([field])
@@ -112,19 +95,10 @@ def record_labels(index: Index, name: str, judgments: LabelJudgments) -> list[st
 
 
 def measure_tagger(tagger: Tagger, papers: LabelledPapers, vectors: np.ndarray, made_from: str) -> Tagger:
-    """Return a tagger with its measures on labelled papers.
+    """Return a tagger with its measures on labelled papers with vectors, float32 (papers, dimension).
 
-    Args:
-        tagger: To measure.
-        papers: With labels.
-        vectors: float32 (papers, dimension), theirs.
-        made_from: Where the labels came from, in words.
-
-    Returns:
-        The tagger; the numbers of papers that its labels were trained on stay.
-
-    Raises:
-        InputError: If it has none of the labels.
+    `made_from` says in words where the labels came from. The numbers of papers that the tagger's labels were trained on
+    stay. Raises `InputError` if it has none of the labels.
     """
     shared = [label for label in tagger.labels if label in papers.labels]
     require(shared, f"The tagger {tagger.name} has none of the labels from {made_from}.")
@@ -163,20 +137,12 @@ class LabelSuggestion:
 
 
 def suggested(tagger: Tagger, ids: Sequence[str], vectors: np.ndarray, count: int) -> list[LabelSuggestion]:
-    """Choose papers that the tagger is unsure of, and that differ from each other.
+    """Choose at most `count` papers that the tagger is unsure of, and that differ from each other; most doubt first.
 
     A paper's doubt is that of the label whose probability is nearest to its threshold (uncertainty sampling: Lewis &
     Gale, "A sequential algorithm for training text classifiers", 1994). Among the papers of most doubt, each next one
-    has the largest product of doubt and distance from those chosen.
-
-    Args:
-        tagger: Trained so far.
-        ids: Of papers that are not labelled yet.
-        vectors: Theirs, float32 (papers, dimension).
-        count: How many to choose.
-
-    Returns:
-        At most so many, the first one of most doubt.
+    has the largest product of doubt and distance from those chosen. `vectors` are float32 (papers, dimension), of
+    papers that are not labelled yet.
     """
     import numpy as np
 

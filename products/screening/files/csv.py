@@ -20,16 +20,9 @@ if TYPE_CHECKING:
 
 
 def read(path: Path) -> LabelFile:
-    """Read the labels of a table.
+    """Read the labels of CSV or TSV with a header, plain or compressed.
 
-    Args:
-        path: CSV or TSV with a header, plain or compressed. Records need an id, a DOI or PMID, or a title.
-
-    Returns:
-        The labels.
-
-    Raises:
-        InputError: If it is no table, or has no column of decisions.
+    Records need an id, a DOI or PMID, or a title. Raises `InputError` if it is no table, or has no column of decisions.
     """
     labels, undecided, rejected = [], 0, 0
     with open_table(path, "a CSV or TSV table", ("csv",)) as table:

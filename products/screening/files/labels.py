@@ -103,17 +103,10 @@ class MatchedLabels:
 
 
 def match(file: LabelFile, papers: Sequence[Paper]) -> MatchedLabels:
-    """Find the papers that the records of a file are: by id, then by identifier, then by title.
+    """Find the candidates that the records of a file are: by id, then by identifier, then by title.
 
-    Args:
-        file: The file.
-        papers: The candidates of the review.
-
-    Returns:
-        The labels. A title that several candidates share names none of them.
-
-    Raises:
-        InputError: If the file holds no decision, no record is a candidate, or a paper has two decisions.
+    A title that several candidates share names none of them. Raises `InputError` if the file holds no decision, no
+    record is a candidate, or a paper has two decisions.
     """
     if not file.labels:
         raise InputError(
