@@ -1,4 +1,11 @@
-"""Views of papers that a linear model learns from: their words, those of their titles, and their vectors."""
+"""What a person wants, learned from papers that they chose: for feeds and for screening.
+
+The model is the weighted sum of the scores of a linear support vector machine for each view of the papers: their words,
+those of their titles, and their vectors. Each machine has a squared hinge loss and weighs the classes so that all
+relevant papers together count more than the others, with the constants of ASReview's default learner, ELAS u4
+(asreview 3, `asreview/models/models.py`), which were fitted on the reviews of SYNERGY. ELAS u4 itself has one view, the
+words.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from corpora.errors import InputError
 from products.optional import optional
 from search_plugin.words.terms import TOKEN
 
@@ -55,21 +63,11 @@ class Views:
 
 
 def views_of(papers: Sequence[Paper], vectors: Mapping[str, np.ndarray], weights: ViewWeights = FOR_FEEDS) -> Views:
-    """Make the views of papers.
+    """Make the views of one or more papers; a paper may lack a vector, float32 (dimension,) by id.
 
     Words, and pairs of neighbouring words, are weighed by log(tf) and inverse document frequency among these papers.
-    Vectors are centred, since those of one topic have a large part in common.
-
-    Args:
-        papers: At least one.
-        vectors: float32 (dimension,) by id; a paper may lack one.
-        weights: Of the views.
-
-    Returns:
-        The views; papers without any word or vector have none.
-
-    Raises:
-        UnavailableError: If scikit-learn is not installed.
+    Vectors are centred, since those of one topic have a large part in common. Raises `UnavailableError` if scikit-learn
+    is not installed.
     """
     import numpy as np
 
@@ -118,3 +116,46 @@ def _units(rows: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     scaled: np.ndarray = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     return scaled
+
+
+C = 0.11
+"""Inverse strength of the regularisation of each machine."""
+
+RATIO = 9.8
+"""How much the relevant papers of a training set weigh against the others, all together."""
+
+
+def relevance(views: Views, rows: Sequence[int], relevant: Sequence[bool]) -> np.ndarray:
+    """Learn from the papers of some rows, which are relevant or not, and score all papers.
+
+    Returns float64 (papers,), higher for more relevant; the mean over papers is 0. Raises `InputError` if all the
+    papers to learn from are relevant, or none is.
+    """
+    import numpy as np
+
+    labels = np.asarray(relevant, bool)
+    if labels.all() or not labels.any():
+        raise InputError("A model of relevance needs at least one paper that is relevant, and one that is not.")
+    weights = np.where(labels, 1.0, labels.sum() / (RATIO * (~labels).sum()))
+    weights *= labels.size / weights.sum()
+    learned = [weight * _scores(matrix, list(rows), labels, weights) for matrix, weight in views.matrices]
+    total: np.ndarray = np.sum(learned, axis=0) if learned else np.zeros(len(views.ids))
+    return total
+
+
+def _scores(matrix: Any, rows: list[int], labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the standard scores of one machine, so that no view outweighs the others by its scale."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    machine = LinearSVC(C=C, random_state=0)
+    with warnings.catch_warnings():
+        # A machine that is not quite at its minimum ranks nearly as well.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(matrix[rows], labels, sample_weight=weights)
+    scores: np.ndarray = machine.decision_function(matrix)
+    spread = scores.std()
+    standard: np.ndarray = (scores - scores.mean()) / (spread or 1.0)
+    return standard

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.files.text import json_objects
+from eval.frozen import FROZEN, ids_of, read_frozen, title_key
 from eval.suites.freeze import frozen_lines
-from eval.suites.frozen import FROZEN, ids_of, read_frozen, title_key
+from eval.suites.kinds import read_citations
 from eval.suites.manifest import get_suite
-from eval.suites.samples import read_citations
 
 ENTRIES = get_suite("offline")
 HELD_OUT = ["Meijboom_2021", "Nelson_2002", "van_der_Valk_2021"]

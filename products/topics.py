@@ -1,4 +1,4 @@
-"""Clusters of papers, labels from their terms, and coordinates for a map."""
+"""Topics of an index: clusters of its papers by their vectors, labels from their terms, and coordinates for a map."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def find_topics(
     """Cluster papers by k-means, and label each cluster.
 
     Args:
-        ids: Of the papers.
-        vectors: Theirs, float32 (papers, dimension); compared by cosine.
-        texts: Theirs, for the labels.
+        ids: Ids of the papers.
+        vectors: Their vectors, float32 (papers, dimension); compared by cosine.
+        texts: Their texts, for the labels.
         count: Number of topics; the root of half the number of papers if None, but 100 at most.
         projection: How to make coordinates: the two principal components, or t-SNE, which separates topics better and
             is slow.
-        seed: Of k-means and t-SNE.
+        seed: Seed of k-means and t-SNE.
 
     Returns:
         The topics.
@@ -118,22 +118,12 @@ def find_topics(
 
 
 def terms_of(texts: Iterable[str], topic_of: np.ndarray, count: int) -> list[tuple[str, ...]]:
-    """Return the terms of each topic by class-based TF-IDF (Grootendorst 2022, "BERTopic", section 3.3).
+    """Return the best terms of each topic by class-based TF-IDF (Grootendorst 2022, "BERTopic", section 3.3).
 
     A term's weight is its share of the topic's terms, times ln(1 + A / f): f is how often all topics have it, and A is
     the mean number of terms of a topic. Terms are words and pairs of words; one that is part of a better one, or has it
-    as a part, is left out, singular and plural being one.
-
-    Args:
-        texts: Of the papers.
-        topic_of: The topic of each paper, int64 (papers,).
-        count: Number of topics.
-
-    Returns:
-        For each topic its terms, the best first.
-
-    Raises:
-        UnavailableError: If scikit-learn is missing.
+    as a part, is left out, singular and plural being one. `topic_of` is the topic of each text, int64 (papers,). Raises
+    `UnavailableError` if scikit-learn is missing.
     """
     text = optional("sklearn.feature_extraction.text", _NEED)
     sparse = optional("scipy.sparse", _NEED)

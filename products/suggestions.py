@@ -88,16 +88,10 @@ def weights_of(neighbours: Sequence[Neighbour], temperature: float = TEMPERATURE
 
 
 def fit_temperature(neighbours: Sequence[Neighbour]) -> float:
-    """Return the temperature that makes the venues of papers most probable, each predicted from the others.
+    """Return the one of `TEMPERATURES` that makes the venues of papers most probable, each predicted from the others.
 
-    So probabilities suit the index and its model: cosines of one model spread more than those of another, and so do
-    the papers of a venue.
-
-    Args:
-        neighbours: Papers with a venue and a vector.
-
-    Returns:
-        One of `TEMPERATURES`; `TEMPERATURE` if there are fewer papers than `FEWEST_TO_FIT`.
+    So probabilities suit the index and its model: cosines of one model spread more than those of another, and so do the
+    papers of a venue. All papers have a venue and a vector; fewer than `FEWEST_TO_FIT` get `TEMPERATURE`.
     """
     if len(neighbours) < FEWEST_TO_FIT:
         return TEMPERATURE
@@ -127,12 +121,7 @@ def suggest_references(
 ) -> list[Suggestion]:
     """Return what the nearest papers cite, and these papers themselves, by the weight of those that speak for each.
 
-    Args:
-        neighbours: The nearest papers.
-        titles: Returns the titles of the ids that the index holds.
-
-    Returns:
-        The suggestions, the best first; those that the index does not hold have no title.
+    `titles` returns the titles of the ids that the index holds; other suggestions have no title.
     """
     found = _by_weight(neighbours, lambda paper: (paper.id, *paper.references))
     known = titles([one.name for one in found])
@@ -140,16 +129,11 @@ def suggest_references(
 
 
 def suggest_reviewers(neighbours: Sequence[Neighbour], without: Collection[str] = ()) -> list[Suggestion]:
-    """Return the people who wrote the nearest papers, by the mean cosine of their three nearest.
+    """Return the people who wrote the nearest papers, the best first, by the mean cosine of their three nearest.
 
-    Papers beyond the neighbours count as the last of them, so that one near paper is less than three.
-
-    Args:
-        neighbours: The nearest papers.
-        without: Names or ids to leave out, such as the manuscript's authors.
-
-    Returns:
-        The ids in the field `reviewers`, or the authors where the papers have no such field; the best first.
+    They are the ids in the field `reviewers`, or the authors where the papers have no such field, but those `without`,
+    such as the manuscript's authors. Papers beyond the neighbours count as the last of them, so that one near paper is
+    less than three.
     """
     last = min((one.similarity for one in neighbours), default=0.0)
     own: dict[str, list[Neighbour]] = defaultdict(list)

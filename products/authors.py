@@ -1,14 +1,17 @@
-"""Blocks of papers that may be by one author, from a table."""
+"""Author disambiguation: which papers of one name are by the same person."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError, require
-from search_plugin.words.names import stored_readings
+from products.optional import optional
+from search_plugin.words.names import same_person, stored_readings
 
 _Row = Mapping[str, object]
 
@@ -35,17 +38,11 @@ class AuthorName:
 
 
 def read_blocks(rows: Iterable[tuple[int, _Row]]) -> dict[str, list[AuthorName]]:
-    """Read names on papers.
+    """Read names on papers from the rows of a table or of JSON lines, each with its line number; return them by block.
 
-    Args:
-        rows: Of a table or of JSON lines, with their lines: `id`, `title`, `abstract`, `name` or `block` or both, and
-            `author` where the truth is known. The block of a name is its family name with the first initial.
-
-    Returns:
-        By block.
-
-    Raises:
-        InputError: If a row lacks an id, a title, or both name and block, or two rows have one id.
+    A row has `id`, `title`, `abstract`, `name` or `block` or both, and `author` where the truth is known. The block of
+    a name is its family name with the first initial. Raises `InputError` if a row lacks one of these, or two have one
+    id.
     """
     blocks: dict[str, list[AuthorName]] = defaultdict(list)
     seen: set[str] = set()
@@ -71,3 +68,35 @@ def block_of(name: str) -> str:
         return name.strip().lower()
     first = readings[0]
     return " ".join(filter(None, ((first.given or ("",))[0][:1], "".join(first.core))))
+
+
+FURTHEST = 2.0
+"""The largest distance by cosine: that of papers under names that contradict each other."""
+
+
+def cut_block(units: np.ndarray, thresholds: Sequence[float], names: Sequence[str] = ()) -> list[list[int]]:
+    """Cluster the papers of a block: clusters are joined while the mean distance between them is below a threshold.
+
+    Args:
+        units: Vectors of length one, (papers, dimension).
+        thresholds: Distances by cosine.
+        names: The name as each paper writes it, or none to compare no names; papers whose names contradict each
+            other, such as `Kim, Jiho` and `Kim, Mina`, are as far apart as possible.
+
+    Returns:
+        For each threshold, the number of each paper's cluster.
+
+    Raises:
+        UnavailableError: If scipy is missing.
+    """
+    if len(units) < 2:
+        return [[0] * len(units) for _ in thresholds]
+    hierarchy = optional("scipy.cluster.hierarchy", "Clustering needs scipy")
+    distances = np.clip(1 - units @ units.T, 0, None)
+    if names:
+        spelled = sorted(set(names))
+        place = np.array([spelled.index(name) for name in names])
+        apart = np.array([[not same_person(one, other) for other in spelled] for one in spelled])
+        distances[apart[np.ix_(place, place)]] = FURTHEST
+    tree = hierarchy.linkage(distances[np.triu_indices(len(units), 1)], "average")
+    return [hierarchy.fcluster(tree, threshold, "distance").tolist() for threshold in thresholds]
