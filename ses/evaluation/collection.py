@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search_plugin.contract.index_name import EVALUATION
+from search_plugin.contract.engine import EVALUATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from corpora.paper import Record
+    from corpora.progress import Progress
     from encoders.text_encoder import TextEncoder
     from eval.embedder import Text
     from eval.retrieval.beir import JudgedQueries
-    from indexer.report import Progress
     from search_plugin.contract.engine import Index
     from ses.settings import Settings
 
@@ -165,11 +165,11 @@ def index_collection(collection: Collection, settings: Settings, progress: Progr
     Raises:
         UnavailableError: If the engine does not answer, or the model is missing.
     """
+    from corpora.progress import Silent
     from corpora.reading import source_of
     from encoders.registry import DEFAULT_MODEL, find_model
     from indexer.job import IndexJob
     from indexer.pipeline import index_corpus
-    from indexer.report import Silent
     from search_plugin.engines.registry import connect
     from ses.loaded_model import make_encoder
 

@@ -64,7 +64,7 @@ def find_factors(
             have the same vectors.
         UnavailableError: If the model isn't there.
     """
-    from encoders.layouts.factors import factor_models, instructions_for
+    from encoders.layouts.unipr import factor_models, instructions_for
     from ses.evaluation.retrieval import model_of
 
     files, formats = _by_factor(matching, embeddings, "--embeddings"), _by_factor(matching, named, "--factor")

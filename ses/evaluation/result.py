@@ -182,8 +182,7 @@ class Evaluation:
             UnavailableError: If matplotlib isn't installed, or the file can't be written.
         """
         from eval.files.text import write_lines
-        from eval.reports.plots import bars
-        from eval.reports.svg import standalone
+        from eval.reports.plots import bars, standalone
 
         require(path.suffix.lower() == ".svg", f"The plot {path} can't be written", "give <path> as a file.svg")
         wanted = (measures,) if isinstance(measures, str) else measures or self.measures
@@ -192,7 +191,7 @@ class Evaluation:
 
     def tables(self) -> tuple[TextTable, ...]:
         """Return what is printed: the means, and the differences of pairs."""
-        from eval.reports.per_query import differences_table
+        from eval.reports.results import differences_table
 
         differences = [differences_table(self.pairs, self.results.level)] if self.pairs else []
         return (self.results.table(), *differences)

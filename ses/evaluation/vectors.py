@@ -70,7 +70,7 @@ def vector_source(embeddings: Sequence[str], settings: Settings, *, model_named:
             would not be used.
         UnavailableError: If the model isn't there.
     """
-    from encoders.files.reading import read_embeddings
+    from encoders.files.embeddings import read_embeddings
     from eval.embedder import by_file, by_format
     from ses.evaluation.retrieval import model_of
 

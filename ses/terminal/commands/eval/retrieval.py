@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import rich_click as click
 
-from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, RANKED
+from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.request import MAX_WINDOW, Mode
 from ses.terminal.commands.eval.collection import collection_options, open_collection
 from ses.terminal.options import engine_options, model_options
