@@ -191,7 +191,7 @@ def evaluate(
         seen: By query, documents to remove from the run, as `eval.trec.residual` returns them.
 
     Returns:
-        Values per query, and what was counted as 0 or left out.
+        The scores.
 
     Raises:
         InputError: If a measure is unknown, or no query of the run is judged.

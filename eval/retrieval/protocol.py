@@ -1,11 +1,13 @@
-"""Retrieval through a real engine, or exactly in memory: every query in every mode, scored by trec_eval."""
+"""Retrieval through a real engine, or exactly in memory: every query in every mode, measured and timed."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from statistics import median
 from typing import Any, get_args
 
 from corpora.errors import InputError, require
@@ -25,12 +27,19 @@ from search_plugin.fusion.fusions import DEFAULT_FUSION, Legs, fusion_of
 from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.planning import SEARCHED, make_plan
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
+from search_plugin.search import search
 
 DEPTH = 100
 """Hits per query, unless a measure needs more."""
 
 LOOKED_UP = 1_000
 """Ids asked for at a time."""
+
+TIMED = 50
+"""Queries that are timed."""
+
+WARMING = 3
+"""Warm-up searches that are not timed, because the first ones open files."""
 
 Seen = Mapping[str, Set[str]]
 """By query, documents that are removed from the collection (`eval.trec.residual`)."""
@@ -101,22 +110,10 @@ def make_protocol(
     seen: Seen | None = None,
     tuned: SearchSettings | None = None,
 ) -> Protocol:
-    """Return how queries are run and measured, checked before anything is searched.
+    """Return how queries are run and measured, with the defaults of what is not named.
 
-    Args:
-        modes: Search modes to compare; all if none is named.
-        fusions: Fusions of the hybrid mode; the default one if none is named.
-        measures: Names of measures; `MEASURES` if none is named.
-        depth: Hits per query and per leg; if None, 100, or as many as a measure looks at.
-        drop_same_id: As `eval.measures.metrics.evaluate` takes it.
-        seen: Documents to remove from the collection, by query.
-        tuned: Fitted settings of search, instead of fusions.
-
-    Returns:
-        The protocol.
-
-    Raises:
-        InputError: If a fusion or a measure is unknown, or a measure needs more hits than the depth.
+    Raises `InputError` if a fusion or a measure is unknown, or a measure needs more hits than the depth. Without a
+    depth, 100 hits are taken, or as many as a measure looks at. Fitted settings take the place of fusions.
     """
     if tuned and fusions:
         raise InputError("Tuned settings name the fusion already", "leave <fusion> out")
@@ -150,20 +147,7 @@ def make_protocol(
 def evaluate_queries(
     judged: JudgedQueries, index: Index, encoder: TextEncoder | None, protocol: Protocol
 ) -> dict[str, Retrieval]:
-    """Run judged queries against an index, and measure the runs.
-
-    Args:
-        judged: Texts and judgments.
-        index: Holds the corpus.
-        encoder: The model that made the index; None where only words are searched.
-        protocol: What to compare and how.
-
-    Returns:
-        By mode, and for several fusions by mode and fusion (`hybrid-rrf`), the run and its scores.
-
-    Raises:
-        InputError: If a fusion or measure is unknown, or the model is not the index's.
-    """
+    """Run judged queries against an index, and measure the runs; arguments and errors as of `run_queries`."""
     runs = run_queries(judged.texts, index, encoder, protocol)
     return {label: scored(run, judged, protocol) for label, run in runs.items()}
 
@@ -215,9 +199,9 @@ def collect_legs(
     """Search the legs of every query once, so that any number of fusions can be tried on them.
 
     Args:
-        texts: By query id; texts longer than the longest allowed query are cut.
-        index: To search.
-        encoder: Of the model that made the index; not needed for the lexical mode.
+        texts: Queries by id; those longer than the longest allowed query are cut.
+        index: Index to search.
+        encoder: The model that made the index; None for the lexical mode.
         mode: Mode whose legs are searched.
         depth: Hits per leg.
         seen: Documents to remove, as if they weren't in the collection.
@@ -247,13 +231,13 @@ def evaluate_exact(
 
     Args:
         judged: Texts and judgments.
-        papers: The corpus.
+        papers: Papers of the corpus.
         embed: Makes the vectors of papers (PRX) and queries (QRY).
         similarity: How they are compared.
-        protocol: Its measures and the documents it removes; the tag of the run is `ses-exact`.
+        protocol: Its measures, and the documents that it removes.
 
     Returns:
-        The run and its scores.
+        The run `ses-exact` and its scores.
     """
     documents = embed(papers, Format.PRX)
     queries = embed([Text(query, text[:MAX_QUERY]) for query, text in judged.texts.items()], Format.QRY)
@@ -273,6 +257,32 @@ def scored(run: Run, judged: JudgedQueries, protocol: Protocol) -> Retrieval:
     return Retrieval(run, scores, len(judged.without_text), shortened)
 
 
+def seconds_a_query(
+    texts: Mapping[str, str], index: Index, encoder: TextEncoder, protocol: Protocol
+) -> dict[str, float]:
+    """Time a page of ten for some of the queries, in every mode and by every fusion.
+
+    Args:
+        texts: By query id.
+        index: Holds the corpus.
+        encoder: Of the model that made the index, without a cache, because a cached vector takes no time.
+        protocol: Its modes, fusions, weights and depth.
+
+    Returns:
+        Median seconds, by the labels of `Protocol.systems`.
+    """
+    base = SearchRequest("words", window=max(protocol.depth, 10), title_boost=protocol.title_boost)
+    asked = [text[:MAX_QUERY] for text in islice(texts.values(), TIMED)]
+    taken: dict[str, float] = {}
+    for label, (mode, fusion) in protocol.systems.items():
+        joined: dict[str, Any] = {"fusion": fusion, "weights": protocol.weights} if mode == "hybrid" else {}
+        request = replace(base, mode=mode, **joined)
+        for text in asked[:WARMING]:
+            search(index, replace(request, query=text), encoder)
+        taken[label] = median(_timed(index, replace(request, query=text), encoder) for text in asked)
+    return taken
+
+
 def absent_from(index: Index, judged: JudgedQueries) -> int:
     """Return the number of judged documents that an index lacks; no search can find them."""
     documents = judged.qrels.documents
@@ -287,3 +297,9 @@ def _run(label: str, rankings: Mapping[str, Sequence[Scored | Fused]], protocol:
     """Return rankings, cut at the protocol's depth, as a run."""
     shown = {query: [(hit.id, hit.score) for hit in hits[: protocol.depth]] for query, hits in rankings.items()}
     return Run(f"ses-{label}", shown)
+
+
+def _timed(index: Index, request: SearchRequest, encoder: TextEncoder) -> float:
+    begun = time.perf_counter()
+    search(index, request, encoder)
+    return time.perf_counter() - begun

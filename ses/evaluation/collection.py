@@ -71,19 +71,9 @@ class IndexedCollection:
 
 
 def beir_collection(data: str, split: str, settings: Settings) -> Collection:
-    """Return a split of a data set in BEIR's form; its papers aren't read yet.
+    """Return a split of a folder in BEIR's form, or of `irds:ID` of ir_datasets; its papers aren't read yet.
 
-    Args:
-        data: A folder, or `irds:ID` of ir_datasets.
-        split: Which judgments of a folder.
-        settings: Their data folder keeps the data sets of ir_datasets.
-
-    Returns:
-        The collection.
-
-    Raises:
-        InputError: If there is no such split, or a file is malformed.
-        UnavailableError: If ir_datasets is needed and missing.
+    Raises `InputError` if there is no such split, or a file is malformed.
     """
     from eval.retrieval.beir import BeirFolder
     from eval.retrieval.irds import PREFIX, SPLIT, irds_folder
@@ -110,20 +100,7 @@ def topics_collection(
 ) -> Collection:
     """Return a collection of topics, judgments and papers that are kept apart; its papers aren't read yet.
 
-    Args:
-        topics: File of the queries.
-        qrels: File of their judgments.
-        corpus: Name of the papers' reader.
-        settings: Their data folder holds papers that no path names.
-        paths: Files of the papers.
-        fields: Fields of XML topics to search for.
-        rounds: Rounds of judging to use, such as `4.5-5`; all if empty.
-
-    Returns:
-        The collection.
-
-    Raises:
-        InputError: If a file is malformed, or there is nothing of these rounds.
+    Raises `InputError` if a file is malformed, or nothing was judged in the rounds, such as `4.5-5`; empty for all.
     """
     from corpora.registry import get_corpus
     from eval.retrieval.beir import join
@@ -152,19 +129,7 @@ def topics_collection(
 
 
 def index_collection(collection: Collection, settings: Settings, progress: Progress | None = None) -> IndexedCollection:
-    """Bring the index of a collection up to date.
-
-    Args:
-        collection: The papers.
-        settings: Name the engine and the model.
-        progress: Receives progress reports.
-
-    Returns:
-        The index, which is never the default one.
-
-    Raises:
-        UnavailableError: If the engine does not answer, or the model is missing.
-    """
+    """Bring the index of a collection up to date; it is never the default one."""
     from corpora.progress import Silent
     from corpora.reading import source_of
     from encoders.registry import DEFAULT_MODEL, find_model

@@ -115,17 +115,10 @@ def to_qrels(given: Any) -> Qrels:
 
 
 def to_topics(given: Any) -> dict[str, str]:
-    """Return queries.
+    """Return the text of queries by id.
 
-    Args:
-        given: A file of TREC's topics, JSON lines or two columns; texts by query id; a table with the columns of a
-            query id and `query` or `text`; or such rows.
-
-    Returns:
-        The text by query id.
-
-    Raises:
-        InputError: If they can't be read so.
+    They are given as a file of TREC's topics, JSON lines or two columns; as texts by query id; as a table with the
+    columns of a query id and `query` or `text`; or as such rows. `InputError` if they can't be read so.
     """
     if isinstance(given, str | Path):
         return read_topics(Path(given))

@@ -38,21 +38,17 @@ def evaluate_index(
     protocol: Protocol,
     files: Sequence[Path] = (),
 ) -> Evaluation:
-    """Search judged queries in an index, and measure the runs.
+    """Search judged queries in an index, whose model is loaded if vectors are searched, and measure the runs.
 
     Args:
-        index: Holds the papers.
-        load: Loads the model of the index, if vectors are searched.
+        index: Index of the papers.
+        load: Loads the model of the index.
         judged: Queries and judgments.
         protocol: What to compare and how.
         files: Files that the queries came from, for a report.
 
     Returns:
-        The evaluation, a system for each mode and fusion.
-
-    Raises:
-        InputError: If no query of a run is judged.
-        UnavailableError: If the engine does not answer, or the model is missing.
+        The evaluation, with a system for each mode and fusion.
     """
     encoder = None if set(protocol.modes) == {"lexical"} else load(index)
     outcome = evaluate_queries(judged, index, encoder, protocol)
@@ -94,11 +90,7 @@ def evaluate_collection(
         exact: Whether to rank all vectors in memory too.
 
     Returns:
-        The evaluation, a system for each mode and fusion; `exact` is the last.
-
-    Raises:
-        InputError: If a file is malformed, or no query of a run is judged.
-        UnavailableError: If the engine does not answer, or the model is missing.
+        The evaluation, with a system for each mode and fusion; `exact` is the last.
     """
     from eval.embedder import by_encoder
 
@@ -127,7 +119,7 @@ def evaluate_collection(
 
 def seconds_of(collection: Collection, protocol: Protocol, settings: Settings, index: Index) -> dict[str, float]:
     """Return the time of a search by system, to plot quality against speed."""
-    from eval.retrieval.timing import seconds_a_query
+    from eval.retrieval.protocol import seconds_a_query
 
     # The queries' vectors are already in the cache.
     encoder = encoder_of(replace(settings, embedding_cache=False))

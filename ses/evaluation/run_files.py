@@ -16,21 +16,10 @@ from eval.trec.runs import read_run
 def score_files(
     paths: Sequence[Path], qrels: Path, measures: Sequence[str], *, rounds: str = "", drop_same_id: bool = False
 ) -> dict[str, Scores]:
-    """Measure run files; only one of them at a time is in memory.
+    """Measure run files by the judgments of some rounds, such as `4.5-5`, or of all; one run at a time is in memory.
 
-    Args:
-        paths: The run files.
-        qrels: File of the judgments.
-        measures: Names of measures.
-        rounds: Rounds of judging to use, such as `4.5-5`; all if empty.
-        drop_same_id: Whether to leave out hits whose id is the query's.
-
-    Returns:
-        The scores by the file's name, or by its path where two have the same name.
-
-    Raises:
-        InputError: If a measure is unknown, a file is malformed, or no query of a run is judged.
-        UnavailableError: If the library that computes a measure isn't installed.
+    The scores are by the file's name, or by its path where two have the same name. Errors are those of reading and of
+    `eval.measures.metrics.evaluate`, with the name of the run.
     """
     from eval.trec.residual import parse_rounds, residual
 
@@ -69,10 +58,6 @@ def compare_files(
 
     Returns:
         The comparison, and the files that the judgments came from.
-
-    Raises:
-        InputError: If a measure is unknown, a file is malformed, or there are fewer than two runs.
-        UnavailableError: If the library that computes a measure isn't installed.
     """
     from eval.retrieval.beir import BeirFolder
 

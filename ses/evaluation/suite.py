@@ -96,10 +96,6 @@ def run_entries(
 
     Returns:
         The results of all systems; earlier ones of the same model on the same data are taken from the cache.
-
-    Raises:
-        InputError: If data is missing.
-        UnavailableError: If a model is missing.
     """
     from encoders.encoder import Encoder
     from encoders.registry import DEFAULT_MODEL, find_model

@@ -8,9 +8,8 @@ from typing import Any
 
 from eval.outcome import outcome_of
 from eval.reports.results import Results
-from eval.retrieval.stages import stages, start
 from eval.retrieval.trials import Trials
-from eval.retrieval.tuning import Folds, fit
+from eval.retrieval.tuning import Folds, fit, stages, start
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.planning import SEARCHED
@@ -62,10 +61,6 @@ def tune_search(
 
     Returns:
         The settings and the results.
-
-    Raises:
-        InputError: If there are too few queries for the folds.
-        UnavailableError: If the engine does not answer, or the model is missing.
     """
     index, encoder = indexed.index, indexed.load()
     trials = Trials(collection.judged, index, encoder, measure, collection.seen)

@@ -11,8 +11,8 @@ import pytest
 from corpora.errors import InputError
 from eval.retrieval.beir import JudgedQueries
 from eval.retrieval.protocol import Protocol, evaluate_queries
-from eval.retrieval.stages import start
 from eval.retrieval.trials import Trials, check_measure
+from eval.retrieval.tuning import start
 from eval.trec.judgments import Qrels
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.contract.schema import Bm25
