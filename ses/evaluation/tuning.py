@@ -8,8 +8,7 @@ from typing import Any
 
 from eval.outcome import outcome_of
 from eval.reports.results import Results
-from eval.retrieval.trials import Trials
-from eval.retrieval.tuning import Folds, fit, stages, start
+from eval.retrieval.tuning import Folds, Trials, fit, stages, start
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.fusion.search_settings import SearchSettings
 from search_plugin.ranking.planning import SEARCHED

@@ -18,21 +18,25 @@ if TYPE_CHECKING:
     from ses.settings import Settings
 
 collection_options = together(
-    click.option("--data", metavar="DIR", help="A folder in BEIR's form, or irds:ID of ir_datasets."),
-    click.option("--split", default="test", show_default=True, help="Which judgments of a BEIR folder."),
+    click.option("--data", metavar="DIR", help="Folder in BEIR's form, or irds:ID of ir_datasets."),
+    click.option("--split", default="test", show_default=True, help="Name of the judgments in a BEIR folder."),
     click.option(
-        "--topics", type=click.Path(path_type=Path), help="Instead of --data: queries as TREC's XML, JSON lines or TSV."
+        "--topics",
+        type=click.Path(path_type=Path),
+        help="File of queries, instead of --data: TREC's XML, JSON lines or TSV.",
     ),
     click.option(
         "--topic-field",
         "topic_fields",
         multiple=True,
         type=click.Choice(FIELDS),
-        help=f"What of XML topics to search for; repeatable [default: {', '.join(DEFAULT_FIELDS)}].",
+        help=f"Part of XML topics to search for; repeatable [default: {', '.join(DEFAULT_FIELDS)}].",
     ),
-    click.option("--qrels", type=click.Path(path_type=Path), help="Their judgments, in TREC's or BEIR's form."),
-    click.option("--corpus", metavar="NAME", help=f"What their papers are: {', '.join(CORPORA)}."),
-    click.option("--path", "paths", multiple=True, type=click.Path(path_type=Path), help="Where they are; repeatable."),
+    click.option("--qrels", type=click.Path(path_type=Path), help="File of judgments, in TREC's or BEIR's form."),
+    click.option("--corpus", metavar="NAME", help=f"Corpus of the papers: {', '.join(CORPORA)}."),
+    click.option(
+        "--path", "paths", multiple=True, type=click.Path(path_type=Path), help="Place of the papers; repeatable."
+    ),
     click.option(
         "--rounds",
         metavar="FIRST-LAST",

@@ -17,16 +17,27 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN [RUN...]", type=click.Path(path_type=Path))
-@click.option("--qrels", type=click.Path(path_type=Path), help="Judgments in TREC's or BEIR's form.")
+@click.option("--qrels", type=click.Path(path_type=Path), help="File of judgments, in TREC's or BEIR's form.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), help="Instead, a folder in BEIR's form; shows texts, checks ids."
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Folder in BEIR's form, instead of --qrels; its texts are shown, and its ids checked.",
 )
-@click.option("--split", default="test", show_default=True, help="Which judgments of --data.")
+@click.option("--split", default="test", show_default=True, help="Name of the judgments in --data.")
 @click.option(
-    "--measure", "measures", multiple=True, default=("nDCG@10",), show_default=True, help="Such as MAP. Repeatable."
+    "--measure",
+    "measures",
+    multiple=True,
+    default=("nDCG@10",),
+    show_default=True,
+    help="Name of a measure, such as MAP; repeatable.",
 )
 @click.option(
-    "--top", default=10, show_default=True, type=click.IntRange(min=0), help="Queries shown of each pair of runs."
+    "--top",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Number of queries shown for each pair of runs.",
 )
 @click.option("--drop-same-id", is_flag=True, help="Leave out hits whose id is the query's.")
 @click.option(
@@ -34,9 +45,9 @@ if TYPE_CHECKING:
     default=10_000,
     show_default=True,
     type=click.IntRange(100, 10_000_000),
-    help="Draws of tests and intervals.",
+    help="Number of draws for tests and intervals.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the draws.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the draws.")
 @click.option("--report", type=click.Path(path_type=Path), help="File to write: .md, .html with plots, .tex or .json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def compare(

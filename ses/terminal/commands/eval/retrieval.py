@@ -21,29 +21,29 @@ from ses.terminal.results import say_json, tell
     "modes",
     multiple=True,
     type=click.Choice([*get_args(Mode), "exact"]),
-    help="Repeatable; exact ranks all vectors in memory, without an engine [default: lexical, vector, hybrid].",
+    help="Mode of search; repeatable. exact ranks all vectors in memory, without an engine [default: lexical, vector, hybrid].",
 )
 @click.option(
     "--fusion",
     "fusions",
     multiple=True,
     metavar="NAME",
-    help=f"Of the hybrid mode, repeatable to compare: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
+    help=f"Fusion of the hybrid mode; repeatable to compare: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
     f"[default: {DEFAULT_FUSION}].",
 )
-@click.option("--tuned", type=click.Path(path_type=Path), help="Settings of search as `ses eval tune` fitted them.")
+@click.option("--tuned", type=click.Path(path_type=Path), help="File of settings that `ses eval tune` fitted.")
 @click.option(
     "--depth",
     type=click.IntRange(1, MAX_WINDOW),
     metavar="N",
-    help="Hits a query and of each leg [default: 100, or as deep as a measure looks].",
+    help="Number of hits of a query and of each leg [default: 100, or as deep as a measure looks].",
 )
 @click.option(
     "--measure",
     "measures",
     multiple=True,
     metavar="NAME",
-    help="Such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
+    help="Name of a measure, such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
 )
 @click.option(
     "--run", "runs", type=click.Path(path_type=Path, file_okay=False), help="Folder for the TREC run files, one a mode."

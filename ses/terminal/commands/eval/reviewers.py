@@ -17,7 +17,7 @@ _aggregate = click.option(
     default="max",
     show_default=True,
     metavar="NAME",
-    help="Of openreview, over a reviewer's papers: max, average, or a percentile such as p75.",
+    help="How openreview joins the similarities of a reviewer's papers: max, average, or a percentile such as p75.",
 )
 
 
@@ -29,7 +29,9 @@ _aggregate = click.option(
     help="A folder in SciRepEval's layout (test_hard_qrel.jsonl, test_soft_qrel.jsonl, reviewer_metadata.jsonl, "
     "metadata.jsonl) or CoF's.",
 )
-@click.option("--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Whose rules.")
+@click.option(
+    "--protocol", default="scirepeval", show_default=True, type=click.Choice(PROTOCOLS), help="Rules to match by."
+)
 @_aggregate
 @click.option(
     "--embeddings",
@@ -43,7 +45,7 @@ _aggregate = click.option(
     "named",
     multiple=True,
     metavar="FACTOR[=FORMAT]",
-    help="Of cof and unipr: the format of the model's vectors that stands for a factor, such as topic=clf, or a factor "
+    help="Format of the model's vectors that stands for a factor of cof or unipr, such as topic=clf, or a factor "
     "alone for UniPR's own instruction. Factors that aren't named are left out.",
 )
 @output_options

@@ -25,9 +25,13 @@ TASKS = ("classification", "links", "search")
     type=click.Path(path_type=Path),
     help="A folder of SciMult's sets, such as classification_fine with its Geography_papers_test.json.",
 )
-@click.option("--task", required=True, type=click.Choice(TASKS), help="What the folder's sets are for.")
+@click.option("--task", required=True, type=click.Choice(TASKS), help="Task of the sets in the folder.")
 @click.option(
-    "--set", "sets", multiple=True, metavar="NAME", help="Such as Geography; repeatable [default: all there]."
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a set, such as Geography; repeatable [default: all in the folder].",
 )
 @click.option(
     "--similarity",

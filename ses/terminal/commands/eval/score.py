@@ -12,14 +12,14 @@ from ses.terminal.results import say_json
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--qrels", required=True, type=click.Path(path_type=Path), help="The judgments, in TREC's or BEIR's form."
+    "--qrels", required=True, type=click.Path(path_type=Path), help="File of judgments, in TREC's or BEIR's form."
 )
 @click.option(
     "--measure",
     "measures",
     multiple=True,
     metavar="NAME",
-    help="Such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
+    help="Name of a measure, such as nDCG@10, MAP, P@5; repeatable [default: nDCG@10, MAP, Recall@100, MRR@10].",
 )
 @click.option(
     "--rounds",

@@ -75,7 +75,7 @@ def task(
             failed[one.name] = found
     if not results:
         raise next(iter(failed.values()))
-    _tell({"file": file, "data": data or "hub"}, source, results, failed, options)
+    _show({"file": file, "data": data or "hub"}, source, results, failed, options)
     context.exit(1 if failed else 0)
 
 
@@ -89,7 +89,7 @@ def _separator(tasks: Sequence[Task], source: VectorSource) -> str:
     return source.card.separator if source.card and any(len(one.fields) > 2 for one in tasks) else "[SEP]"
 
 
-def _tell(
+def _show(
     about: Mapping[str, Any],
     source: VectorSource,
     results: Sequence[TaskResult],
@@ -111,7 +111,7 @@ def _tell(
         found = VectorResults(table, [source], {**about, "embedding_files": files})
         found.write_report(options["report_file"], command_words())
     if options["as_json"]:
-        told = {
+        document = {
             **VectorResults(table, [source], about).to_dict(),
             "solvers": solvers,
             "embedding_files": files,
@@ -119,7 +119,7 @@ def _tell(
             "averages": {"groups": averages.groups, "formats": averages.formats, "missing": averages.missing},
             "leaderboard": board.as_dict()["rows"],
         }
-        say_json(told)
+        say_json(document)
         return
     console = Console()
     print_table(table.table(), console)

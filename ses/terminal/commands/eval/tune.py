@@ -22,10 +22,18 @@ from ses.terminal.results import say_json, tell
     help="File for the settings, which `ses search --tuned` takes.",
 )
 @click.option("--test-split", metavar="NAME", help="Also measure the settings on this split, not used to choose them.")
-@click.option("--measure", default="nDCG@10", show_default=True, metavar="NAME", help="What to maximize.")
-@click.option("--folds", default=5, show_default=True, type=click.IntRange(2, 50), help="Inner and outer.")
+@click.option(
+    "--measure", default="nDCG@10", show_default=True, metavar="NAME", help="Name of the measure to maximize."
+)
+@click.option(
+    "--folds",
+    default=5,
+    show_default=True,
+    type=click.IntRange(2, 50),
+    help="Number of inner folds, and of outer folds.",
+)
 @click.option("--bm25", is_flag=True, help="Also fit BM25's k1 and b, which only a cluster can set.")
-@click.option("--seed", default=0, show_default=True, help="Of the folds.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the folds.")
 @model_options
 @engine_options
 def tune(
@@ -47,8 +55,7 @@ def tune(
 
     from eval.files.text import write_lines
     from eval.reports.tables import counted, print_table
-    from eval.retrieval.trials import check_measure
-    from eval.retrieval.tuning import Folds
+    from eval.retrieval.tuning import Folds, check_measure
     from search_plugin.fusion.search_settings import search_settings_json
     from ses.evaluation.collection import index_collection
     from ses.evaluation.tuning import tune_search
