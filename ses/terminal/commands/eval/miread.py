@@ -42,7 +42,7 @@ from ses.terminal.commands.eval.sources import vector_options
     multiple=True,
     type=click.IntRange(min=1),
     metavar="K",
-    help="Number of clusters to make, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
+    help="Number of clusters, such as the paper's 10, 20, 50 and 100; repeatable [default: one for each class].",
 )
 @click.option(
     "--seeds",

@@ -21,14 +21,14 @@ from ses.terminal.results import say_json, tell
     "modes",
     multiple=True,
     type=click.Choice([*get_args(Mode), "exact"]),
-    help="Mode of search; repeatable. exact ranks all vectors in memory, without an engine [default: lexical, vector, hybrid].",
+    help="Mode of search; repeatable. exact ranks all vectors in memory [default: lexical, vector, hybrid].",
 )
 @click.option(
     "--fusion",
     "fusions",
     multiple=True,
     metavar="NAME",
-    help=f"Fusion of the hybrid mode; repeatable to compare: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
+    help=f"Fusion of the hybrid mode; repeatable: {', '.join(FUSIONS)}, or {RANKED}@K with the rank constant K "
     f"[default: {DEFAULT_FUSION}].",
 )
 @click.option("--tuned", type=click.Path(path_type=Path), help="File of settings that `ses eval tune` fitted.")
