@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from training.data.packed import Packed
 from training.recipe import Recipe
-from training.samplers.base import Item
-from training.samplers.registry import SAMPLERS
+from training.samplers import SAMPLERS, Item
 
 if TYPE_CHECKING:
     import numpy as np

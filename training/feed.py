@@ -12,7 +12,7 @@ from encoders.models.card import ModelCard
 from training.batches import by_task, texts_of
 from training.data.packed import Packed, formats_of
 from training.recipe import Recipe
-from training.samplers.base import Item
+from training.samplers import Item
 
 T = TypeVar("T")
 

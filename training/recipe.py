@@ -13,7 +13,7 @@ from corpora.errors import InputError
 from encoders.models.formats import Format, Similarity
 from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
-from training.samplers.registry import SAMPLERS
+from training.samplers import SAMPLERS
 from training.schedules import SCHEDULES
 from training.strict import Strict, ended, nearest, one_of
 from training.task import FILES, TrainingTask
@@ -33,7 +33,7 @@ class Recipe(Strict):
         tasks: One or more tasks, each with a data set.
         guard: Files, folders or archives of evaluation data, relative to the recipe. Built tasks refuse papers with a
             title from these data, and the papers that the suites test on.
-        sampler: A name in `training.samplers.registry`.
+        sampler: A name in `training.samplers`.
         batch_size: Examples per batch.
         accumulation: Batches per step.
         epochs: Passes over the data.

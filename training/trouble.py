@@ -14,7 +14,7 @@ from training.data.examples import Example, read_examples
 from training.data.packed import Packed
 from training.feed import parts_of
 from training.learner import Learner
-from training.samplers.base import Item
+from training.samplers import Item
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "CUBLAS_STATUS_ALLOC_FAILED")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training.batches import by_task, examples_of, length_grouped, padded, texts_of
-from training.samplers.registry import SAMPLERS
+from training.samplers import SAMPLERS
 
 SIZES = (700, 90, 301)
 
