@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from encoders.runtimes.base import Precision
     from encoders.text_encoder import TextEncoder
 
-_START = "start"
+MODEL = "model"
+"""The trained model's folder in the folder of its run."""
+
+_START, _VARIANT = "start", "variant:"
 
 Say = Callable[[Mapping[str, Any]], None]
 """Receives every entry of the log, and what was built."""
@@ -116,6 +119,7 @@ def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[
         InputError: If data, base or recipe can't be used.
         UnavailableError: If the folder can't be written.
     """
+    recipe = with_base(recipe, folder)
     base = base_of(recipe)  # before a folder is made
     with plainly(folder), held(folder):
         ready = make_ready(recipe, base, folder, say)
@@ -135,6 +139,28 @@ def _portable(recipe: Recipe, folder: Path) -> Recipe:
     tasks = [task.model_copy(update={key: place(getattr(task, key)) for key in FILES}) for task in recipe.tasks]
     states = Path("states") if recipe.keep_states else None
     return recipe.model_copy(update={"tasks": tuple(tasks), "guard": (), "keep_states": states})
+
+
+def with_base(recipe: Recipe, folder: Path) -> Recipe:
+    """Return a recipe whose base is a model, also where it names another variant, whose run is beside this one.
+
+    Args:
+        recipe: The recipe; its base may be `variant:NAME`.
+        folder: Folder of the run.
+
+    Returns:
+        The recipe with the folder of that variant's model as its base.
+
+    Raises:
+        InputError: If that variant has no model yet.
+    """
+    if not recipe.base.startswith(_VARIANT):
+        return recipe
+    name = recipe.base.removeprefix(_VARIANT)
+    model = folder.parent / name / MODEL
+    if not model.is_dir():
+        raise InputError(f"The recipe starts from the variant {name}, which has no model in {model}; train it first.")
+    return recipe.model_copy(update={"base": str(model)})
 
 
 def base_of(recipe: Recipe) -> Model:

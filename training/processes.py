@@ -103,6 +103,10 @@ def joined() -> Iterator[Processes]:
     with needing("Training needs torch", "'ses[train]'"):
         import torch
 
+        # Its functions hold the group that exists when it is first imported, as torch's optimizers do, and the threads
+        # of a group that something holds outlive it: they abort the process if they free a tensor while Python ends.
+        import torch.distributed.nn
+
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from training.feed import ahead
-from training.recipe import read_recipe
 from training.train import train
 
 

@@ -13,11 +13,10 @@ from encoders.encoder import load_encoder
 from encoders.heads import read_heads
 from encoders.models.formats import Format
 from encoders.registry import find_model
-from tests.training.recipes import LABELS, write_recipe
+from tests.training.recipes import LABELS, read_recipe, write_recipe
 from training.data.examples import read_labels
 from training.data.packed import pack
 from training.heads import kept_heads, make_heads, scores
-from training.recipe import read_recipe
 from training.train import train
 
 pytestmark = pytest.mark.torch

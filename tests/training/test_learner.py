@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from encoders.registry import find_model
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from training.data.packed import pack
 from training.feed import parts_of
 from training.learner import make_learner
-from training.recipe import read_recipe
 from training.train import train
 
 pytestmark = pytest.mark.torch

@@ -9,9 +9,8 @@ from pydantic import ValidationError
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from tests.training.recipes import LABELS, task_files, write_recipe
+from tests.training.recipes import LABELS, read_recipe, task_files, write_recipe
 from training.data.examples import Example, Unusable, read_examples, read_labels
-from training.recipe import read_recipe
 from training.task import TrainingTask
 
 RECIPE = {

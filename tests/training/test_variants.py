@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corpora.errors import InputError
-from tests.training.recipes import write_recipe
-from training.recipe import read_recipe
-from training.variants import read_variants
+from tests.training.recipes import read_recipe, write_recipe
+from training.recipe import read_variants
 
 
 def with_variants(folder, *variants, **values):
