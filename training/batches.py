@@ -1,18 +1,23 @@
-"""Chooses the examples of each batch, which depend on the recipe's seed alone, and pads their texts to tensors.
+"""Chooses the examples of each batch, pads their texts to tensors, and prepares a batch while another computes.
 
-A resumed run skips the batches that were done, so it sees the same batches as an uninterrupted run.
+The examples depend on the recipe's seed alone. A resumed run skips the batches that were done, so it sees the same
+batches as an uninterrupted run.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from training.data.packed import Packed
+from encoders.models.card import ModelCard
+from training.data.packed import Packed, formats_of
 from training.recipe import Recipe
 from training.samplers import SAMPLERS, Item
 
@@ -145,3 +150,88 @@ def _longest(packed: Packed) -> np.ndarray:
 
     found: np.ndarray = np.diff(packed.starts).reshape(len(packed), packed.columns).max(axis=1)
     return found
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTexts:
+    """Texts of some examples that go through the network together, because they need vectors of the same head.
+
+    Attributes:
+        head: The head whose vectors are needed.
+        columns: Columns of the examples; the texts are in this order, column after column.
+        values: Token ids, int64 (texts, tokens), or kept states, float16 (texts, tokens, width): torch tensors.
+        mask: int64 (texts, tokens).
+        layers: How many layers computed the states; 0 for token ids.
+    """
+
+    head: str
+    columns: Sequence[int]
+    values: Any
+    mask: Any
+    layers: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBatch:
+    """The examples of one task in a batch.
+
+    Attributes:
+        task: Its number.
+        texts: The texts, by head.
+        targets: The targets of each example.
+    """
+
+    task: int
+    texts: Sequence[HeadTexts]
+    targets: Sequence[Sequence[float]]
+
+
+def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Sequence[Packed]) -> list[TaskBatch]:
+    """Return the examples of a batch, ready for the network.
+
+    Args:
+        recipe: The recipe with the tasks.
+        card: The model's card.
+        items: The examples.
+        data: The packed examples of every task.
+
+    Returns:
+        A part for each task that has examples in the batch.
+    """
+    return [part_of(recipe, card, task, examples, data[task]) for task, examples in by_task(items).items()]
+
+
+def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int], packed: Packed) -> TaskBatch:
+    """Return some examples of one task, ready for the network; arguments as of `parts_of`."""
+    import torch
+
+    heads = [card.head(task_format) for task_format in formats_of(recipe.tasks[task], packed.columns)]
+    texts = []
+    for head in dict.fromkeys(heads):
+        columns = [column for column, of_column in enumerate(heads) if of_column == head]
+        values, mask = (torch.from_numpy(array) for array in texts_of(packed, examples, columns))
+        texts.append(HeadTexts(head, columns, values, mask, packed.kept.layers if packed.kept else 0))
+    return TaskBatch(task, texts, [packed.numbers(example) for example in examples])
+
+
+def ahead(made: Iterator[T]) -> Iterator[tuple[float, T]]:
+    """Make each item in a thread while the previous one is used.
+
+    Args:
+        made: Makes the items; its exceptions are raised in place of the item.
+
+    Yields:
+        The seconds spent waiting for the item, and the item.
+    """
+    with ThreadPoolExecutor(1) as maker:
+        coming = maker.submit(next, made, None)
+        while True:
+            begun = time.perf_counter()
+            item = coming.result()
+            if item is None:
+                return
+            coming = maker.submit(next, made, None)
+            yield time.perf_counter() - begun, item

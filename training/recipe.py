@@ -21,12 +21,11 @@ from pydantic import Field, ValidationError, model_validator
 from corpora.documents import read_json, read_toml
 from corpora.errors import InputError
 from encoders.models.formats import Format, Similarity
-from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
 from training.samplers import SAMPLERS
 from training.schedules import SCHEDULES
 from training.strict import Strict, ended, nearest, one_of
-from training.task import FILES, TrainingTask
+from training.task import FILES, Build, TrainingTask
 from training.trainables.registry import TRAINABLES
 
 _NAME, _EACH_TASK = "name", "each_task"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,11 +15,9 @@ from typing import Any
 
 from corpora.errors import InputError, StoppedError
 from training import checkpoints
-from training.batches import batches_an_epoch, examples_of
+from training.batches import TaskBatch, ahead, batches_an_epoch, examples_of, parts_of
 from training.checkpoints import TrainingProgress
 from training.data.packed import Packed
-from training.feed import TaskBatch, ahead, parts_of
-from training.interrupts import asked_to_stop
 from training.learner import Learner
 from training.log import open_log, read_log
 from training.processes import ALONE, Processes
@@ -228,3 +228,35 @@ def overdue(recipe: Recipe, progress: TrainingProgress) -> bool:
         return False
     (best,) = progress.best(1)
     return sum(step > best for step in progress.scores) >= recipe.patience
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Record a signal instead of ending at once; a second signal ends at once.
+
+    Yields:
+        A function that returns whether there was a signal.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread can handle signals.
+        yield lambda: False
+        return
+    noted: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        noted.append(number)
+        _restore(before)
+
+    before = {number: signal.signal(number, note) for number in _SIGNALS}
+    try:
+        yield lambda: bool(noted)
+    finally:
+        _restore(before)
+
+
+def _restore(handlers: Mapping[signal.Signals, object]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)  # type: ignore[arg-type]

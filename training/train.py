@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from training import checkpoints
 from training.checkpoints import TrainingProgress
-from training.heads import kept_heads
-from training.learner import Learner, make_learner
+from training.learner import Learner, kept_heads, make_learner
 from training.log import write_plots
 from training.preparing import MODEL, Prepared, Say, base_of, held, make_ready, with_base, write_model
 from training.processes import ALONE, Processes

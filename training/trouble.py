@@ -9,10 +9,9 @@ from pathlib import Path
 
 from corpora.errors import InputError, StoppedError, UnavailableError, some
 from training import checkpoints
-from training.batches import by_task
+from training.batches import by_task, parts_of
 from training.data.examples import Example, read_examples
 from training.data.packed import Packed
-from training.feed import parts_of
 from training.learner import Learner
 from training.samplers import Item
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from eval.measures.f1 import macro_f1
-from training.batches import length_grouped
+from training.batches import length_grouped, part_of
 from training.data.packed import Packed
-from training.feed import part_of
 from training.learner import Learner
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES

@@ -19,10 +19,9 @@ from eval.reports.provenance import data_hash
 from eval.suites.frozen import FROZEN
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, held_out_at
 from training.data.builders.registry import BUILDERS
-from training.data.builders.settings import Build
 from training.data.guard import Guard, make_guard, read_papers
 from training.recipe import Recipe
-from training.task import TrainingTask
+from training.task import Build, TrainingTask
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder

@@ -48,6 +48,12 @@ class Objective:
     options: Mapping[str, float] = field(default_factory=dict)
 
 
+def outputs_of(inputs: Inputs) -> Tensor:
+    """Return the outputs of the head, float32 (examples, labels), which the trainer gives where `head` asks for one."""
+    assert inputs.outputs is not None  # noqa: S101
+    return inputs.outputs
+
+
 def classes_of(inputs: Inputs) -> Tensor:
     """Return the class of each example, int64 (examples,)."""
     import torch
@@ -57,6 +63,11 @@ def classes_of(inputs: Inputs) -> Tensor:
 
 def values_of(inputs: Inputs) -> Tensor:
     """Return the value of each example, float32 (examples,)."""
+    return targets_of(inputs)[:, 0]
+
+
+def targets_of(inputs: Inputs) -> Tensor:
+    """Return the targets of examples that have equally many, float32 (examples, targets)."""
     import torch
 
-    return torch.tensor([target[0] for target in inputs.targets], device=inputs.vectors[0].device)
+    return torch.tensor([list(target) for target in inputs.targets], device=inputs.vectors[0].device)

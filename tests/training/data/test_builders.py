@@ -12,9 +12,8 @@ from encoders.registry import find_model
 from tests.tiny import make_model, papers
 from tests.training.data.papers import paper, source
 from tests.training.recipes import read_recipe, toml, write
-from training.data.builders.base import id_of, identity_of, some_of
+from training.data.builders.base import drawn, id_of, identity_of, some_of
 from training.data.builders.registry import BUILDERS
-from training.data.chance import drawn
 from training.train import train
 
 _PAGE = (Path(__file__).parents[3] / "docs" / "training.md").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eval.files.labelled import ID_KEYS
 from eval.suites.frozen import ids_of, own_id, title_key
-from training.data.chance import drawn
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
+
 
 TaskType = Literal["classification", "regression", "ir", "triplet", "ranked", "vectors"]
 """SciRepEval's four; `ranked`: a query and candidates with a teacher's scores; `vectors`: a text and its vector."""
@@ -125,3 +126,9 @@ def some_of(source: BuilderSource, most: int) -> BuilderSource:
     return replace(
         source, papers=lambda: (paper for paper in source.papers() if drawn(source.seed, id_of(paper)) <= last)
     )
+
+
+def drawn(seed: int | str, key: str) -> float:
+    """Return a number from 0 to 1, below 1, that is always the same for a seed and a key."""
+    digest = hashlib.sha256(f"{seed}\t{key}".encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48

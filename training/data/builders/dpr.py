@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpora.cleaning import text_of
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, identity_of
-from training.data.chance import drawn
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, drawn, identity_of
 
 _SEPARATOR = "[SEP]"
 

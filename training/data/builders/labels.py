@@ -7,8 +7,16 @@ from array import array
 from collections.abc import Iterator, Mapping
 
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of, identity_of
-from training.data.chance import drawn
+from training.data.builders.base import (
+    Builder,
+    BuilderOptions,
+    BuilderSource,
+    Made,
+    PaperRecord,
+    drawn,
+    id_of,
+    identity_of,
+)
 from training.data.fields import labels_in
 
 

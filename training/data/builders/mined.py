@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from eval.measures.similarity import SIMILARITIES
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
-from training.data.chance import drawn
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
 from training.data.pool import Asked, Pool, best, by_vectors, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
 

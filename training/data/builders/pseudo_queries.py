@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
-from training.data.chance import drawn
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
 from training.data.pool import read_pool
 from training.data.queries import OPTIONS
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
-from training.data.related import Related, draw_any, names_in
+from training.data.fields import Related, draw_any, names_in
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
