@@ -35,15 +35,9 @@ def batches_an_epoch(recipe: Recipe, sizes: Sequence[int]) -> int:
 
 
 def examples_of(recipe: Recipe, data: Sequence[Packed], epoch: int) -> Iterator[list[Item]]:
-    """Yield the examples of each batch of an epoch.
+    """Yield the examples of each batch of an epoch, as pairs of a task's number and an example's number.
 
-    Args:
-        recipe: Gives sampler, batch size and seed, and whether examples of about the same length come together.
-        data: The packed examples of every task.
-        epoch: Counted from 0; each epoch shuffles the tasks again.
-
-    Yields:
-        Pairs of a task's number and an example's number.
+    Epochs count from 0, and each shuffles the examples of the tasks again.
     """
     import numpy as np
 
@@ -78,14 +72,9 @@ def _cut(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
 def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: np.random.Generator) -> np.ndarray:
     """Rearrange the examples of each pool of batches so that those of one batch are of about the same length.
 
-    Args:
-        order: A task's examples in random order.
-        lengths: Tokens of each example.
-        counts: How many examples of the task each batch takes, for batches that take any.
-        draw: Decides which batch gets which lengths.
-
-    Returns:
-        The order in which batches take them.
+    `order` has a task's examples at random, `lengths` the tokens of each example, and `counts` how many examples of the
+    task each batch takes, for batches that take any. Which batch gets which lengths is drawn. Returns int64
+    (examples,).
     """
     import numpy as np
 
@@ -103,14 +92,8 @@ def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: 
 def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the network's input for some columns of some examples, column after column.
 
-    Args:
-        packed: The examples of the task.
-        examples: The numbers of the examples to take.
-        columns: Which of their texts to take.
-
-    Returns:
-        Token ids, int64 (columns x examples, tokens), or kept states, float16 (columns x examples, tokens, width),
-        both padded with 0; and the mask, int64 (columns x examples, tokens).
+    Token ids, int64 (columns x examples, tokens), or kept states, float16 (columns x examples, tokens, width), padded
+    with 0; and the mask, int64 (columns x examples, tokens).
     """
     values, mask = padded([packed.input(example, column) for column in columns for example in examples])
     return (values if packed.kept else values.astype("int64")), mask
@@ -190,22 +173,12 @@ class TaskBatch:
 
 
 def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Sequence[Packed]) -> list[TaskBatch]:
-    """Return the examples of a batch, ready for the network.
-
-    Args:
-        recipe: The recipe with the tasks.
-        card: The model's card.
-        items: The examples.
-        data: The packed examples of every task.
-
-    Returns:
-        A part for each task that has examples in the batch.
-    """
+    """Return the examples of a batch, ready for the network: a part for each task that has examples in it."""
     return [part_of(recipe, card, task, examples, data[task]) for task, examples in by_task(items).items()]
 
 
 def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int], packed: Packed) -> TaskBatch:
-    """Return some examples of one task, ready for the network; arguments as of `parts_of`."""
+    """Return some examples of one task, ready for the network."""
     import torch
 
     heads = [card.head(task_format) for task_format in formats_of(recipe.tasks[task], packed.columns)]
@@ -218,13 +191,9 @@ def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int],
 
 
 def ahead(made: Iterator[T]) -> Iterator[tuple[float, T]]:
-    """Make each item in a thread while the previous one is used.
+    """Make each item in a thread while the previous one is used; yield the seconds spent waiting for it, and the item.
 
-    Args:
-        made: Makes the items; its exceptions are raised in place of the item.
-
-    Yields:
-        The seconds spent waiting for the item, and the item.
+    Exceptions of `made` are raised in place of the item.
     """
     with ThreadPoolExecutor(1) as maker:
         coming = maker.submit(next, made, None)

@@ -31,7 +31,7 @@ class Learner:
 
     Attributes:
         recipe: What is learned and how.
-        card: Of the model.
+        card: Card of the model.
         module: The network (`encoders.ops.module.as_module`).
         heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
         rows: The first trained row of each trained weight of the network; the rows before it stay as they are.
@@ -48,13 +48,9 @@ class Learner:
     device: str
 
     def losses(self, parts: Sequence[TaskBatch]) -> dict[str, Any]:
-        """Return the mean loss of each task in a batch, weighted by the recipe.
+        """Return the mean loss of each task in a batch, weighted by the recipe, as scalars by task name.
 
-        Args:
-            parts: The examples of the batch.
-
-        Returns:
-            Scalars by task name; their sum is what is minimised (SciRepEval's training code).
+        Their sum is what is minimised (SciRepEval's training code).
         """
         found = {}
         for part in parts:
@@ -109,12 +105,12 @@ class Learner:
 
 
 def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs: Sequence[Packed]) -> Learner:
-    """Prepare a model for training.
+    """Prepare the untrained model of a recipe for training.
 
     Args:
         recipe: What is learned and how.
         start: The untrained model, as `Trainable.write` wrote it.
-        labels: Outputs of each task's head.
+        labels: Number of outputs of each task's head.
         packs: Training examples of each task.
 
     Returns:
@@ -155,18 +151,11 @@ _DEVIATION = 0.02
 
 
 def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs: Sequence[Packed]) -> Any:
-    """Make the heads of a recipe's tasks.
+    """Make the heads of a recipe's tasks, N(0, 0.02): a `torch.nn.ModuleDict` of linear layers by task name.
 
-    Args:
-        recipe: Its seed decides the weights, N(0, 0.02).
-        dimension: Size of the vectors.
-        outputs: Number of outputs of each task's head.
-        packs: Training examples of each task, in the recipe's order.
-
-    Returns:
-        A `torch.nn.ModuleDict` of linear layers by task name. Several labels start at their log odds in the training
-        examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the first thousand steps would
-        learn only these. Biases of single classes start at 0.
+    `outputs` has the number of outputs of each head, `packs` the training examples of each task. Several labels start
+    at their log odds in the training examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the
+    first thousand steps would learn only these. Biases of single classes start at 0.
     """
     import numpy as np
     import torch
@@ -202,16 +191,9 @@ def scores(head: Any, vectors: Any, card: ModelCard, *, training: bool) -> Any:
 
 
 def kept_heads(recipe: Recipe, heads: Any, card: ModelCard, labels: Mapping[str, Sequence[str]]) -> list[Head]:
-    """Return the heads that the recipe keeps, for vectors as the model gives them.
+    """Return the trained heads that the recipe keeps, for vectors as the model gives them.
 
-    Args:
-        recipe: Its tasks say which.
-        heads: From `make_heads`, trained.
-        card: Of the model.
-        labels: Of each classification task.
-
-    Returns:
-        The heads; the scale of unit vectors is in their weights.
+    The scale of unit vectors is in their weights. `labels` has the labels of each classification task.
     """
     length = math.sqrt(card.dimension) if card.network.normalize else 1.0
     found = []
@@ -236,19 +218,10 @@ _ABOVE = 2
 
 
 def make_optimizer(recipe: Recipe, layers: int, module: Any, heads: Any, rows: Mapping[str, int]) -> Any:
-    """Return the optimizer; each of its groups has the `share` of the learning rate that its tensors get.
+    """Return `torch.optim.AdamW`; each of its groups has the `share` of the learning rate that its tensors get.
 
-    Biases and the weights of normalization are not decayed (Devlin et al. 2019).
-
-    Args:
-        recipe: Gives learning rate and decays.
-        layers: Number of layers of the network.
-        module: The network.
-        heads: Linear layers over its vectors.
-        rows: The first trained row of each trained weight of the network.
-
-    Returns:
-        A `torch.optim.AdamW`.
+    Lower layers take smaller steps if the recipe asks for them. Biases and the weights of normalization are not decayed
+    (Devlin et al. 2019). `rows` has the first trained row of each trained weight of the network.
     """
     import torch
 

@@ -77,13 +77,13 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
 
     Args:
         recipe: What is learned and how.
-        base: From `base_of`.
+        base: The recipe's base, from `base_of`.
         folder: The run's folder, locked by this process.
         say: Receives what each task was built from.
         processes: The processes that train together; the first one writes, the others read what it wrote.
 
     Returns:
-        What training begins with.
+        The input of training.
 
     Raises:
         InputError: If data, base or recipe can't be used.
@@ -105,19 +105,9 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
 def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[str, tuple[int, int]]:
     """Build and pack the data of a run, so that a rented accelerator spends its time on training only.
 
-    The folder then has a `recipe.json`, which trains on what was built; it no longer needs the papers.
-
-    Args:
-        recipe: As for `train`, which finds the data in the folder.
-        folder: The run's folder.
-        say: Receives what each task was built from.
-
-    Returns:
-        Examples to train on and to validate on, by task.
-
-    Raises:
-        InputError: If data, base or recipe can't be used.
-        UnavailableError: If the folder can't be written.
+    The folder then has a `recipe.json`, which trains on what was built; it no longer needs the papers. `train` finds
+    the data in the folder too. Returns the examples to train on and to validate on, by task. `InputError` if data, base
+    or recipe can't be used, `UnavailableError` if the folder can't be written.
     """
     recipe = with_base(recipe, folder)
     base = base_of(recipe)  # before a folder is made
@@ -142,17 +132,9 @@ def _portable(recipe: Recipe, folder: Path) -> Recipe:
 
 
 def with_base(recipe: Recipe, folder: Path) -> Recipe:
-    """Return a recipe whose base is a model, also where it names another variant, whose run is beside this one.
+    """Return a recipe whose base is a model, also if it is `variant:NAME`, whose run is beside this one.
 
-    Args:
-        recipe: The recipe; its base may be `variant:NAME`.
-        folder: Folder of the run.
-
-    Returns:
-        The recipe with the folder of that variant's model as its base.
-
-    Raises:
-        InputError: If that variant has no model yet.
+    `InputError` if that variant has no model yet.
     """
     if not recipe.base.startswith(_VARIANT):
         return recipe

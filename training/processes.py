@@ -65,10 +65,9 @@ class Processes:
         return [float(value) for value in together]
 
     def sum_gradients(self, weights: Sequence[Any]) -> None:
-        """Add up the gradients of all processes, in place; a weight that has no gradient in any process gets none.
+        """Add up the gradients of the trained tensors over all processes, in place.
 
-        Args:
-            weights: The trained tensors, in the same order in each process.
+        The tensors come in the same order in each process. One without a gradient in every process gets none.
         """
         if self.count == 1:
             return
@@ -91,11 +90,7 @@ ALONE = Processes()
 def joined() -> Iterator[Processes]:
     """Join the processes that torchrun started, by its environment variables; without it, train alone.
 
-    Yields:
-        The processes, until the block ends.
-
-    Raises:
-        UnavailableError: If torch is not installed, or another process ended.
+    `UnavailableError` if torch is not installed, or another process ended.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE

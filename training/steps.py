@@ -71,7 +71,7 @@ def run_steps(
     """Run the remaining steps; validate and save at intervals and at the end.
 
     Args:
-        learner: Every step changes it.
+        learner: The model and its optimizer, which every step changes.
         data: The examples of every task.
         progress: The progress so far.
         folder: The run's folder.
@@ -80,7 +80,7 @@ def run_steps(
         processes: The processes that train together.
 
     Returns:
-        How far the run is now.
+        How far the run is then.
 
     Raises:
         InputError: If the loss is not a number.
@@ -235,10 +235,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Record a signal instead of ending at once; a second signal ends at once.
+    """Provide a function that says whether Ctrl-C or SIGTERM came: the current step is finished and saved first.
 
-    Yields:
-        A function that returns whether there was a signal.
+    A second signal ends the process at once.
     """
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread can handle signals.

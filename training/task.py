@@ -61,7 +61,7 @@ class TrainingTask(Strict):
         name: Name in the log, unique in a recipe.
         type: The shape of its records, as in SciRepEval's task files; a builder's need not be named.
         train: JSON lines to train on, relative to the recipe.
-        build: In place of `train`, how its records are made of papers.
+        build: How its records are made of papers, in place of `train`.
         validation: JSON lines to validate on, if any.
         format: The format whose vectors the task trains.
         query_format: The format of its queries, if another.

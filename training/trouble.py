@@ -22,18 +22,7 @@ _MOST_LINES = 8
 
 @contextmanager
 def plainly(folder: Path) -> Iterator[None]:
-    """Turn a full memory, a full disk and Ctrl-C into errors that say what to do.
-
-    Args:
-        folder: Of the run.
-
-    Yields:
-        Nothing, until the block ends.
-
-    Raises:
-        UnavailableError: If the memory or the disk is full.
-        StoppedError: If the user stopped it.
-    """
+    """Turn a full memory, a full disk and Ctrl-C in the block into errors that say what to do."""
     try:
         yield
     except KeyboardInterrupt:
@@ -66,19 +55,9 @@ def _says_no_memory(error: BaseException) -> bool:
 def not_a_number(
     learner: Learner, data: Sequence[Packed], items: Sequence[Item], what: str, where: str, folder: Path
 ) -> InputError:
-    """Return the error for a loss or a gradient that is not a number.
+    """Return the error for a loss or a gradient (`what`) that is not a number in a step or batch (`where`).
 
-    Args:
-        learner: The model.
-        data: The examples of every task.
-        items: The examples of the batch.
-        what: Name of the value that is not a number.
-        where: The step and its batch.
-        folder: Of the run.
-
-    Returns:
-        An error that names the records of those examples whose own loss is not a number, unless this is true of
-        all examples.
+    It names the records of those examples of the batch whose own loss is not a number, unless this is true of all.
     """
     kept = checkpoints.last(folder)
     state = f"The state of step {kept} is kept in {folder}." if kept is not None else "No state was saved yet."

@@ -22,13 +22,8 @@ _AT_ONCE = 32
 def validate(learner: Learner, data: Sequence[Packed | None]) -> dict[str, float]:
     """Measure a model on every task with validation records.
 
-    Args:
-        learner: The model.
-        data: Validation examples of each task; None where there are none.
-
-    Returns:
-        Macro F1, Kendall's tau-b, or the share of queries whose positive is nearest, from 0 (-1 for tau) to 1, by task;
-        NaN where the model gives no numbers.
+    The measures by task are macro F1, Kendall's tau-b, the share of queries whose positive is nearest, or the mean
+    cosine, from 0 (-1 for tau and cosine) to 1; NaN where the model gives no numbers.
     """
     import torch
 

@@ -67,10 +67,10 @@ def build_tasks(
     """Write the records of the tasks that are built from papers; keep records of the same input.
 
     Args:
-        recipe: With whole paths.
+        recipe: Recipe with whole paths.
         base: Fingerprint of its base.
         model: Loads the base, or the model of a name.
-        folder: For the records.
+        folder: Folder for the records.
         say: Receives the manifest of every task built, under `built`.
 
     Returns:

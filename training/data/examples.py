@@ -52,16 +52,10 @@ class Unusable:
 
 
 def read_labels(task: TrainingTask) -> tuple[str, ...]:
-    """Return the labels of a classification task.
+    """Return the labels of a classification task in the order of the head's outputs; none for other tasks.
 
-    Args:
-        task: The task. If it names no file of labels, the labels of its training data are used, sorted.
-
-    Returns:
-        The labels in the order of the head's outputs; none for other tasks.
-
-    Raises:
-        InputError: If there are too few.
+    If the task names no file of labels, the labels of its training data are used, sorted. `InputError` if there are too
+    few.
     """
     if task.type != "classification":
         return ()
@@ -84,16 +78,10 @@ def read_labels(task: TrainingTask) -> tuple[str, ...]:
 def read_examples(
     task: TrainingTask, path: Path, separator: str, labels: Sequence[str]
 ) -> Iterator[Example | Unusable]:
-    """Read the examples of a task file.
+    """Yield every example in the order of a task file, and every record that gives none.
 
-    Args:
-        task: The task, whose type says which shape the records have.
-        path: JSON lines.
-        separator: Text between the fields of a paper.
-        labels: Of the task, from `read_labels`.
-
-    Yields:
-        Every example in the order of the file, and every record that gives none.
+    The type of the task says which shape the records have; `separator` is the text between the fields of a paper, and
+    `labels` come from `read_labels`.
     """
     make = {
         "classification": _labelled,

@@ -25,14 +25,9 @@ def number_of(value: object) -> float | None:
 
 
 def labels_in(paper: PaperRecord, field: str) -> Iterator[tuple[str, float | None, float | None]]:
-    """Yield the labels that a field holds.
+    """Yield label, level and score of the labels that a field holds; None for a level or a score that is not given.
 
-    Args:
-        paper: A record.
-        field: Holds a label, a list of labels, or a list of [label, level, score], as OpenAlex's concepts are.
-
-    Yields:
-        Label, level and score in their order; None for a level or a score that is not given.
+    The field holds a label, a list of labels, or a list of [label, level, score], as OpenAlex's concepts are.
     """
     given = paper.get(field)
     for one in given if isinstance(given, list) else [given]:
@@ -45,16 +40,7 @@ _DRAWS = 32
 
 
 def names_in(paper: PaperRecord, field: str, level: float = -1) -> list[str]:
-    """Return what a field names, each once.
-
-    Args:
-        paper: A record.
-        field: As `training.data.fields.labels_in` reads it.
-        level: Names of a lower level are left out; -1 for none.
-
-    Returns:
-        The names, in their order.
-    """
+    """Return the names that `labels_in` finds, each once, without those of a lower level; -1 for all."""
     found = labels_in(paper, field)
     return list(dict.fromkeys(name for name, depth, _ in found if depth is None or depth >= level))
 

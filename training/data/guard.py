@@ -23,7 +23,7 @@ class Names:
 
     Attributes:
         ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
-        title: As `eval.suites.frozen.title_key` gives it.
+        title: Key of the title as `eval.suites.frozen.title_key` gives it.
     """
 
     ids: frozenset[str]
@@ -41,21 +41,17 @@ class Guard:
 
     Attributes:
         ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
-        titles: As `eval.suites.frozen.title_key` gives them.
+        titles: Keys of titles as `eval.suites.frozen.title_key` gives them.
     """
 
     ids: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
 
     def reason(self, record: Mapping[str, Any], own: Names | None = None) -> str:
-        """Return why a record is refused; the papers inside a record are checked too.
+        """Return why a record is refused, empty if it is not; the papers inside a record are checked too.
 
-        Args:
-            record: A paper, or a record of a task.
-            own: The keys of the record itself, if they are known already.
-
-        Returns:
-            The reason, empty if it is not refused.
+        The record is a paper, or a record of a task; `own` are the keys of the record itself, if they are known
+        already.
         """
         for names in (own or names_of(record), *map(names_of, _inside(record))):
             if not names.ids.isdisjoint(self.ids):
@@ -69,18 +65,10 @@ class Guard:
 
 
 def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:
-    """Make a guard from the suites' frozen papers and from files that the user names.
+    """Make a guard from the suites' frozen papers and from evaluation data that the user names.
 
-    Args:
-        paths: Files of papers or folders of them, such as a folder in BEIR's form; their titles are refused. Their
-            ids are not: many data sets number their papers from 1.
-        frozen: The file of frozen papers; by default the one in this project.
-
-    Returns:
-        The guard.
-
-    Raises:
-        InputError: If a file can't be read or holds no title.
+    The titles in these files and folders are refused. Their ids are not: many data sets number their papers from 1.
+    `InputError` if a file can't be read or holds no title.
     """
     frozen = frozen or read_frozen()
     titles = {title_key(title) for path in paths for title in titles_of(path)}
@@ -88,15 +76,9 @@ def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:
 
 
 def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> Iterator[PaperRecord]:
-    """Read papers that may be trained on, each once.
+    """Yield the papers of JSON files that may be trained on, each once, in the order of the files.
 
-    Args:
-        files: JSON lines, arrays, or objects of objects, plain or compressed.
-        guard: Decides which papers are refused.
-        counts: Set after a complete pass: records read, malformed, refused by reason, and duplicates.
-
-    Yields:
-        The records, in the order of the files.
+    After a complete pass, `counts` has the records read, malformed, refused by reason, and duplicates.
     """
     told, ids, titles = Counter[str](read=0), set[int](), set[str]()
     for path in files:
@@ -137,16 +119,9 @@ _DEEPEST = 3
 def titles_of(path: Path) -> list[str]:
     """Return every title in evaluation data.
 
-    Args:
-        path: A file of papers, a folder of such files, such as one in BEIR's form, or a tar archive of a folder, also
-            within another. In JSON, a title is what any object has under `title`; in a table, what the column `title`
-            has.
-
-    Returns:
-        The titles.
-
-    Raises:
-        InputError: If it can't be read, holds no title, or holds an archive that is not a tar archive.
+    The path is a file of papers, a folder of such files, such as one in BEIR's form, or a tar archive of a folder, also
+    within another. In JSON, a title is what any object has under `title`; in a table, what the column `title` has.
+    `InputError` if it can't be read, holds no title, or holds an archive that is not a tar archive.
     """
     found = list(_in_any(path, _DEEPEST))
     require(found, f"{path} holds no title to guard: name evaluation data with titles.")

@@ -116,21 +116,10 @@ class Packed:
 
 
 def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
-    """Tokenise the examples of a file, or open the pack if it exists already.
+    """Tokenise the examples of a file, in its order, or open the pack if it exists already in a folder of packs.
 
-    Args:
-        task: The task of the examples.
-        path: The file of records.
-        labels: Labels of the task.
-        model: Gives tokenizer and prompts.
-        max_tokens: Longer texts are cut, special tokens included.
-        cache: Folder of packs.
-
-    Returns:
-        The examples, in the order of the file.
-
-    Raises:
-        InputError: If the file gives no example, or examples with different numbers of texts.
+    Texts of more than `max_tokens` tokens, special tokens included, are cut. `InputError` if the file gives no example,
+    or examples with different numbers of texts.
     """
     source = sha256_of(path)
     facts = [

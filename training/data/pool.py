@@ -35,7 +35,7 @@ class Asked:
 
     Attributes:
         key: Identity of the paper that it was made of, or of the query itself.
-        kind: As an `AnsweredQuery` has it.
+        kind: Kind of the query, as an `AnsweredQuery` has it.
         asked: Plain text or a paper.
         answers: Rows of the papers that answer it.
         held_out: Whether it is only validated on.
@@ -56,7 +56,7 @@ class Pool:
         papers: Each paper once, complete.
         answers: The same papers; where a query was made from a paper, the query's text is removed.
         queries: Each text once.
-        identities: Of the papers.
+        identities: Identities of the papers.
         held_out: Rows of the papers on which nothing is trained.
     """
 
@@ -80,15 +80,10 @@ class Pool:
 
 
 def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
-    """Read papers, and make queries of them.
+    """Read papers, and make queries of them; return both in the order of the files.
 
-    Args:
-        source: Papers, each of which gives at most one query; or judged queries in the form of tasks of the types `ir`
-            and `triplet`, whose candidates are added to the papers.
-        options: As in `training.data.queries.OPTIONS`.
-
-    Returns:
-        The pool, in the order of the files.
+    The source holds papers, each of which gives at most one query; or judged queries in the form of tasks of the types
+    `ir` and `triplet`, whose candidates are added to the papers. The options are `training.data.queries.OPTIONS`.
     """
     pool, rows, seen = Pool(), dict[int, int](), set[int]()
 
@@ -157,9 +152,9 @@ class Judge:
     """Scores every paper of a pool for a query.
 
     Attributes:
-        name: `bm25`, or of the model.
-        scores: From queries to float (queries, papers), larger for better.
-        vectors: Of the papers, float32 (papers, dimension); None of a judge by words.
+        name: `bm25`, or the name of the model.
+        scores: Function of queries that returns float (queries, papers), larger for better.
+        vectors: Vectors of the papers, float32 (papers, dimension); None for a judge by words.
     """
 
     name: str

@@ -51,16 +51,10 @@ class AnsweredQuery:
 
 
 def query_of(paper: PaperRecord, text: PaperFields, options: BuilderOptions, seed: int) -> AnsweredQuery | None:
-    """Make one query of a paper.
+    """Make one query of a paper, or return None if it gives none.
 
-    Args:
-        paper: The whole record.
-        text: The fields of it that the task reads.
-        options: As in `OPTIONS`.
-        seed: With the paper's id, it decides the kind among those that the paper can give, by their shares.
-
-    Returns:
-        The query, or None if the paper gives none.
+    `text` has the fields that the task reads. The seed and the paper's id decide the kind among those that the paper
+    can give, by their shares in the options.
     """
     key = id_of(paper)
     shares = {kind: float(options[kind]) for kind in KINDS if options[kind] > 0}
@@ -160,13 +154,9 @@ _ASIDE = re.compile(
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return where each sentence of a text begins and ends, without the blanks around it.
+    """Return where each sentence of a text begins and ends, in order; only blanks are between them.
 
-    Args:
-        text: English; other languages that end sentences with a full stop do as well.
-
-    Returns:
-        Positions in the order of the text; only blanks are between them.
+    For English; other languages that end sentences with a full stop do as well.
     """
     found, start = [], len(text) - len(text.lstrip())
     for end in _END.finditer(text):

@@ -17,7 +17,7 @@ class Inputs:
     """A batch of one task, encoded.
 
     Attributes:
-        vectors: For each column of the examples (the text itself; or query, positive, negatives) its vectors, float32
+        vectors: Vectors of each column of the examples (the text itself; or query, positive, negatives), float32
             (examples, dimension).
         outputs: The output of the task's head for the first column, float32 (examples, labels); None without a head.
         targets: The targets of each example: one class, some labels, one value, a score for each candidate, a
@@ -35,8 +35,8 @@ class Objective:
 
     Attributes:
         types: The types of tasks it can learn from.
-        loss: From inputs and options to a scalar, the mean over the examples.
-        measure: What validation measures of such a task.
+        loss: Function of inputs and options that returns a scalar, the mean over the examples.
+        measure: Measure of such a task in validation.
         head: Whether it needs a linear layer from a vector to one output a label.
         options: Its options with their defaults.
     """

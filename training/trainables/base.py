@@ -34,12 +34,12 @@ class Trainable:
 
     Attributes:
         options: Its options with their defaults.
-        start: From base, formats, options and a seed to the weights that are new; none where nothing is added.
+        start: Makes the new weights from base, formats, options and a seed; none where nothing is added.
         write: Writes a model folder from base, formats and the weights of the whole model.
-        trained: From card, options and weights to the names of the trained weights, with the first trained row of each.
+        trained: Names the trained weights by card, options and weights, with the first trained row of each.
         bases: Architectures that it can start from.
         plain: Whether a format may keep the base's own vectors.
-        described: From formats and options to further entries of the folder's own card, beside those of `write`.
+        described: Makes further entries of the folder's own card, beside those of `write`, from formats and options.
     """
 
     options: TrainableOptions

@@ -63,7 +63,7 @@ class Made:
 
     Attributes:
         papers: Identities of the papers in it (`identity_of`), first of the paper or query that it asks about.
-        record: In the form of the task's type (`training.data.examples`).
+        record: Record in the form of the task's type (`training.data.examples`).
     """
 
     papers: tuple[str, ...]
@@ -77,7 +77,7 @@ class Builder:
     Attributes:
         type: The type of the task.
         options: The options with their defaults. The option `multi_label` is set by the task's own key.
-        build: From papers and options to records.
+        build: Function of papers and options that makes the records.
         files: Names of the other files that it can read.
     """
 
@@ -95,11 +95,7 @@ def id_of(paper: PaperRecord) -> str:
 def identity_of(paper: PaperRecord | str) -> str:
     """Return what is the same in every file that holds a paper: its title without case, accents, markup and the like.
 
-    Args:
-        paper: A whole record; or the text of a query.
-
-    Returns:
-        The key of its title; without a title that of an identifier, or else of its text.
+    Of a paper without a title the key of an identifier, or else of its text; of a query in plain text that of the text.
     """
     if isinstance(paper, str):
         return title_key(paper)

@@ -21,21 +21,13 @@ if TYPE_CHECKING:
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Find hard negatives for each query.
+    """Find hard negatives for each query; yield it with its answers, scored 1, and its negatives, scored 0.
 
-    Args:
-        source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
-        options: Those of `pseudo-queries`; `by` names who ranks the papers: `bm25`, `base`, or `model:` and a model's
-            name. From each, the ranks `first` to `last` among the papers that pass as wrong are candidates, and
-            `negatives` of them are drawn, or the `hardest` taken. A paper passes if each judge scores it at most
-            `most_score` times the answer, and its vector's cosine to the answer's is at most `most_alike` (1 asks
-            nothing).
-
-    Yields:
-        A query, its answers with the score 1 and its negatives with 0.
-
-    Raises:
-        InputError: If an option is wrong.
+    The source holds papers, of which queries are made, or judged queries (types `ir` and `triplet`). Options: those of
+    `pseudo-queries`; `by` names who ranks the papers: `bm25`, `base`, or `model:` and a model's name. From each, the
+    ranks `first` to `last` among the papers that pass as wrong are candidates, and `negatives` of them are drawn, or
+    the `hardest` taken. A paper passes if each judge scores it at most `most_score` times the answer, and its vector's
+    cosine to the answer's is at most `most_alike` (1 asks nothing). `InputError` if an option is wrong.
     """
     if not 1 <= options["first"] <= options["last"]:
         raise InputError("The builder mined takes the ranks from first to last: first must be 1 or more, last no less.")

@@ -29,21 +29,13 @@ _SCALES = ("none", "standard", "range")
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Make a record of every paper with a known number.
+    """Make a record of every paper with a known number, in `label`.
 
-    Args:
-        source: The papers.
-        options: `field` holds the number, which may be written as digits; `unknown` is the value that says there is
-            none. `log` takes log(1 + number), as SciRepEval does for citations. `scale` is `none`, `standard` (mean 0
-            and deviation 1 over the papers) or `range` (from 0 to 1). `most` papers are drawn, 0 for all. `words` is
-            the share of a label, from 0 to 1, that comes from a prediction by the paper's words; the rest is the
-            number itself.
-
-    Yields:
-        Papers with a number in `label`.
-
-    Raises:
-        InputError: If an option is wrong, or no paper has a number.
+    Options: `field` holds the number, which may be written as digits; `unknown` is the value that says there is none.
+    `log` takes log(1 + number), as SciRepEval does for citations. `scale` is `none`, `standard` (mean 0 and deviation 1
+    over the papers) or `range` (from 0 to 1). `most` papers are drawn, 0 for all. `words` is the share of a label, from
+    0 to 1, that comes from a prediction by the paper's words; the rest is the number itself. `InputError` if an option
+    is wrong, or no paper has a number.
     """
 
     def value_of(paper: PaperRecord) -> float | None:
@@ -113,20 +105,13 @@ _WORDS, _FEWEST, _PENALTY = 30_000, 5, 2.0
 
 
 def expected_by_words(ids: Sequence[str], texts: Sequence[str], values: np.ndarray, seed: int) -> np.ndarray:
-    """Return each paper's number as its words predict it.
+    """Return each paper's number as its words predict it, by a model that did not see this paper: float64 (papers,).
 
-    Args:
-        ids: Of the papers; with the seed they decide the folds.
-        texts: Of the papers.
-        values: Their numbers, float64 (papers,).
-        seed: Of the folds.
-
-    Returns:
-        float64 (papers,): the prediction of a ridge regression on TF-IDF of the words, learned from the papers of the
-        other four folds.
-
-    Raises:
-        UnavailableError: If scikit-learn is not installed.
+    A ridge regression on TF-IDF of the words learns from the papers of the other four of five folds, which ids and seed
+    decide. The text of a paper says little about numbers such as its citations; the rest looks like chance. Learned
+    from thousands of papers at once, the regression gives the part that the text can explain. A small network learns
+    that part from fewer papers than it needs to learn the numbers themselves (distillation, Hinton et al. 2015,
+    arXiv:1503.02531). `values` are float64 (papers,). `UnavailableError` if scikit-learn is not installed.
     """
     import numpy as np
 

@@ -10,18 +10,13 @@ from training.data.queries import OPTIONS
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Make one query of each paper that can give one.
+    """Make one query of each paper that can give one; yield it with its candidates, of which the first has the score 1.
 
-    Args:
-        source: The papers.
-        options: `titles`, `conclusions`, `keywords` and `citations` are the shares of the kinds of queries: a title,
-            answered by the abstract; the concluding sentence, by title and the rest of the abstract; two to four
-            keywords, of the first of `keyword_fields` that has two; a sentence that cites the paper, under
-            `citation_field`. A query has from `shortest` to `longest` words, its answer `least` or more. `negatives`
-            papers are drawn at random; objectives that contrast within the batch need one.
-
-    Yields:
-        A query and its candidates; the first has the score 1.
+    Options: `titles`, `conclusions`, `keywords` and `citations` are the shares of the kinds of queries: a title,
+    answered by the abstract; the concluding sentence, by title and the rest of the abstract; two to four keywords, of
+    the first of `keyword_fields` that has two; a sentence that cites the paper, under `citation_field`. A query has
+    from `shortest` to `longest` words, its answer `least` or more. `negatives` papers are drawn at random; objectives
+    that contrast within the batch need one.
     """
     pool = read_pool(source, options)
     for query in pool.queries:

@@ -23,18 +23,11 @@ DIGITS = 5
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Encode papers, and whiten their vectors.
+    """Encode papers, and whiten their vectors; yield each paper with its vector in `label`.
 
-    Args:
-        source: The papers.
-        options: `most` papers are drawn, 0 for all; `strength` is the power of whitening, from 0 (vectors as they are,
-            less their mean) to 1 (the same variance in all directions).
-
-    Yields:
-        A paper with its vector in `label`.
-
-    Raises:
-        InputError: If the strength is not from 0 to 1, or there are too few papers to tell the directions.
+    Options: `most` papers are drawn, 0 for all; `strength` is the power of whitening, from 0 (vectors as they are, less
+    their mean) to 1 (the same variance in all directions). `InputError` if the strength is not from 0 to 1, or there
+    are too few papers to tell the directions.
     """
     if not 0 <= options["strength"] <= 1:
         raise InputError(f"The builder whitened has the strength {options['strength']}; choose a number from 0 to 1.")
@@ -55,12 +48,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 def whitened(vectors: np.ndarray, strength: float) -> np.ndarray:
     """Return vectors without their mean, each principal axis divided by its deviation to a power, of unit length.
 
-    Args:
-        vectors: (papers, dimension), more than dimensions.
-        strength: The power, from 0 to 1.
-
-    Returns:
-        float64 (papers, dimension).
+    From (papers, dimension), with more papers than dimensions, to float64 of the same shape; the power is from 0 to 1.
     """
     import numpy as np
 
