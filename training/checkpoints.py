@@ -49,8 +49,8 @@ def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
         with replacing(folder / f"state-{progress.step:08d}", locked=True) as part:
             part.mkdir()
             save_file({name: tensor.contiguous() for name, tensor in _state(learner).items()}, part / _TENSORS)
-            told = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
-            (part / _FACTS).write_text(json.dumps(told), encoding="utf-8")
+            facts = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
+            (part / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
     except (OSError, SafetensorError) as error:
         raise UnavailableError(
             f"The state of step {progress.step} can't be written to {folder} ({error})",

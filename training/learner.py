@@ -1,4 +1,8 @@
-"""The network, the heads and the optimizer: what a step changes and a checkpoint stores."""
+"""The network, the heads and the optimizer: what a step changes and a checkpoint stores.
+
+A head is a linear layer on top of its vectors for each task that needs one (SciRepEval's training code). Heads are
+removed after training, except those shipped for tags and forecasts.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import require
 from encoders.architectures.bert import States
 from encoders.heads import Head
-from encoders.models.model import read_checked
+from encoders.models.card import ModelCard
+from encoders.models.model import Model, read_checked
 from encoders.ops.module import as_module
 from training.batches import TaskBatch
 from training.data.packed import Packed
@@ -19,10 +24,6 @@ from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
 from training.recipe import Recipe
 from training.trainables.registry import TRAINABLES
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)

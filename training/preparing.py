@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import ConflictError, InputError, UnavailableError
 from corpora.writing import explaining, replacing
 from encoders.encoder import load_encoder
-from encoders.heads import write_heads
+from encoders.heads import Head, write_heads
 from encoders.layouts.own_card import read_own
+from encoders.models.model import Model, Weights
 from encoders.registry import find_model
+from encoders.runtimes.base import Precision
 from training.data.building import build_tasks
 from training.data.examples import read_labels
 from training.data.packed import Packed, pack
@@ -28,9 +30,6 @@ from training.trainables.registry import TRAINABLES
 from training.trouble import plainly
 
 if TYPE_CHECKING:
-    from encoders.heads import Head
-    from encoders.models.model import Model, Weights
-    from encoders.runtimes.base import Precision
     from encoders.text_encoder import TextEncoder
 
 MODEL = "model"

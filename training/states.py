@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from corpora.writing import explaining
+from encoders.models.card import ModelCard
 from training.batches import padded
 from training.data.packed import KeptStates, Packed
 from training.learner import Learner
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
 
 _FORM = 2
 """Increase this number when older states can no longer be used."""

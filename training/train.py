@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from encoders.models.model import Model
 from training import checkpoints
 from training.checkpoints import TrainingProgress
 from training.learner import Learner, kept_heads, make_learner
@@ -22,9 +22,6 @@ from training.states import keep_states
 from training.steps import TrainingData, overdue, run_steps, total_steps, waiting
 from training.trouble import plainly
 from training.validation import validate
-
-if TYPE_CHECKING:
-    from encoders.models.model import Model
 
 _SECOND = 1 / 60  # in minutes: with less time left, no other variant is started
 

@@ -62,12 +62,12 @@ def not_a_number(
     kept = checkpoints.last(folder)
     state = f"The state of step {kept} is kept in {folder}." if kept is not None else "No state was saved yet."
     alone = [item for item in items if not _finite(learner, data, item)]
-    told = "; ".join(
+    records = "; ".join(
         _lines(learner, data, number, examples) for number, examples in sorted(by_task(alone or items).items())
     )
     return InputError(
-        f"{what} is not a number in {where}, with these records: {told}. {state} Lower learning_rate, or correct those "
-        "records."
+        f"{what} is not a number in {where}, with these records: {records}. {state} Lower learning_rate, or "
+        "correct those records."
     )
 
 

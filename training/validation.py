@@ -71,8 +71,8 @@ def _macro_f1(parts: Sequence[Inputs], *, several: bool) -> float:
     truth = np.zeros(outputs.shape, dtype=bool)
     for row, labels in enumerate(targets):
         truth[row, [int(label) for label in labels]] = True
-    said = outputs > 0
-    hits, sums = (truth & said).sum(axis=0), truth.sum(axis=0) + said.sum(axis=0)
+    predicted = outputs > 0
+    hits, sums = (truth & predicted).sum(axis=0), truth.sum(axis=0) + predicted.sum(axis=0)
     # A label that is neither true nor predicted anywhere says nothing about the model.
     seen = sums > 0
     return float((2 * hits[seen] / sums[seen]).mean()) if seen.any() else 0.0

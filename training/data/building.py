@@ -117,7 +117,7 @@ def _built(
         options,
         build.validation,
         share,
-        list(sources.values()),
+        [*sources.values()],
         recipe.seed,
         base,
         task.fields,
@@ -136,12 +136,12 @@ def _built(
     with replacing(place, locked=True) as part:
         part.mkdir()
         records = _write(part, builder.build(source, options), source, build.validation)
-        told = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
+        counts = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
         if not records["train"]:
-            reasons = ", ".join(f"{name} {count:,}" for name, count in told.items())
+            reasons = ", ".join(f"{name} {count:,}" for name, count in counts.items())
             raise InputError(f"The task {task.name} gets no training record from its papers ({reasons}).")
         outputs = {path.name: sha256_of(path) for path in sorted(part.iterdir())}
-        manifest = BuildManifest(build.builder, options, sources, recipe.seed, base, told, records, outputs)
+        manifest = BuildManifest(build.builder, options, sources, recipe.seed, base, counts, records, outputs)
         (part / _MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
     return place
 

@@ -80,28 +80,28 @@ def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> It
 
     After a complete pass, `counts` has the records read, malformed, refused by reason, and duplicates.
     """
-    told, ids, titles = Counter[str](read=0), set[int](), set[str]()
+    found, ids, titles = Counter[str](read=0), set[int](), set[str]()
     for path in files:
         for _, record in read_records(path):
-            told["read"] += 1
+            found["read"] += 1
             if isinstance(record, str):
-                told["malformed"] += 1
+                found["malformed"] += 1
                 continue
             names = names_of(record)
             # For millions of papers, hashes take a fraction of the memory of titles.
             own, title = set(map(hash, names.ids)), names.title
             if reason := guard.reason(record, names):
-                told[f"refused: {reason}"] += 1
+                found[f"refused: {reason}"] += 1
             elif not own.isdisjoint(ids):
-                told["duplicate: id"] += 1
+                found["duplicate: id"] += 1
             elif title in titles:
-                told["duplicate: title"] += 1
+                found["duplicate: title"] += 1
             else:
                 ids |= own
                 titles |= {title} - {""}
                 yield record
     counts.clear()
-    counts.update(told)
+    counts.update(found)
 
 
 def _inside(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

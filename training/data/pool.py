@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import SIMILARITIES
 from eval.suites.words import OkapiBm25
-from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, PaperRecord, identity_of
+from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, identity_of
 from training.data.queries import PaperFields, folded, query_of, shown
 
 if TYPE_CHECKING:
@@ -70,9 +70,11 @@ class Pool:
         """Return the rows of papers that are no candidates for a query: those held out, if it trains."""
         return [] if query.held_out else self.held_out
 
-    def identities_of(self, query: Asked, *rows: int) -> tuple[str, ...]:
-        """Return the identities of a query and of papers."""
-        return (query.key, *(self.identities[row] for row in rows))
+    def made(self, query: Asked, scores: Mapping[int, float]) -> Made:
+        """Return the record of a query and of candidates with their scores, by row."""
+        candidates = [{**self.shown(query, row), "score": score} for row, score in scores.items()]
+        papers = (query.key, *(self.identities[row] for row in scores))
+        return Made(papers, {"query": query.asked, "candidates": candidates})
 
     def shown(self, query: Asked, row: int) -> dict[str, Any]:
         """Return a paper as a candidate for a query."""

@@ -112,7 +112,7 @@ MODEL = "model:"
 """The prefix of a model's name in an option of a builder."""
 
 
-def some_of(source: BuilderSource, most: int) -> BuilderSource:
+def drawn_papers(source: BuilderSource, most: int) -> BuilderSource:
     """Return a source of a number of papers, drawn by their ids; 0 for all papers."""
     chances = sorted(drawn(source.seed, id_of(paper)) for paper in source.papers())
     if not 0 < most < len(chances):
@@ -125,6 +125,6 @@ def some_of(source: BuilderSource, most: int) -> BuilderSource:
 
 
 def drawn(seed: int | str, key: str) -> float:
-    """Return a number from 0 to 1, below 1, that is always the same for a seed and a key."""
+    """Return a number from 0 to below 1 that a seed and a key alone decide: a draw is the same in any order."""
     digest = hashlib.sha256(f"{seed}\t{key}".encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48

@@ -38,8 +38,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         if len(chosen) < count - 1:
             source.left_out["too few candidates"] += 1
             continue
-        candidates = [{**pool.shown(query, row), "score": fused[row]} for row in (answer, *chosen)]
-        yield Made(pool.identities_of(query, answer, *chosen), {"query": query.asked, "candidates": candidates})
+        yield pool.made(query, {row: fused[row] for row in (answer, *chosen)})
 
 
 def leg_of(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:

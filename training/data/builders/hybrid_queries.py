@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from encoders.models.formats import Format
 from search_plugin.fusion.registry import get_fusion
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, some_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn_papers
 from training.data.builders.distilled import leg_of
 from training.data.builders.whitened import DIGITS
 from training.data.pool import best, by_vectors, by_words, judged, read_pool
@@ -34,7 +34,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """
     import numpy as np
 
-    fuse, pool = get_fusion("minmax"), read_pool(some_of(source, int(options["most"])), options)
+    fuse, pool = get_fusion("minmax"), read_pool(drawn_papers(source, int(options["most"])), options)
     encoder = source.model(precision="int8")
     base = by_vectors(encoder, pool)
     papers, depth = base.vectors, int(options["depth"])

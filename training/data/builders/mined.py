@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from eval.measures.similarity import SIMILARITIES
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
-from training.data.pool import Asked, Pool, best, by_vectors, judged, judges_of, read_pool
+from training.data.pool import Asked, best, by_vectors, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
 
 if TYPE_CHECKING:
@@ -42,12 +42,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         if not negatives:
             source.left_out["no paper passes as wrong"] += 1
             continue
-        rows = [(row, 1) for row in query.answers] + [(row, 0) for row in negatives]
-        yield Made(pool.identities_of(query, *(row for row, _ in rows)), _record(pool, query, rows))
-
-
-def _record(pool: Pool, query: Asked, rows: Sequence[tuple[int, float]]) -> dict[str, object]:
-    return {"query": query.asked, "candidates": [{**pool.shown(query, row), "score": score} for row, score in rows]}
+        yield pool.made(query, dict.fromkeys(query.answers, 1) | dict.fromkeys(negatives, 0))
 
 
 def _wrong(

@@ -53,7 +53,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         raise InputError(f"No paper has a number under {options['field']!r}; name another field.")
     first, width = _scale(options["scale"], values)
     last = sorted(chances)[: int(options["most"])][-1] if options["most"] else math.inf
-    told = _told_by_words(source, value_of) if options["words"] else {}
+    expected = _numbers_by_words(source, value_of) if options["words"] else {}
     for paper in source.papers():
         value = value_of(paper)
         if value is None:
@@ -62,13 +62,13 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
             source.left_out["not drawn"] += 1
         elif text := source.text_of(paper):
             key = id_of(paper)
-            mixed = value + options["words"] * (told.get(key, value) - value)
+            mixed = value + options["words"] * (expected.get(key, value) - value)
             yield Made((identity_of(paper),), {**text, "label": (mixed - first) / width})
         else:
             source.left_out["no text"] += 1
 
 
-def _told_by_words(source: BuilderSource, value_of: Callable[[PaperRecord], float | None]) -> dict[str, float]:
+def _numbers_by_words(source: BuilderSource, value_of: Callable[[PaperRecord], float | None]) -> dict[str, float]:
     """Return the number that words predict for each paper that has one, by id."""
     import numpy as np
 
@@ -124,9 +124,9 @@ def expected_by_words(ids: Sequence[str], texts: Sequence[str], values: np.ndarr
     folds = np.array([int(_FOLDS * drawn(f"{seed} folds", one)) for one in ids])
     expected = np.full(len(ids), values.mean())
     for fold in set(folds.tolist()):
-        learned, told = folds != fold, folds == fold
+        learned, predicted = folds != fold, folds == fold
         if learned.any():
-            expected[told] = (
-                Ridge(alpha=_PENALTY, solver="sparse_cg").fit(rows[learned], values[learned]).predict(rows[told])
+            expected[predicted] = (
+                Ridge(alpha=_PENALTY, solver="sparse_cg").fit(rows[learned], values[learned]).predict(rows[predicted])
             )
     return expected

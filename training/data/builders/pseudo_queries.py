@@ -25,11 +25,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         if not others:
             source.left_out["there is no other paper"] += 1
             continue
-        rows = [(row, 1) for row in query.answers] + [(row, 0) for row in others]
-        yield Made(
-            pool.identities_of(query, *(row for row, _ in rows)),
-            {"query": query.asked, "candidates": [{**pool.shown(query, row), "score": score} for row, score in rows]},
-        )
+        yield pool.made(query, dict.fromkeys(query.answers, 1) | dict.fromkeys(others, 0))
 
 
 def _others(count: int, without: set[int], wanted: int, seed: str) -> list[int]:

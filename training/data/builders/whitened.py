@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, identity_of, some_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn_papers, identity_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,9 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """
     if not 0 <= options["strength"] <= 1:
         raise InputError(f"The builder whitened has the strength {options['strength']}; choose a number from 0 to 1.")
-    papers = [(identity_of(paper), source.text_of(paper)) for paper in some_of(source, int(options["most"])).papers()]
+    papers = [
+        (identity_of(paper), source.text_of(paper)) for paper in drawn_papers(source, int(options["most"])).papers()
+    ]
     papers = [(key, text) for key, text in papers if text]
     encoder = source.model(precision="int8")
     if len(papers) <= encoder.card.dimension:
