@@ -17,7 +17,7 @@ from encoders.architectures.bert import States
 from encoders.heads import Head
 from encoders.models.card import ModelCard
 from encoders.models.model import Model, read_checked
-from encoders.ops.module import as_module
+from encoders.models.module import as_module
 from training.batches import TaskBatch
 from training.data.packed import Packed
 from training.objectives.base import Inputs
@@ -33,7 +33,7 @@ class Learner:
     Attributes:
         recipe: What is learned and how.
         card: Card of the model.
-        module: The network (`encoders.ops.module.as_module`).
+        module: The network (`encoders.models.module.as_module`).
         heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
         rows: The first trained row of each trained weight of the network; the rows before it stay as they are.
         optimizer: AdamW over what is trained.

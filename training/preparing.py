@@ -15,9 +15,9 @@ from corpora.writing import explaining, replacing
 from encoders.encoder import load_encoder
 from encoders.heads import Head, write_heads
 from encoders.layouts.own_card import read_own
+from encoders.models.formats import Precision
 from encoders.models.model import Model, Weights
 from encoders.registry import find_model
-from encoders.runtimes.base import Precision
 from training.data.building import build_tasks
 from training.data.examples import read_labels
 from training.data.packed import Packed, pack

@@ -111,17 +111,8 @@ def _built(
         options["multi_label"] = task.multi_label
     sources = _sources(build, recipe.guard) | _models(options)
     # File names are left out: the same files in another place give the same task.
-    facts = [
-        _FORM,
-        build.builder,
-        options,
-        build.validation,
-        share,
-        [*sources.values()],
-        recipe.seed,
-        base,
-        task.fields,
-    ]
+    inputs = [list(sources.values()), recipe.seed, base, task.fields]
+    facts = [_FORM, build.builder, options, build.validation, share, *inputs]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
     place = folder / f"{task.name}-{key}"
     if (place / _MANIFEST).is_file():

@@ -17,13 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from encoders.architectures.adapters import lora_name
 from encoders.architectures.bert import layer_name
-from encoders.layouts.adapter_lora import ATTENTION
-from encoders.layouts.write_adapters import write_adapter
-from encoders.layouts.write_lora import write_lora
+from encoders.layouts.adapter_kinds import ATTENTION
+from encoders.layouts.adapter_writing import write_adapter, write_lora
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
-from encoders.ops.lora import lora_name
 from training.trainables.base import (
     Trainable,
     TrainableOptions,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.layouts.own_card import CARD_FILE
-from encoders.layouts.write_files import write_json, writing
 from encoders.models.card import ModelCard
+from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import WORDS
+from encoders.layouts.network_writing import card_of, write_network
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.shared_codes import CODES_FILE
-from encoders.layouts.write_files import write_json, write_safetensors, writing
-from encoders.layouts.write_network import bert_config, card_of, write_network
 from encoders.models.card import ModelCard
+from encoders.models.folder import bert_config, write_json, writing
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
+from encoders.models.weights import write_safetensors
 from encoders.tokens.tokenizer import load_tokenizer
 from training.trainables.base import DEVIATION, Trainable, TrainableOptions
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
-from encoders.layouts.adapter_weights import FUSIONS, prefix_of
-from encoders.layouts.write_adapters import write_adapter, write_fusion
+from encoders.layouts.adapter_files import FUSIONS, prefix_of
+from encoders.layouts.adapter_writing import write_adapter, write_fusion
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
 from training.trainables.base import Trainable, TrainableOptions, named, new_linear, write_card

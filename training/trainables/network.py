@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from encoders.architectures.bert import layer_name
-from encoders.layouts.write_files import write_safetensors, writing
 from encoders.models.card import ModelCard
+from encoders.models.folder import writing
 from encoders.models.formats import Format
 from encoders.models.model import Model, Weights
-from encoders.models.weights import SAFETENSORS
+from encoders.models.weights import SAFETENSORS, write_safetensors
 from training.trainables.base import Trainable, TrainableOptions, everything, last_layers
 
 

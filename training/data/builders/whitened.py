@@ -31,10 +31,8 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     """
     if not 0 <= options["strength"] <= 1:
         raise InputError(f"The builder whitened has the strength {options['strength']}; choose a number from 0 to 1.")
-    papers = [
-        (identity_of(paper), source.text_of(paper)) for paper in drawn_papers(source, int(options["most"])).papers()
-    ]
-    papers = [(key, text) for key, text in papers if text]
+    drawn = drawn_papers(source, int(options["most"])).papers()
+    papers = [(identity_of(paper), text) for paper in drawn if (text := source.text_of(paper))]
     encoder = source.model(precision="int8")
     if len(papers) <= encoder.card.dimension:
         raise InputError(
