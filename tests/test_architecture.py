@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 PACKAGES = {"ses", "training", "eval", "products", "indexer", "search_plugin", "encoders", "corpora"}
 
-_PICTURE = re.compile(r"^```text\n(?P<picture>.*?)^```", re.DOTALL | re.MULTILINE)
+_PICTURE = re.compile(r"^```tree\n(?P<picture>.*?)^```", re.DOTALL | re.MULTILINE)
 _ROOM = r"[\w*]+(?:/|\.py)"
 _LINE = re.compile(rf"(?P<packages>\w+(?: \| \w+)*)?(?: {{2,}}(?P<rooms>{_ROOM}(?: [|+] {_ROOM})*))?(?: {{2,}}.*)?")
 
@@ -121,7 +121,7 @@ def small(tmp_path):
 
 
 def picture(text):
-    return "```text\n" + textwrap.dedent(text).lstrip("\n") + "```\n"
+    return "```tree\n" + textwrap.dedent(text).lstrip("\n") + "```\n"
 
 
 def test_a_picture_of_the_tree_has_no_fault(small):
@@ -153,7 +153,7 @@ def test_a_picture_of_the_tree_has_no_fault(small):
     ],
 )
 def test_what_the_picture_shows_wrongly_is_a_fault(small, shown, fault):
-    assert list(faults_of(rooms_of(f"```text\n{shown}```\n"), small)) == [fault]
+    assert list(faults_of(rooms_of(f"```tree\n{shown}```\n"), small)) == [fault]
 
 
 def missing_files(page: str, root: Path) -> Iterator[str]:
