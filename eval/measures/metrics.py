@@ -215,10 +215,10 @@ def evaluate(
             dropped["everything"] += not scores
         for metric in _measured(block, qrels, computed):
             values[metric.measure][metric.query_id] = float(metric.value)
+    found = {measure: values[measure.computed] for measure in wanted}
     return Scores(
         per_query={
-            str(measure): {query: measure.value(values[measure.computed][query]) for query in qrels.gains}
-            for measure in wanted
+            str(measure): {query: measure.value(of[query]) for query in qrels.gains} for measure, of in found.items()
         },
         without_results=dropped["everything"],
         without_relevant=qrels.without_relevant,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -170,7 +170,7 @@ class Evaluation:
         report = results_report(title, self.results, self.provenance(), pairs=self.pairs, seconds=seconds)
         write_report(report, path)
 
-    def plot(self, path: Path, measures: str | tuple[str, ...] = ()) -> None:
+    def plot(self, path: Path, measures: str | Sequence[str] = ()) -> None:
         """Draw the means of all systems as bars with their intervals.
 
         Args:

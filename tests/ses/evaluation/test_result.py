@@ -69,7 +69,7 @@ def test_run_files_reports_and_plots(found, tmp_path):
     again = ses.measure(tmp_path / "worse.trec", QRELS, ["RR@10"])
     assert again.per_query == {"worse": {"RR@10": found.per_query["worse"]["RR@10"]}}
     found.plot(tmp_path / "all.svg")
-    found.plot(tmp_path / "one.svg", "P@1")
+    found.plot(tmp_path / "one.svg", ["P@1"])
     drawn = (tmp_path / "one.svg").read_text()
     assert drawn.startswith("<svg ")
     assert "P@1, worse: 0.750" in drawn
