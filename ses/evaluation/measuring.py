@@ -36,6 +36,11 @@ def measure(run: Any, qrels: Any, measures: Any = MEASURES, *, drop_same_id: boo
     Raises:
         InputError: If a measure is unknown, the run or the judgments can't be read, or no query of the run is judged.
         UnavailableError: If the library that computes a measure isn't installed.
+
+    Example:
+        >>> evaluation = measure({"q1": ["a", "b"], "q2": ["c"]}, {"q1": {"b": 1}, "q2": {"c": 1}}, ["RR@10"])
+        >>> evaluation.mean("RR@10")
+        0.75
     """
     names, found = names_of(measures), to_run(run)
     scores = evaluate(found, to_qrels(qrels), names, drop_same_id=drop_same_id)
@@ -72,6 +77,12 @@ def experiment(
     Raises:
         InputError: If a measure is unknown, an input can't be read, or a system returns something else than rankings.
         UnavailableError: If the library that computes a measure isn't installed.
+
+    Example:
+        >>> systems = {"first": lambda query: ["a", "b"], "second": lambda query: ["b", "a"]}
+        >>> evaluation = experiment(systems, {"q1": "masks", "q2": "lungs"}, {"q1": {"b": 1}, "q2": {"a": 1}}, ["P@1"])
+        >>> [(pair.baseline, pair.run, pair.better, pair.worse) for pair in evaluation.pairs]
+        [('first', 'second', 1, 1)]
     """
     names = names_of(measures)
     require(systems, "There are no systems to compare", "give a dictionary from names to functions")

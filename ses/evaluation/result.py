@@ -42,6 +42,14 @@ class Evaluation:
         left_out: How many queries and documents were left out or counted as 0, by the reason.
         facts: What was measured: the data, the index and the model.
         provenance: Gathers what a report says about how the results were made; it reads the data again.
+
+    Example:
+        >>> import ses
+        >>> print(ses.measure({"q1": ["a"], "q2": ["x"]}, {"q1": {"a": 1}, "q2": {"b": 1}}, ["P@1", "AP"]))
+        system  P@1                   AP
+        run     0.500 [0.012, 0.987]  0.500 [0.012, 0.987]
+        [low, high]: 95% confidence interval over queries
+        run: 2 queries
     """
 
     results: Results
