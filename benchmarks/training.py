@@ -26,7 +26,7 @@ from training.checkpoints import TrainingProgress
 from training.data.examples import read_labels
 from training.data.packed import pack
 from training.learner import Learner, make_learner
-from training.recipe import read_recipe
+from training.recipe import read_variants
 from training.states import keep_states
 from training.steps import TrainingData, run_steps
 from training.trainables.registry import TRAINABLES
@@ -112,7 +112,7 @@ def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Lea
     told = {"name": task, "train": f"{task}.jsonl"} | TASKS[task]
     lines += ["[[tasks]]", *(f"{key} = {_toml(value)}" for key, value in told.items())]
     (folder / "recipe.toml").write_text("\n".join(lines), encoding="utf-8")
-    recipe = read_recipe(folder / "recipe.toml")
+    (recipe,) = read_variants(folder / "recipe.toml").values()
     base, trainable = find_model(recipe.base), TRAINABLES[recipe.trains]
     options = {**trainable.options, **recipe.options}
     with tempfile.TemporaryDirectory() as start:
