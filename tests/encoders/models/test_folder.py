@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.models.config_sizes import check_dimensions, check_limits
+from encoders.models.folder import check_dimensions, check_limits
 
 LIMITS = {
     "num_hidden_layers": 1_000,

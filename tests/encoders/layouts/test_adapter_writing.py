@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
 from corpora.errors import InputError, UnavailableError
-from encoders.layouts.adapter_bottleneck import bottleneck_width
-from encoders.layouts.adapter_config import ACTIVATIONS
-from encoders.layouts.write_adapters import _factor, write_adapter, write_fusion
-from encoders.layouts.write_lora import write_lora
+from encoders.layouts.adapter_files import ACTIVATIONS
+from encoders.layouts.adapter_kinds import bottleneck_width
+from encoders.layouts.adapter_writing import _factor, write_adapter, write_fusion, write_lora
 from encoders.models.formats import Format
 from encoders.models.model import read_checked
 from encoders.registry import find_model
@@ -74,7 +73,7 @@ def test_a_written_adapter_replaces_one_of_the_other_form(base, tmp_path):
     (folder / "pytorch_adapter.bin").write_bytes(b"older")
     write_adapter(folder, weights, "prx", name="[PRX]", base=card)
     assert sorted(path.name for path in folder.iterdir()) == ["adapter.safetensors", "adapter_config.json"]
-    with pytest.raises(ValueError, match="hold no whole qry"):
+    with pytest.raises(ValueError, match="hold no complete qry"):
         write_adapter(tmp_path / "n", weights, "qry", name="[QRY]", base=card)
     (tmp_path / "file").touch()
     with pytest.raises(UnavailableError, match="can't be written"):
@@ -101,7 +100,7 @@ def test_lora_written_is_what_is_read(options, base, tmp_path):
     assert again.keys() == weights.keys()
     assert all(np.array_equal(array, weights[name]) for name, array in again.items())
     del weights[next(name for name in weights if name.endswith("lora_B.weight"))]
-    with pytest.raises(ValueError, match="hold no whole LoRA of prx"):
+    with pytest.raises(ValueError, match="hold no complete LoRA of prx"):
         write_lora(tmp_path / "n", weights, "prx", name="[PRX]", base=card)
 
 

@@ -72,7 +72,7 @@ def test_a_file_with_another_content_is_refused(hub):
 
 def test_an_unchanged_file_is_read_once(hub, monkeypatch):
     read = []
-    monkeypatch.setattr("encoders.models.hub_lock.sha256_of", lambda path: read.append(path.name) or "x")
+    monkeypatch.setattr("encoders.models.hub.sha256_of", lambda path: read.append(path.name) or "x")
     for _ in range(3):
         fetch("org/m", ["config.json"])
     assert len(read) == 2
@@ -98,7 +98,7 @@ def test_a_lock_that_can_not_be_written_is_said(hub, hub_lock, caplog):
 
 def test_the_folder_of_the_lock_is_made(hub, tmp_path, monkeypatch):
     path = tmp_path / "not" / "there" / "ses-models.json"
-    monkeypatch.setattr("encoders.models.hub_lock.lock_file", lambda: path)
+    monkeypatch.setattr("encoders.models.hub.lock_file", lambda: path)
     fetch("org/m", ["*.json"])
     assert json.loads(path.read_text())["org/m"]["commit"] == OLD
 

@@ -11,7 +11,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
-from encoders.export import export_model
+from encoders.layouts.exported import export_model
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.test_shared_codes import drawn, write_codes

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from encoders.layouts.write_network import bert_config, card_of, write_network
+from encoders.layouts.network_writing import card_of, write_network
+from encoders.models.folder import bert_config
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer

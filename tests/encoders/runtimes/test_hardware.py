@@ -1,4 +1,4 @@
-"""Instruction sets, as Linux and macOS name them."""
+"""The CPU is known by name, count and features, and how it multiplies bytes by a trial."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 import platform
 from types import SimpleNamespace
 
+import numpy as np
+import onnxruntime
 import pytest
 
-from encoders.runtimes import processor as module
-from encoders.runtimes.processor import Processor, processor
+from encoders.runtimes import hardware as module
+from encoders.runtimes.hardware import TRIAL, Processor, processor, products_saturate
 
 
 @pytest.mark.parametrize(
@@ -96,3 +98,23 @@ def test_a_system_that_tells_nothing_has_a_name_and_cores(monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     monkeypatch.setattr(module, "_sysctl", lambda *arguments: "")
     assert processor()[1:] == (os.cpu_count(), "")
+
+
+@pytest.mark.parametrize(("sum_", "saturates"), [(64_770, False), (32_767, True)])
+def test_two_of_the_largest_products_are_added(sum_, saturates, monkeypatch):
+    class Session:
+        def __init__(self, graph, options, providers):
+            assert (graph, options.intra_op_num_threads, providers) == (TRIAL, 1, ["CPUExecutionProvider"])
+
+        def run(self, names, given):
+            assert names is None
+            assert (given["a"].tolist(), given["a"].dtype) == ([[255, 255]], np.uint8)
+            assert (given["b"].tolist(), given["b"].dtype) == ([[127], [127]], np.int8)
+            return [np.array([[sum_]], np.int32)]
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    assert products_saturate.__wrapped__() is saturates
+
+
+def test_onnxruntime_runs_it():
+    assert products_saturate() in (False, True)

@@ -64,18 +64,7 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recomp
 
 
 def freeze(module: Any, *prefixes: str) -> list[str]:
-    """Keep weights as they are while a module is trained.
-
-    Args:
-        module: From `as_module`.
-        *prefixes: Whole parts of names, such as `embeddings` or `encoder.layer.1`, which is not `encoder.layer.10`.
-
-    Returns:
-        The names of the frozen weights.
-
-    Raises:
-        InputError: If a prefix has no weight.
-    """
+    """Freeze the weights under prefixes, whole parts of names, and return them; `InputError` if a prefix has none."""
     parameters = dict(module.named_parameters(remove_duplicate=False))
     frozen: list[str] = []
     for prefix in prefixes:
