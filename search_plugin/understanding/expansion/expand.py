@@ -19,7 +19,7 @@ Synonyms = Mapping[tuple[str, ...], tuple[str, ...]]
 Rule = Callable[[str], Sequence[str]]
 
 RULES: Mapping[str, Rule] = {"continents": transatlantic, "plurals": plurals}
-"""Of single words in English."""
+"""Kinds of spellings of single words in English."""
 
 COMPOUNDS = "compounds"
 KINDS = (COMPOUNDS, *RULES)
@@ -28,10 +28,10 @@ MOST_WORDS = 40
 """A longer text is pasted, and holds the words of its topic in more than one form."""
 
 MOST_SPELLINGS = 200
-"""Of a whole query, each searched in two fields: OpenSearch takes 1,024 clauses, of which a filter may be 512."""
+"""Spellings of a whole query, each searched in two fields: OpenSearch takes 1,024 clauses, a filter up to 512."""
 
 MOST_BYTES = 8 << 20
-"""Of a file of synonyms."""
+"""Largest file of synonyms."""
 
 _NONE: Synonyms = {}
 
