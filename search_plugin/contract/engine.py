@@ -193,6 +193,9 @@ class Engine(Protocol):
     def moment(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
 
+    def schema(self, name: str) -> IndexSchema | None:
+        """Return the schema of the published generation without opening it; None if there is no such index."""
+
     def open(self, name: str) -> Index:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
 

@@ -77,9 +77,6 @@ ALIASES = {
 IDENTIFIER_FIELDS = {"doi": "doi", "pmid": "pmid", "pmcid": "pmc", "pmc": "pmc", "arxiv": "arxiv"}
 """What users may filter by as if they were fields: the kinds of `Paper.identifiers`."""
 
-LATER_FIELDS = ("retracted", "origins")
-"""Fields of every paper that indexes of earlier versions may lack; no paper there has a value until a write."""
-
 
 def find_field(name: str, fields: Sequence[Field] = PAPER_FIELDS) -> Field:
     """Return the field that a user named by its name or alias, in any case; it can be filtered by.

@@ -262,7 +262,7 @@ def test_elasticsearch_without_retrievers_falls_back_and_says_so_once(elasticsea
 @pytest.mark.parametrize("quantization", ["none", "int8"])
 def test_the_legs_of_a_retriever_are_our_legs(elasticsearch, quantization):
     """No server here has `linear`; but its legs are searches of their own, and bring what ours bring."""
-    from search_plugin.engines.cluster.elasticsearch_retriever import _retrievers
+    from search_plugin.engines.cluster.elasticsearch import _retrievers
     from search_plugin.engines.cluster.queries import ID_COLUMN, scored
 
     index = publish(elasticsearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))

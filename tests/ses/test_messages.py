@@ -18,7 +18,7 @@ HTML = (
     "search_plugin/pages/hit.py",
     "search_plugin/pages/page.py",
     "eval/reports",
-    "products/tags/report.py",
+    "eval/tags.py",
     "products/feeds/html.py",
 )
 

@@ -10,7 +10,7 @@ from search_plugin.contract.fields import Field
 from search_plugin.contract.legs import Facets
 from search_plugin.contract.plan import LISTED, Counting
 from search_plugin.contract.schema import IndexSchema
-from search_plugin.engines.cluster.mapping import text_field
+from search_plugin.engines.cluster.dialect import TEXT
 from search_plugin.engines.cluster.queries import condition, holding
 
 _SPARE = 100
@@ -23,7 +23,7 @@ def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
     where = condition(plan.filter, schema)
     matching: list[dict[str, Any]] = [{"terms": {"id": list(counting.found)}}]
     if plan.words:
-        holds = holding(plan, text_field(schema))
+        holds = holding(plan, TEXT)
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
     if plan.order:
         matching = [where or {"match_all": {}}]

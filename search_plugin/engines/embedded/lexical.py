@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from search_plugin.engines.embedded.filters import to_tantivy
-from search_plugin.engines.embedded.queries import Positions, both, either, positions, side_by_side
+from search_plugin.engines.embedded.queries import Positions, both, either, positions, side_by_side, to_tantivy
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Notion, Plan

@@ -19,7 +19,7 @@ from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError, failure
 from search_plugin.engines.cluster.index import ClusterIndex
-from search_plugin.engines.cluster.opensearch_pipeline import pipeline_for, pipeline_name
+from search_plugin.engines.cluster.opensearch import pipeline_for, pipeline_name
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
