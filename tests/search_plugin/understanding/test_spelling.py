@@ -137,8 +137,7 @@ def test_edits_are_a_distance(one, other):
     ],
 )
 def test_other_languages(text, unknown, language):
-    known = len(text.split()) - len(unknown)
-    assert foreign_language(Corrected(text, unknown=unknown, known=known), "english") == language
+    assert foreign_language(Corrected(text, unknown=unknown), "english") == language
 
 
 def test_the_language_of_the_index_is_no_other():
