@@ -33,11 +33,11 @@ class Encoder:
 
     Attributes:
         card: What the model declares.
-        runtime: What runs it and how precisely, such as `onnx-int8`.
-        tokenizer: Neither pads nor cuts.
-        sessions: Gives what runs a batch for some heads.
-        cache: Where vectors are stored, if given.
-        long_text: How texts with more tokens than the model accepts are handled.
+        runtime: Runtime and precision, such as `onnx-int8`.
+        tokenizer: The tokenizer, which neither pads nor cuts.
+        sessions: Function from heads to what runs a batch for them.
+        cache: Store of vectors, if there is one.
+        long_text: Treatment of texts with more tokens than the model accepts.
 
     Example:
         >>> encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path("cache"))
@@ -56,7 +56,7 @@ class Encoder:
         """Encode texts for one task format.
 
         Args:
-            texts: As the card's `text` renders papers, or plain queries.
+            texts: Papers as the card's `text` writes them, or plain queries.
             task_format: The task format of the vectors.
 
         Returns:
@@ -73,9 +73,9 @@ class Encoder:
         """Encode texts for several task formats, in as few passes over the text as possible.
 
         Args:
-            texts: As for `encode`.
+            texts: Texts as for `encode`.
             formats: The formats wanted.
-            done: Receives the progress; what it raises ends the work after a batch.
+            done: Receiver of the progress; what it raises ends the work after a batch.
 
         Returns:
             float32 (texts, dimension) by format.
@@ -186,14 +186,14 @@ def load_encoder(
     """Prepare a model: find it, check its weights, build its graphs once per machine, load the runtime.
 
     Args:
-        model: What `find_model` found, or takes: a known name, folder or hub id.
-        cache_dir: Where built graphs are kept.
+        model: A model of `find_model`, or what it takes: a known name, folder or hub id.
+        cache_dir: Folder of built graphs.
         runtime: A name in `encoders.runtimes.registry`; if None, onnx, or what an exported model was exported for.
         precision: `int8` is the fastest, at a mean cosine of .998 to `fp32` (docs/benchmarks.md, Encoding). If None,
             the fastest that the runtime has.
         threads: Cores to use; 0 for all.
-        cache: Where vectors are stored; not stored if absent.
-        long_text: How texts with more tokens than the model accepts are handled.
+        cache: Store of vectors; they are not stored without one.
+        long_text: Treatment of texts with more tokens than the model accepts.
 
     Returns:
         The encoder.

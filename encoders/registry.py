@@ -19,12 +19,12 @@ class KnownModel:
     """A model ses knows by a short name and whose weights it checks.
 
     Attributes:
-        hub_id: Where it is published; empty if it comes with ses alone.
-        sha256: Of its safetensors file; not checked where it is empty.
-        licence: SPDX name; empty where it is not known.
+        hub_id: Repository on the hub; empty if the model comes with ses alone.
+        sha256: SHA-256 of its safetensors file; not checked if empty.
+        licence: SPDX name of its licence; empty if unknown.
         package: Python package that carries it in a folder `model`, for machines without the hub.
-        install: How to get that package.
-        adapters: Hub ids of what makes the vectors of each format, if the model itself is only their base.
+        install: Command that installs that package.
+        adapters: Hub id of each format's adapter, if the model itself is only their base.
     """
 
     hub_id: str

@@ -94,12 +94,12 @@ def open_writer(path: Path, layout: FileLayout) -> Iterator[Writer]:
     path = path.resolve()  # where a link leads, so that the file is replaced and not the link
     if layout != "npy":
         with _replacing(path) as file:
-            yield _Telling(JsonLines(file, layout), path)
+            yield _ExplainingWriter(JsonLines(file, layout), path)
         return
     # What is opened last is moved first: a run that is killed then leaves no matrix rather than one of other ids.
     with _replacing(path) as matrix, _replacing(ids_beside(path)) as ids:
         writer = _Matrix(matrix, ids)
-        yield _Telling(writer, path)
+        yield _ExplainingWriter(writer, path)
         with explaining(path, _HINT):
             writer.finish()
             path.unlink(missing_ok=True)
@@ -159,7 +159,7 @@ class _Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
+class _ExplainingWriter:
     """A writer that turns failures to write into messages for the user."""
 
     writer: Writer

@@ -60,11 +60,11 @@ def encode_texts(
     and queries may be mixed, and the files of several formats have the same rows.
 
     Args:
-        records: As the functions of `encoders.files.texts` read them.
+        records: Records that the functions of `encoders.files.texts` read.
         encoder: The model.
-        writers: By the format each is for.
-        reject: Is given the records that can't be encoded.
-        progress: Receives the progress.
+        writers: A writer for each format.
+        reject: Function that receives the records that can't be encoded.
+        progress: Receiver of the progress.
 
     Returns:
         How many were encoded, and how many were not.

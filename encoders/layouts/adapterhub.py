@@ -94,8 +94,8 @@ def compose(
         "adapters": _by_format(adapter_heads, {BASE: ""} | {head: sha256_of(one.file) for head, one in found.items()}),
         "fusions": _by_format(fusion_heads, {head: sha256_of(one.file) for head, one in fused.items()}),
     }
-    told: dict[str, Any] = {BASE: []} | {head: [facts[head], layers[head]] for head in facts}
-    settings = {"base": base.card.settings_sha256, "adapters": _by_format(adapter_heads, told)}
+    changes: dict[str, Any] = {BASE: []} | {head: [facts[head], layers[head]] for head in facts}
+    settings = {"base": base.card.settings_sha256, "adapters": _by_format(adapter_heads, changes)}
     card = replace(
         base.card,
         name=name,

@@ -26,7 +26,7 @@ class Family:
         architecture: A name in `encoders.architectures.registry`.
         separator: The separator token, where the tokenizer's files name none.
         first_position: Row of the first token's position; None if that is after the padding token's id.
-        options: From a configuration to the architecture's own facts, or to None if the architecture can't run it.
+        options: Function from a configuration to the architecture's own facts, or None if it can't run it.
         epsilon: The key of layer normalization's epsilon.
         default_epsilon: Its value where the configuration has no such key.
         activation: The key of the activation; all architectures here compute gelu.

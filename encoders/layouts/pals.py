@@ -137,8 +137,8 @@ def _read(path: Path, config: _Config, tasks: frozenset[str]) -> Weights:
     for _, task, part in parts:
         # The variant must not be guessed from the weights: if some were missing, it would be the other variant.
         if (f"{part}.attn.query.weight" in weights) != config.pals and task in tasks:
-            told = "lack" if config.pals else "hold"
-            raise InputError(f"{path} and its config.json disagree: the weights {told} {part}.attn.query.weight.")
+            verb = "lack" if config.pals else "hold"
+            raise InputError(f"{path} and its config.json disagree: the weights {verb} {part}.attn.query.weight.")
     if config.pals:
         _spread(weights, path, config)
     others = tuple(f"{part}." for _, task, part in parts if task not in tasks)

@@ -71,8 +71,8 @@ def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weig
         name = f"{layer_name(layer)}.attention.self"
         for part, wanted in (("gate", params.use_attn_gate), ("adaptor.weight", params.proj_adaptor)):
             if (f"{name}.{part}" in given) != bool(wanted):
-                told = "lacks" if wanted else "holds"
-                raise InputError(f"{path} {told} {name}.{part}, unlike its encoder_params say; fetch it again.")
+                verb = "lacks" if wanted else "holds"
+                raise InputError(f"{path} {verb} {name}.{part}, unlike its encoder_params say; fetch it again.")
         if params.use_attn_gate:
             gate = given[f"{name}.gate"]
             if gate.size != heads:
@@ -108,10 +108,10 @@ def _instructor(folder: Path, find: Find, base: Model) -> Model:
 
 
 def _instructed(
-    card: ModelCard, tokenizer: Path, told: Path, layers: Sequence[int], usual: Mapping[Format, str]
+    card: ModelCard, tokenizer: Path, folder: Path, layers: Sequence[int], usual: Mapping[Format, str]
 ) -> ModelCard:
-    path = told / CARD_FILE
-    given = read_own(told).get("instructions", {task_format.value: text for task_format, text in usual.items()})
+    path = folder / CARD_FILE
+    given = read_own(folder).get("instructions", {task_format.value: text for task_format, text in usual.items()})
     if not given or not isinstance(given, dict):
         raise InputError(f'{path} must give each format its instruction, such as {{"instructions": {{"prx": "..."}}}}.')
     texts = by_format(path, "instructions", given)

@@ -42,14 +42,14 @@ def fetch(hub_id: str, patterns: Sequence[str], hint: str = "") -> Path:
 
     Args:
         hub_id: `org/model` or `org/model@revision`.
-        patterns: Of the files' names.
-        hint: A command that gets them otherwise, if there is one.
+        patterns: Patterns of the files' names.
+        hint: A command that gets the files elsewhere, if there is one.
 
     Returns:
         A folder that holds them, in the hub's cache.
 
     Raises:
-        InputError: If the id is none, or the files are not those of the first use.
+        InputError: If it is no such id, or the files are not those of the first use.
         UnavailableError: If the hub can't be reached and they are not in its cache, or there is no such repository.
     """
     from huggingface_hub import snapshot_download

@@ -31,9 +31,9 @@ class Exported:
     """What an exported model has in place of weights.
 
     Attributes:
-        runtime: What it was made for.
-        precision: How precisely it runs.
-        graphs: Folders that the runtime loads, by the heads they give.
+        runtime: The name of its runtime.
+        precision: The precision of its graphs.
+        graphs: Folders that the runtime loads, by the heads of each.
         texts: Texts for checking a machine.
         vectors: Their vectors on the machine that exported it, by head.
     """
@@ -80,7 +80,7 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
 
     Args:
         model: The model.
-        heads: Those that will be used.
+        heads: The heads that will be used.
 
     Returns:
         The weights that are used, float32.
@@ -95,9 +95,9 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     missing = sorted(set(every.used) - set(weights))
     surplus = sorted(name for name in set(weights) - set(every.used) if not is_of_task_head(name))
     if missing or surplus:
-        told = [f"lack {some(missing)}"] if missing else []
-        told += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
-        raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(told)}.")
+        faults = [f"lack {some(missing)}"] if missing else []
+        faults += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(faults)}.")
     for name, rows in every.tables.items():
         if weights[name].shape != (rows, card.network.width):
             raise InputError(

@@ -23,8 +23,8 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recomp
     in place of the ids. Its state dict has the names of the weights, so that what is saved of it is a checkpoint.
 
     Args:
-        weights: From `encoders.models.model.read_checked`; copied. An array that has several names is one parameter.
-        card: Of the model.
+        weights: Weights from `read_checked`, which are copied. An array that has several names is one parameter.
+        card: The model's card.
         dropout: Share of values that are dropped in training mode.
         recompute: Whether layers are computed again for their gradients (activation checkpointing, Chen et al. 2016),
             which takes less memory and more time.

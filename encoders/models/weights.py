@@ -79,7 +79,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     an archive stay in the file until they are used, so what is not used costs nothing.
 
     Args:
-        path: Of the file.
+        path: The torch file.
 
     Returns:
         Its arrays and settings.

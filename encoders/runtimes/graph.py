@@ -41,8 +41,8 @@ def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx
 
     Args:
         weights: Arrays by name, from `encoders.models.model.read_checked`.
-        card: Of the model.
-        heads: Whose vectors the graph gives, in this order.
+        card: The model's card.
+        heads: Heads of the graph's outputs, in this order.
 
     Returns:
         The model, checked by the `onnx` library.

@@ -25,7 +25,7 @@ class StatePooling:
     """How the last hidden states of a network become vectors.
 
     Attributes:
-        pooling: Which states become the vector.
+        pooling: The states that become the vector.
         normalize: Whether vectors are scaled to unit length.
         dimension: Length of a vector.
         heads: Number of heads; all have the same vector.

@@ -139,7 +139,7 @@ class BuiltSessions:
 
     def _built_for_now(self, name: str, source: RuntimeSource, reason: OSError) -> Path:
         """Build in a temporary folder, which goes with this object, because the cache can't be written."""
-        told = f"The model's graph can't be kept in {self._folder} ({reason})"
+        problem = f"The model's graph can't be kept in {self._folder} ({reason})"
         try:
             if self._scratch is None:
                 self._scratch = Path(tempfile.mkdtemp(prefix="ses-graphs-"))
@@ -148,8 +148,8 @@ class BuiltSessions:
             folder.mkdir()
             self._runtime.prepare(source, self._precision, folder)
         except OSError as error:
-            raise UnavailableError(f"{told}, nor in the folder for temporary files ({error})", _ADVICE) from error
-        logging.getLogger("ses").warning("%s, so each run builds it again; %s.", told, _ADVICE)
+            raise UnavailableError(f"{problem}, nor in the folder for temporary files ({error})", _ADVICE) from error
+        logging.getLogger("ses").warning("%s, so each run builds it again; %s.", problem, _ADVICE)
         return folder
 
 
@@ -191,9 +191,11 @@ class ExportedSessions:
         for head, rows in zip(graph, found, strict=True):
             expected = np.asarray(self._exported.vectors.get(head), dtype=np.float32)
             if rows.shape != expected.shape or (nearest := _cosines(rows, expected).min()) < _ALIKE:
-                told = f"a cosine of {nearest:.3f} to those" if rows.shape == expected.shape else "of another shape"
+                difference = (
+                    f"a cosine of {nearest:.3f} to those" if rows.shape == expected.shape else "of another shape"
+                )
                 raise InputError(
-                    f"{self._model.folder} gives other vectors here than where it was exported ({told}); "
+                    f"{self._model.folder} gives other vectors here than where it was exported ({difference}); "
                     "export the model again on this machine."
                 )
 

@@ -92,7 +92,7 @@ class AddedToken:
     """A token that the tokenizer finds in a text before it splits words.
 
     Attributes:
-        content: As it stands in a text.
+        content: The token in a text.
         id: Its row of the word table; None if it has the id of the vocabulary, or the next free one.
         special: Whether it is found in the text as given; others in the text as the tokenizer normalizes it.
         flags: Other properties that the file sets, by the names of the library tokenizers.
