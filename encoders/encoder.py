@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format, Precision
 from encoders.models.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
-from encoders.runtimes.graph import GRAPH_VERSION
+from encoders.runtimes.registry import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
-from encoders.text_encoder import EncodingProgress, ignore, shared
+from encoders.text_encoder import EncodingProgress, TextEncoder, ignore, shared
 from encoders.tokens.batching import LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
-
-    from encoders.models.card import ModelCard
-    from encoders.text_encoder import TextEncoder
 
 
 @dataclass(frozen=True, slots=True)

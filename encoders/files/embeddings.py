@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, get_args
 
@@ -17,8 +18,6 @@ from corpora.paper import Rejected
 from corpora.writing import explaining, replacing
 
 if TYPE_CHECKING:
-    from io import BufferedReader
-
     import numpy as np
 
 

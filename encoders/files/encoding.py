@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import UnavailableError
 from corpora.paper import Rejected
-from encoders.text_encoder import EncodingProgress, ignore
+from encoders.files.embeddings import Writer
+from encoders.files.texts import TextRecord
+from encoders.models.formats import Format
+from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     import numpy as np
-
-    from encoders.files.embeddings import Writer
-    from encoders.files.texts import TextRecord
-    from encoders.models.formats import Format
-    from encoders.text_encoder import TextEncoder
 
 BLOCK = 512
 """Texts encoded together; cut by position alone, so that a second run makes the same batches and the same vectors."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.adapters import lora_name
@@ -31,9 +33,6 @@ from encoders.models.model import Weights
 from encoders.models.weights import write_safetensors
 from encoders.ops.base import Activation
 
-if TYPE_CHECKING:
-    import numpy as np
-
 FileForm = Literal["safetensors", "torch"]
 
 _VERSION = "adapters.1.3.0"
@@ -48,8 +47,6 @@ _LIBRARY_NAMES = {
 
 def _as_library_names(weights: Weights, names: Mapping[str, str], base: ModelCard, what: str) -> dict[str, np.ndarray]:
     """Return weights by the library's names, float32; `ValueError` if some of those to rename are missing."""
-    import numpy as np
-
     if not names or not names.keys() <= weights.keys():
         raise ValueError(f"The weights hold no complete {what}.")
     below, _ = _library_names(base)
@@ -187,8 +184,6 @@ def _library_weights(
 
 def _factor(width: int, narrow: int) -> float:
     """Return a reduction factor that the library rounds to the very width of a bottleneck."""
-    import numpy as np
-
     exact = width / narrow
     if exact.is_integer():
         return int(exact)

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from encoders.architectures.bert import layer_name
 from encoders.layouts.own_card import CARD_FILE
 from encoders.models.card import ModelCard
@@ -86,8 +88,6 @@ def write_pals(folder: Path, base: Model, weights: Weights, tasks: Sequence[Form
 
 def _pooler(base: Model) -> Weights:
     """Return the pooler, which its code asks for and no vector depends on."""
-    import numpy as np
-
     width = base.card.network.width
     none = {"pooler.dense.weight": np.zeros((width, width)), "pooler.dense.bias": np.zeros(width)}
     return none | {name: array for name, array in base.read().items() if name in none}

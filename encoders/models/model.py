@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, some
 from encoders.architectures.registry import ARCHITECTURES
+from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.ops.names import NamesOps
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
 
 Weights = Mapping[str, "np.ndarray"]
 

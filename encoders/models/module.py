@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import States, trunk
 from encoders.architectures.registry import ARCHITECTURES
+from encoders.models.card import ModelCard
+from encoders.models.model import Weights
 from encoders.ops.torch import TorchOps, import_torch
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Weights
 
 
 def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recompute: bool = False) -> Any:

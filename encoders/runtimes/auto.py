@@ -16,6 +16,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from corpora.documents import read_json
@@ -26,11 +27,7 @@ from encoders.runtimes.hardware import has_device, processor
 from encoders.runtimes.registry import Runtime, RuntimeSource, Session, is_installed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
-
-    from encoders.runtimes.registry import Session
 
 _FILE = "winners.json"
 

@@ -11,11 +11,10 @@ from corpora.documents import read_json
 from corpora.typed import typed
 from encoders.architectures.network import Pooling
 from encoders.models.formats import Precision
+from encoders.runtimes.registry import RuntimeSource
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.runtimes.registry import RuntimeSource
 
 _FILE = "pooling.json"
 

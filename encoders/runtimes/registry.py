@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Device = Literal["cpu", "cuda"]
 
+GRAPH_VERSION = 4
+"""Increase this number when graphs change, so that cached files of older versions are not used."""
+
 Session = Callable[["np.ndarray", "np.ndarray"], "list[np.ndarray]"]
 """Token ids and mask, both int64 (batch, length), to vectors, float32 (batch, dimension), for each head."""
 

@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.models.card import ModelCard
 from encoders.models.formats import Precision
 from encoders.models.model import Exported, Model, read_checked
-from encoders.runtimes.graph import GRAPH_VERSION
-from encoders.runtimes.registry import Runtime, RuntimeSource, Session, get_runtime
+from encoders.runtimes.registry import GRAPH_VERSION, Runtime, RuntimeSource, Session, get_runtime
 from encoders.tokens.batching import batches
 
 if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
-
-    from encoders.models.card import ModelCard
 
 _SENTENCES = (
     "We measured the binding affinity of twelve small molecules to the receptor by surface plasmon "

@@ -16,15 +16,14 @@ from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.models.card import ModelCard
 from encoders.models.folder import check_dimensions, check_limits
 from encoders.models.formats import Precision
 from encoders.runtimes.pooling import read_pooling, write_pooling
+from encoders.runtimes.registry import RuntimeSource, Session
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
-    from encoders.runtimes.registry import RuntimeSource, Session
 
 _WEIGHTS, _CONFIG = "model.safetensors", "config.json"
 

@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
+from encoders.models.card import ModelCard
 from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tokenizers import Tokenizer
-
-    from encoders.models.card import ModelCard
 
 _OLDER = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.txt", "vocab.json")
 """Vocabularies for which only transformers knows how its families use them."""
