@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.suites.frozen import Frozen, ids_of, read_frozen, title_key
+from eval.frozen import Frozen, ids_of, read_frozen, title_key
 from training.data.builders.base import PaperRecord
 from training.data.records import read_records
 from training.data.titles import titles_of
@@ -19,8 +19,8 @@ class Names:
     """Keys that identify a paper.
 
     Attributes:
-        ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
-        title: As `eval.suites.frozen.title_key` gives it.
+        ids: Identifiers as `eval.frozen.ids_of` gives them.
+        title: As `eval.frozen.title_key` gives it.
     """
 
     ids: frozenset[str]
@@ -37,8 +37,8 @@ class Guard:
     """Recognizes papers of evaluation sets by id and by title.
 
     Attributes:
-        ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
-        titles: As `eval.suites.frozen.title_key` gives them.
+        ids: Identifiers as `eval.frozen.ids_of` gives them.
+        titles: As `eval.frozen.title_key` gives them.
     """
 
     ids: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.files.labelled import ID_KEYS
-from eval.suites.frozen import ids_of, own_id, title_key
+from eval.frozen import ids_of, own_id, title_key
 from training.data.chance import drawn
 
 if TYPE_CHECKING:
