@@ -30,6 +30,9 @@ PINNED = {
 """Commits of repositories that ses knows; a commit fixes the content of every file. Others are those first used."""
 
 
+_COMMIT = re.compile("[0-9a-f]{40}")
+
+
 def is_hub_id(name: str) -> bool:
     """Return whether a name looks like `org/model` or `org/model@revision`."""
     return name.count("/") == 1 and not name.startswith((".", "~", "/"))
@@ -74,9 +77,6 @@ def fetch(hub_id: str, patterns: Sequence[str], hint: str = "") -> Path:
 
 def _no_id(hub_id: str) -> InputError:
     return InputError(f"{hub_id!r} is not a hub id; one looks like allenai/specter2_base.")
-
-
-_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
