@@ -94,16 +94,16 @@ class Encoder:
     def _looked_up(
         self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> dict[str, np.ndarray]:
+        """Return vectors of prompts, float32 (prompts, dimension) by head, from the cache or computed."""
         import numpy as np
 
         keys = {head: self._keys(prompts, head) for head in heads}
         known = self.cache.get([key for of_head in keys.values() for key in of_head]) if self.cache else {}
-        # And its position; a text that occurs twice is encoded once.
+        # By their first position: a text that occurs twice is encoded once, so the second one counts as known.
         missing = {
             prompt: row for row, prompt in enumerate(prompts) if any(keys[head][row] not in known for head in heads)
         }
         places = list(missing.values())
-        # A text that occurs twice is encoded once, so it counts as known.
         done(len(prompts) - len(missing), block=len(prompts))
         for part, made in self._run(list(missing), heads, like, done):
             fresh = {
@@ -152,7 +152,7 @@ class Encoder:
             yield complete, dict(zip(heads, means, strict=True))
 
     def _means(self, made: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` tells whose each is."""
+        """Return the mean of each text's passages, float32 (heads, texts, dimension); `owners` are their texts."""
         import numpy as np
 
         if not np.isfinite(made).all():

@@ -300,6 +300,7 @@ def _id_of(path: Path, number: int, members: dict[str, object]) -> str:
 
 
 def _vector(path: Path, number: int, values: Sequence[object]) -> np.ndarray:
+    """Return a line's values as float32 (dimension,)."""
     import numpy as np
 
     if not set(map(type, values)) <= {int, float}:

@@ -137,6 +137,7 @@ def _blocks(texts: Iterator[TextRecord]) -> Iterator[list[TextRecord]]:
 def _vectors(
     block: Sequence[TextRecord], encoder: TextEncoder, formats: Sequence[Format], done: EncodingProgress
 ) -> dict[Format, np.ndarray]:
+    """Return the vectors of a block, float32 (texts, dimension) by format."""
     import numpy as np
 
     prompts = [encoder.card.text(text.title, text.abstract) for text in block]

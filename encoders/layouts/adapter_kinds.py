@@ -318,6 +318,7 @@ def _gates(name: str, prefix: _Prefix) -> dict[str, NamedShape]:
 
 
 def _activated(states: np.ndarray, kind: Activation) -> np.ndarray:
+    """Return the activation of states, float32 in their shape."""
     import numpy as np
 
     if kind == "gelu":
@@ -333,7 +334,7 @@ def _activated(states: np.ndarray, kind: Activation) -> np.ndarray:
 
 
 def _made(arrays: Weights, activation: Activation) -> np.ndarray:
-    """Return what the small network makes of its table, (length, keys and values of all layers)."""
+    """Return what the small network makes of its table, float32 (length, keys and values of all layers)."""
     inner = arrays["wte.weight"] @ arrays["control_trans.0.weight"].T + arrays["control_trans.0.bias"]
     made: np.ndarray = (
         _activated(inner, activation) @ arrays["control_trans.2.weight"].T + arrays["control_trans.2.bias"]

@@ -174,6 +174,7 @@ def write_fusion(
 def _library_weights(
     weights: Weights, kind: str, head: str, name: str, layers: Mapping[int, Parts], base: ModelCard
 ) -> dict[str, np.ndarray]:
+    """Return a module's weights by the library's names, float32 in their shapes."""
     names = {
         f"{prefix_of(layer, kind, head)}{part}": f"{prefix_of(layer, kind, name)}{part}"
         for layer, parts in layers.items()

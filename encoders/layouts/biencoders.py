@@ -113,7 +113,7 @@ def _read(source: _Source, card: ModelCard, model: str) -> Weights:
 
 
 def _models(path: Path, arrays: Weights) -> dict[str, dict[str, np.ndarray]]:
-    """Return the weights of each of the models in a checkpoint, as a bare encoder names them."""
+    """Return the weights, float32, of each model in a checkpoint, by a bare encoder's names."""
     models: dict[str, dict[str, np.ndarray]] = {}
     unknown = []
     for name, array in arrays.items():

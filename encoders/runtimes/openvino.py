@@ -80,6 +80,7 @@ def _kept(model: Any, place: list[str]) -> str:
 
 
 def _padded(tokens: np.ndarray, longest: int) -> np.ndarray:
+    """Return ids or mask, int64 (texts, tokens), with more columns of zeros."""
     import numpy as np
 
     length = tokens.shape[1]

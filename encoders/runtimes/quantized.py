@@ -106,6 +106,7 @@ def _restored(weight: str) -> onnx.NodeProto:
 
 def _constants() -> list[np.ndarray]:
     # uint8 around 128, which processors multiply with int8 faster than int8 itself.
+    """Return the values of `_CONSTANTS`: float32, uint8 and int64, each a number or (1,)."""
     return [
         np.array(1 / _LEVELS, np.float32),
         np.array(128, np.uint8),

@@ -238,6 +238,7 @@ def _picked(session: Session, places: Sequence[int]) -> Session:
 
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the cosine of each pair of rows, float32 (rows,)."""
     import numpy as np
 
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)

@@ -153,6 +153,7 @@ def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
     def states(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         # Some networks tell padding by its id.
+        """Return the last hidden states, float32 (texts, tokens, width)."""
         tokens, kept = torch.tensor(ids), torch.tensor(mask)
         with torch.inference_mode():
             out = model(input_ids=tokens.masked_fill(kept == 0, padding), attention_mask=kept)
