@@ -6,27 +6,21 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from corpora.errors import UnavailableError
 from corpora.paper import Rejected
+from corpora.progress import Progress, Silent
 from encoders.files.embeddings import Writer
 from encoders.files.texts import TextRecord
 from encoders.models.formats import Format
-from encoders.text_encoder import EncodingProgress, TextEncoder, ignore
+from encoders.text_encoder import EncodingProgress, TextEncoder
 
 if TYPE_CHECKING:
     import numpy as np
 
 BLOCK = 512
 """Texts encoded together; cut by position alone, so that a second run makes the same batches and the same vectors."""
-
-
-class TextProgress(Protocol):
-    """Receives the progress of the work."""
-
-    def advance(self, papers: float, rejected: int = 0, *, block: float = 0.0) -> None:
-        """Count texts that are done, as `encoders.text_encoder.EncodingProgress`, and records that were rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,7 @@ def encode_texts(
     encoder: TextEncoder,
     writers: Mapping[Format, Writer],
     reject: Callable[[Rejected], None],
-    progress: TextProgress | None = None,
+    progress: Progress | None = None,
 ) -> EncodeReport:
     """Encode texts and write their vectors; memory does not grow with their number.
 
@@ -69,12 +63,12 @@ def encode_texts(
     Raises:
         UnavailableError: If a disk is full.
     """
+    progress = progress or Silent()
     intake = _Intake(encoder.card.formats, reject, progress)
-    done: EncodingProgress = progress.advance if progress else ignore
     encoded = 0
     for block in _blocks(intake.texts(records)):
         ids = [text.id for text in block]
-        for task_format, vectors in _vectors(block, encoder, list(writers), done).items():
+        for task_format, vectors in _vectors(block, encoder, list(writers), progress.advance).items():
             writers[task_format].write(ids, vectors)
         encoded += len(block)
     return EncodeReport(encoded, intake.duplicates, intake.rejected)
@@ -86,7 +80,7 @@ class _Intake:
 
     formats: tuple[Format, ...]
     reject: Callable[[Rejected], None]
-    progress: TextProgress | None
+    progress: Progress
     duplicates: int = 0
     rejected: int = 0
 
@@ -99,8 +93,7 @@ class _Intake:
                 if isinstance(record, Rejected):
                     self.reject(record)
                     self.rejected += 1
-                    if self.progress:
-                        self.progress.advance(0, 1)
+                    self.progress.advance(0, 1)
                 elif _is_new(ids, record.id):
                     yield record
                 else:

@@ -75,18 +75,7 @@ Find = Callable[[str], Model]
 
 
 def read_checked(model: Model, heads: Sequence[str]) -> Weights:
-    """Read a model's weights and check that all are present, and are numbers.
-
-    Args:
-        model: The model.
-        heads: The heads that will be used.
-
-    Returns:
-        The weights that are used, float32.
-
-    Raises:
-        InputError: If some are missing, unknown, of another shape than the model says, or not numbers.
-    """
+    """Return the weights that heads use, float32; `InputError` if some are missing, unknown, misshapen or NaN."""
     import numpy as np
 
     weights, card = model.read(), model.card
