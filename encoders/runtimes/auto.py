@@ -144,8 +144,9 @@ _BEHIND = 2.0
 
 def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
     """Return the median seconds of each session for the same work, the fastest first, and last those that left."""
-    # They take turns, so that other load is spread over all of them. A session that is twice as slow as the best after a
-    # round leaves, as most of the time would go to the slowest. All have run the batch before: some compile for its shape.
+    # They take turns, so that other load is spread over all of them. A session that is twice as slow as the best after
+    # a round leaves, as most of the time would go to the slowest. All have run this batch before, as some compile for
+    # its shape then.
     taken: dict[str, list[float]] = {name: [] for name in sessions}
     medians: dict[str, float] = {}
     running = list(sessions)
