@@ -32,9 +32,14 @@ MAX_TOKENS = 32
 """Of an instruction, special tokens included (the papers' code)."""
 
 SEMANTIC = "Retrieve a scientific paper that is relevant to the query."
-_TOPIC = "Find a pair of papers that one paper shares similar scientific topic classes with the other paper."
+_PAIRS = {
+    "semantic": "Find a pair of papers that one paper is relevant to the other paper.",
+    "topic": "Find a pair of papers that one paper shares similar scientific topic classes with the other paper.",
+    "citation": "Find a pair of papers that one paper cites the other paper.",
+}
+"""Instructions for SIGIR, SciRepEval, and any other data set."""
 
-_FACTORS = {Format.CLF: _TOPIC, Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
+_FACTORS = {Format.CLF: _PAIRS["topic"], Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
 """UniPR table 1. Both sides of a search read the same instruction, so papers read that of search, too; the third
 factor, citation, is proximity by another measure, and none was trained for regression."""
 
@@ -140,11 +145,6 @@ def _layers(card: ModelCard, path: Path, params: EncoderParams) -> list[int]:
     return special_layers(path, (params.instruct_type or "all").partition(":")[0], card.network.layers)
 
 
-_PAIRS = {
-    "semantic": "Find a pair of papers that one paper is relevant to the other paper.",
-    "topic": "Find a pair of papers that one paper shares similar scientific topic classes with the other paper.",
-    "citation": "Find a pair of papers that one paper cites the other paper.",
-}
 _BY_DATA_SET = {
     "NIPS": {
         "semantic": SEMANTIC,
