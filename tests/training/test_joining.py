@@ -1,4 +1,4 @@
-"""Formats trained apart, put together."""
+"""Formats trained apart, joined in one model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from corpora.errors import InputError
 from encoders.heads import read_heads
 from encoders.models.formats import Format
-from tests.training.recipes import write_recipe
+from tests.commands import fails, ses
+from tests.training.recipes import read_recipe, write_recipe
 from tests.training.trainables.stepped import encoded
-from training.recipe import read_recipe
-from training.together import put_together
+from training.joining import join_models
 from training.train import train
 
 pytestmark = pytest.mark.torch
@@ -43,7 +43,7 @@ def folder_of(tmp_path, name, **card):
 def test_adapters_are_copied_to_the_places_of_their_formats(tmp_path):
     first = folder_of(tmp_path, "first", adapters={"clf": "here", "prx": ""})
     second = folder_of(tmp_path, "second", adapters={"prx": "adapters/there"})
-    put_together([first, second], tmp_path / "whole")
+    join_models([first, second], tmp_path / "whole")
     assert json.loads((tmp_path / "whole" / "ses_card.json").read_text()) == {
         "architecture": "adapters",
         "base": "b",
@@ -56,16 +56,16 @@ def test_adapters_are_copied_to_the_places_of_their_formats(tmp_path):
     assert [files[f"adapters/{key}/weights"].read_text() for key in ("clf", "prx")] == ["first", "second"]
     third = folder_of(tmp_path, "third", adapters={}, base="a")
     with pytest.raises(InputError, match="have the bases a, b; give models of one base"):
-        put_together([first, third], tmp_path / "other")
+        join_models([first, third], tmp_path / "other")
     with pytest.raises(InputError, match=r"first.here and .*fourth.x both bring clf"):
-        put_together([first, folder_of(tmp_path, "fourth", adapters={"clf": "x"})], tmp_path / "other")
+        join_models([first, folder_of(tmp_path, "fourth", adapters={"clf": "x"})], tmp_path / "other")
     with pytest.raises(InputError, match=r"\(none\); give models of one base"):
-        put_together([], tmp_path / "other")
+        join_models([], tmp_path / "other")
 
 
 def test_each_format_is_as_it_was_and_the_others_are_the_bases(apart, tmp_path):
     whole = tmp_path / "whole"
-    put_together(apart, whole)
+    join_models(apart, whole)
     for folder, task_format in zip(apart, (Format.CLF, Format.RGN), strict=True):
         np.testing.assert_allclose(
             encoded(whole, tmp_path, task_format), encoded(folder, tmp_path, task_format), atol=1e-6
@@ -77,15 +77,23 @@ def test_each_format_is_as_it_was_and_the_others_are_the_bases(apart, tmp_path):
     assert sorted(read_heads(whole)) == ["cross-entropy", "mse"]
 
 
+def test_the_command(apart, tmp_path):
+    whole = tmp_path / "whole"
+    done = ses(tmp_path, "models", "join", whole, *apart)
+    assert done.stdout == f"{whole} holds the joined model; use it with --model {whole}\n"
+    assert sorted(read_heads(whole)) == ["cross-entropy", "mse"]
+    fails(ses(tmp_path, "models", "join", whole, *apart), 2, "exists already; name another folder")
+
+
 def test_mistakes(apart, tmp_path):
     with pytest.raises(InputError, match="both bring clf; give one model for each format"):
-        put_together([apart[0], shutil.copytree(apart[0], tmp_path / "again")], tmp_path / "whole")
+        join_models([apart[0], shutil.copytree(apart[0], tmp_path / "again")], tmp_path / "whole")
     with pytest.raises(InputError, match="exists already"):
-        put_together(apart, tmp_path)
+        join_models(apart, tmp_path)
     with pytest.raises(InputError, match="is no model of adapters"):
-        put_together([tmp_path / "base"], tmp_path / "whole")
+        join_models([tmp_path / "base"], tmp_path / "whole")
     card = json.loads((apart[1] / "ses_card.json").read_text())
     (apart[1] / "ses_card.json").write_text(json.dumps({**card, "base": "other"}))
     with pytest.raises(InputError, match="have the bases"):
-        put_together(apart, tmp_path / "whole")
+        join_models(apart, tmp_path / "whole")
     assert not (tmp_path / "whole").exists()

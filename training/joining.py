@@ -1,4 +1,4 @@
-"""Joins formats that were trained separately into one model: `python -m training.together OUTPUT MODEL...`.
+"""Joins formats that were trained separately into one model.
 
 Each model is a folder of adapters on the same base. Formats that none of them has keep the base's own vectors.
 """
@@ -6,7 +6,6 @@ Each model is a folder of adapters on the same base. Formats that none of them h
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
 
 
-def put_together(models: Sequence[Path], output: Path) -> None:
+def join_models(models: Sequence[Path], output: Path) -> None:
     """Write a model with the adapters and the heads of several.
 
     Args:
@@ -52,12 +51,3 @@ def put_together(models: Sequence[Path], output: Path) -> None:
         write_json(output / CARD_FILE, {"architecture": "adapters", "base": bases[0], "adapters": adapters})
         if heads := [head for folder in models for head in read_heads(folder).values()]:
             write_heads(output, heads)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit("Give the folder to write, and the models to put together.")
-    try:
-        put_together([Path(name) for name in sys.argv[2:]], Path(sys.argv[1]))
-    except InputError as error:
-        sys.exit(str(error))
