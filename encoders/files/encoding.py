@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from corpora.errors import UnavailableError
@@ -66,7 +67,8 @@ def encode_texts(
     progress = progress or Silent()
     intake = _Intake(encoder.card.formats, reject, progress)
     encoded = 0
-    for block in _blocks(intake.texts(records)):
+    texts = intake.texts(records)
+    while block := list(islice(texts, BLOCK)):
         ids = [text.id for text in block]
         for task_format, vectors in _vectors(block, encoder, list(writers), progress.advance).items():
             writers[task_format].write(ids, vectors)
@@ -114,17 +116,6 @@ def _is_new(ids: sqlite3.Connection, name: str) -> bool:
             f"The ids can't be kept in the folder for temporary files ({error}); "
             "free some disk, or set SQLITE_TMPDIR to another folder."
         ) from error
-
-
-def _blocks(texts: Iterator[TextRecord]) -> Iterator[list[TextRecord]]:
-    block: list[TextRecord] = []
-    for text in texts:
-        block.append(text)
-        if len(block) == BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 def _vectors(

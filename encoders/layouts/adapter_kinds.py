@@ -18,7 +18,6 @@ from encoders.layouts.adapter_files import (
     SAFETENSORS,
     TORCH,
     Adapter,
-    Module,
     NamedShape,
     ReadAdapter,
     activation_of,
@@ -77,7 +76,7 @@ def read_bottleneck(path: Path, content: Mapping[str, Any], base: ModelCard) -> 
 
     def read(_: Weights, head: str) -> Weights:
         layers = {layer: adapter_parts(base.network.width, narrow) for layer, narrow in widths.items()}
-        return read_module(Module(file, ADAPTERS, name, layers, layers), head, base.name)
+        return read_module(file, ADAPTERS, name, layers, head, base.name)
 
     return Adapter(file, name, facts, widths, read, fusible=True)
 

@@ -21,7 +21,6 @@ from corpora.errors import InputError
 from encoders.layouts.adapter_files import (
     FUSIONS,
     Adapter,
-    Module,
     cant_run,
     fusion_parts,
     read_made_for,
@@ -176,7 +175,7 @@ def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Ad
     everywhere = dict.fromkeys(range(card.network.layers), fusion_parts(card.network.width))
     for head, fusion in fusions.items():
         # The library writes a fusion in every layer, also where no adapter is.
-        weights |= read_module(Module(fusion.file, FUSIONS, fusion.name, everywhere, sorted(used)), head, card.name)
+        weights |= read_module(fusion.file, FUSIONS, fusion.name, everywhere, head, card.name, used)
     return weights
 
 
