@@ -61,20 +61,6 @@ def as_module(weights: Weights, card: ModelCard, *, dropout: float = 0.1, recomp
     return module
 
 
-def freeze(module: Any, *prefixes: str) -> list[str]:
-    """Freeze the weights under prefixes, whole parts of names, and return them; `InputError` if a prefix has none."""
-    parameters = dict(module.named_parameters(remove_duplicate=False))
-    frozen: list[str] = []
-    for prefix in prefixes:
-        under = [name for name in parameters if f"{name}.".startswith(f"{prefix}.")]
-        if not under:
-            raise InputError(f"No weight's name begins with {prefix}; the first is {next(iter(parameters))}.")
-        frozen += under
-    for name in frozen:
-        parameters[name].requires_grad_(requires_grad=False)
-    return frozen
-
-
 def _register(torch: Any, module: Any, name: str, parameter: Any) -> None:
     """Put a parameter where its name says: the modules between hold nothing but one another."""
     *path, last = name.split(".")
