@@ -36,7 +36,7 @@ class KnownModel:
 
 
 SHIPPED = Path(__file__).with_name("shipped")
-"""Models that come with ses, each a folder; what they are put on is found as ever."""
+"""Models that come with ses, each a folder; their bases are found like other models."""
 
 KNOWN_MODELS = {
     "ses-minilm": KnownModel(hub_id="", sha256="", licence="Apache-2.0"),
@@ -105,7 +105,7 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
             "or a hub id such as allenai/specter2_base."
         )
     require(folder not in within, f"{folder} is made of itself; correct its ses_card.json.")
-    # What adapters are put on is found again by another name than they together.
+    # The base of adapters is found again by its own name, not by the name of the whole.
     own = known.hub_id if known and known.adapters else name
     model = read_model(folder, own, lambda part: _find(part, (*within, folder), fetched))
     if not known:

@@ -35,7 +35,7 @@ ACTIVATIONS: Mapping[str, Activation] = {
 _BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"}
 """Names of activations in files of adapter-transformers that have no version yet."""
 
-_LARGEST = 1e6  # of a scaling or a reduction: beyond it is no number that anyone meant
+_LARGEST = 1e6  # limit of a scaling or a reduction: larger numbers are mistakes
 _SHOWN = 60
 
 
@@ -96,7 +96,7 @@ def weights_in(folder: Path, *names: str) -> Path:
 
 
 def is_number(value: Any, above: float = -_LARGEST) -> TypeGuard[float]:
-    """Return whether a value is a number of a size that can be meant, which NaN and infinity are not."""
+    """Return whether a value is a number between two limits, which NaN and infinity are not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and above < value < _LARGEST
 
 
@@ -122,7 +122,7 @@ def number(path: Path, config: Mapping[str, Any], key: str, usual: float) -> flo
 
 
 def activation_of(path: Path, content: Mapping[str, Any], usual: str = "") -> Activation:
-    """Return the activation that a configuration names, or raise `InputError` if ses has it not."""
+    """Return the activation that a configuration names, or raise `InputError` if ses does not have it."""
     name = str(content["config"].get("non_linearity", usual)).lower()
     if "version" not in content:
         name = _BEFORE_VERSIONS.get(name, name)

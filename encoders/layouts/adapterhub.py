@@ -1,4 +1,4 @@
-"""Adapters of AdapterHub on a base, and their fusions: SPECTER2, SciRepEval's sets, one's own.
+"""Adapters of AdapterHub on a base, and their fusions: those of SPECTER2, of SciRepEval, and of users.
 
 A folder's `ses_card.json` names them: `{"architecture": "adapters", "base": "allenai/specter2_base", "adapters":
 {"prx": "../my-adapter", "qry": "allenai/specter2_adhoc_query@main"}}`, and for fusion also `"fusions": {"prx": ...}`.
@@ -154,7 +154,7 @@ def _digest(facts: Mapping[str, Any]) -> str:
 
 
 def _check_fuses(folder: Path, fusion: AdapterFusion, adapters: Mapping[str, Adapter]) -> None:
-    """See that a fusion is over all adapters, which are bottlenecks; which is which makes no difference to its sum."""
+    """Check that a fusion is over all adapters, and that they are bottlenecks. Their order does not matter."""
     for adapter in adapters.values():
         if not adapter.fusible:
             raise InputError(f"{folder} fuses {adapter.name}, and only bottleneck adapters can be fused; leave it out.")

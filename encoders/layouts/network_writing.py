@@ -74,7 +74,7 @@ def write_pals(folder: Path, base: Model, weights: Weights, tasks: Sequence[Form
     config = bert_config(base.card, weights) | _OTHERS
     config |= {"hidden_size_aug": len(weights[f"{first}.0.aug_dense.bias"]), "num_tasks": len(tasks)}
     config |= {"mult": True, "pals": pals}
-    del config["model_type"]  # as there: by that name, transformers would load a plain BERT
+    del config["model_type"]  # as in SciRepEval: by that name, transformers would load a plain BERT
     arrays = {**_pooler(base), **weights}
     if pals:
         # Its code asks for what the layers share under every name.

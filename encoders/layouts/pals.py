@@ -122,7 +122,7 @@ def _config(folder: Path) -> _Config:
     sizes = (config.hidden_size, config.num_attention_heads, config.vocab_size, config.max_position_embeddings)
     counts = (config.num_hidden_layers, config.num_tasks)
     if config.hidden_act != "gelu" or min(*sizes, *counts) < 1 or max(counts) > MOST_LAYERS:
-        raise InputError(f"{path} describes no network that ses can run: it needs gelu, and sizes that can be.")
+        raise InputError(f"{path} describes no network that ses can run: it needs gelu, and possible sizes.")
     return config
 
 

@@ -84,7 +84,7 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     surplus = sorted(name for name in set(weights) - set(every.used) if not is_of_task_head(name))
     if missing or surplus:
         faults = [f"lack {some(missing)}"] if missing else []
-        faults += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
+        faults += [f"hold {some(surplus)}, which the architecture {card.architecture} does not have"] if surplus else []
         raise InputError(f"The weights of {card.name} don't fit its config.json: they {' and '.join(faults)}.")
     for name, rows in every.tables.items():
         if weights[name].shape != (rows, card.network.width):

@@ -47,7 +47,7 @@ class Ops(Protocol):
         """Return `first`, `first` + 1, ... for the tokens of a batch, int64 (1, tokens)."""
 
     def embed(self, ids: Tensor, name: str, rows: int | None = None) -> Tensor:
-        """Return a table's rows (texts, tokens, width) for ids (texts, tokens); `ValueError` if it has not `rows`."""
+        """Return a table's rows (texts, tokens, width) for ids (texts, tokens); `ValueError` unless it has `rows`."""
 
     def leading(self, ids: Tensor, table: np.ndarray) -> Tensor:
         """Return the first rows of a constant table, float32 (positions, ...), one for each token: (tokens, ...)."""

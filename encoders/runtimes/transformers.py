@@ -61,7 +61,7 @@ def configuration(path: Path, config: Mapping[str, Any]) -> Any:
     # Encoders learn by filling in masked words; decoders, and models of images or sounds, don't.
     masked = family in auto.modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     try:
-        # Of the labels of a task's head, the library would make a name for each number.
+        # For a number of labels, the library would make as many names.
         settings = {key: value for key, value in plain_settings(config).items() if key not in _LABELS}
         made = kind(**settings) if masked else kind()
     except Exception as error:
