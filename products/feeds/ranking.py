@@ -140,7 +140,7 @@ def _candidates(index: Index, seeds: IndexedPapers, feed: Feed, where: Filter) -
 
 
 def wanted_vector(liked: Sequence[np.ndarray], disliked: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the vector to search for, float32 (dimension,), from vectors of liked papers, one or more, and disliked ones.
+    """Return the vector to search for, float32 (dimension,), from the vectors of liked papers and of disliked ones.
 
     It is the mean of the liked ones minus a part of the mean of the disliked ones; all count as vectors of length one.
     """

@@ -62,7 +62,7 @@ def read_people(path: Path) -> dict[str, Reviewer]:
 
 
 def read_declared(path: Path, papers: Collection[str], reviewers: Collection[str]) -> set[tuple[str, str]]:
-    """Read declared conflicts, pairs of a submission's and a reviewer's id, from CSV with the columns paper and reviewer.
+    """Read declared conflicts, pairs of a submission's and a reviewer's id, from CSV with columns paper and reviewer.
 
     Raises `InputError` if a column is missing, or there is no such paper or reviewer.
     """
