@@ -142,7 +142,7 @@ class Attaching(Indexing):
     def _vectors_job(self, name: str, **options: object) -> IndexJob:
         from indexer.job import IndexJob
 
-        model = self._model_for(name, fresh=False)
+        model = self._model_for(self._engine.schema(name))
         return IndexJob(
             records=lambda: iter(()),
             source="",
@@ -157,7 +157,7 @@ class Attaching(Indexing):
 
 def _callable(target: str) -> str:
     """Return the name of an index if ses can call it so too, or raise `InputError`."""
-    from search_plugin.contract.index_name import check_index_name
+    from search_plugin.contract.engine import check_index_name
 
     try:
         return check_index_name(target)

@@ -18,9 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.errors import InputError, SesError, UnavailableError, require
-from encoders.files.embeddings import Embeddings
-from encoders.files.reading import read_embeddings
-from encoders.files.writing import Writer, layout_of, open_writer
+from encoders.files.embeddings import Embeddings, Writer, layout_of, open_writer, read_embeddings
 from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors, by_file, by_format
 from eval.measures.similarity import minus_distance, require_same_dimension

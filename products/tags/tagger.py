@@ -15,7 +15,7 @@ import orjson
 
 from corpora.errors import InputError
 from encoders.heads import Head, read_heads
-from encoders.models.json_files import read_json
+from encoders.models.folder import read_json
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.trained import TrainedVectors, storing
