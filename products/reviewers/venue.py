@@ -21,13 +21,9 @@ _ID = ("reviewer", "id")
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A reviewer.
+    """A reviewer: their id in the index of papers, name as on papers, institutions, and how many submissions they take.
 
-    Attributes:
-        id: As in the index of the reviewers' papers.
-        name: As on papers.
-        institutions: Where they work.
-        capacity: How many submissions they take; None for the default.
+    A capacity of None is the default.
     """
 
     id: str

@@ -18,7 +18,7 @@ HTML = (
     "search_plugin/pages/notebook.py",
     "eval/reports",
     "eval/tags.py",
-    "products/feeds/html.py",
+    "products/feeds/formats.py",
 )
 
 
