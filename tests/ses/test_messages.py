@@ -17,7 +17,6 @@ HTML = (
     "corpora/notebook.py",
     "search_plugin/pages/notebook.py",
     "eval/reports",
-    "eval/tags.py",
     "products/feeds/formats.py",
 )
 
