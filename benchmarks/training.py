@@ -80,9 +80,9 @@ def _show_grouped(folder: Path, rounds: int) -> None:
         given = {"trains": "all", "precision": "bf16", "batch_size": size, "task": task, "steps": None}
         contenders = {
             "at random": _ours(*_learner(folder, **given), folder),
-            "of like length": _ours(*_learner(folder, **given, group_by_length=True), folder),
+            "of similar length": _ours(*_learner(folder, **given, group_by_length=True), folder),
         }
-        _show(f"{task}, batches of {size}, a whole epoch", _cpu_seconds(contenders, rounds, sum), "of like length")
+        _show(f"{task}, batches of {size}, a whole epoch", _cpu_seconds(contenders, rounds, sum), "of similar length")
 
 
 def _cpu_seconds(

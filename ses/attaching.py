@@ -11,8 +11,9 @@ from ses.checked import checked_methods
 from ses.indexing import Indexing, check_own
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from indexer.job import IndexJob
-    from indexer.report import IndexReport, Progress
+    from indexer.report import IndexReport
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
 
 
@@ -116,7 +117,7 @@ class Attaching(Indexing):
             NotFoundError: If no index of this name is attached.
             StoppedError: If the user stopped it.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from ses.default_index import choose_index, chosen_index
 
         progress = progress or Silent()
@@ -141,7 +142,7 @@ class Attaching(Indexing):
     def _vectors_job(self, name: str, **options: object) -> IndexJob:
         from indexer.job import IndexJob
 
-        model = self._model_for(name, fresh=False)
+        model = self._model_for(self._engine.schema(name))
         return IndexJob(
             records=lambda: iter(()),
             source="",
@@ -156,7 +157,7 @@ class Attaching(Indexing):
 
 def _callable(target: str) -> str:
     """Return the name of an index if ses can call it so too, or raise `InputError`."""
-    from search_plugin.contract.index_name import check_index_name
+    from search_plugin.contract.engine import check_index_name
 
     try:
         return check_index_name(target)

@@ -36,11 +36,11 @@ _ELSEWHERE = {
     "Join": "search_plugin.request",
     "Mode": "search_plugin.request",
     "Paper": "corpora.paper",
-    "Progress": "indexer.report",
-    "Projection": "products.topics.clusters",
+    "Progress": "corpora.progress",
+    "Projection": "products.topics",
     "Quantization": "search_plugin.contract.schema",
     "Sort": "search_plugin.contract.ordering",
-    "Synonyms": "search_plugin.understanding.expansion.synonyms",
+    "Synonyms": "search_plugin.understanding.expansion.expand",
     "Venue": "products.reviewers.venue",
 }
 """Where the types of arguments are that the API's modules import for type checkers alone."""

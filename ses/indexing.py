@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, require
-from search_plugin.contract.index_name import EVALUATION
+from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked_methods
 from ses.indexes import Indexes
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from encoders.models.model import Model
-    from indexer.report import IndexReport, Progress
-    from search_plugin.contract.schema import Bm25, Quantization
+    from indexer.report import IndexReport
+    from search_plugin.contract.schema import Bm25, IndexSchema, Quantization
     from ses.papers import Papers
     from ses.tags import Tags
 
@@ -88,8 +89,8 @@ class Indexing(Indexes):
         from encoders.models.formats import Format
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
+        from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.fields import custom_fields
-        from search_plugin.contract.index_name import check_index_name
         from ses.papers import of_corpus, of_program
         from ses.terminal.arguments import parse_formats
 
@@ -98,7 +99,8 @@ class Indexing(Indexes):
             raise InputError(
                 "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
             )
-        if name not in self:
+        schema = None if fresh else self._engine.schema(name)
+        if not schema and name not in self:
             check_own(check_index_name(name))
         custom, rest = declared(fields or {}, columns or {})
         if papers is None or isinstance(papers, str | Path):
@@ -124,9 +126,9 @@ class Indexing(Indexes):
             raise InputError(f"Papers of a program have no {unused}", f"leave <{unused}> out")
         else:
             source = of_program(papers, name, custom, columns=rest, limit=limit, origin=origin)
-        model = self._model_for(name, fresh=fresh)
+        model = self._model_for(schema)
         if tags:
-            formats = [*formats, self._checked_tagger(tags, name, model, fresh=fresh)]
+            formats = [*formats, self._checked_tagger(tags, name, model, schema)]
         job = IndexJob(
             records=source.records,
             source=source.mark,
@@ -195,7 +197,7 @@ class Indexing(Indexes):
         )
         return index_corpus(job, self._engine, progress)
 
-    def _checked_tagger(self, tagger: str, name: str, model: Model, *, fresh: bool) -> str:
+    def _checked_tagger(self, tagger: str, name: str, model: Model, schema: IndexSchema | None) -> str:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
         source = self.tags[tagger].source
         if source.fingerprint != model.card.fingerprint:
@@ -204,16 +206,15 @@ class Indexing(Indexes):
                 f"of {model.card.name} ({model.card.fingerprint})",
                 f"give <model={source.model}>, or another tagger",
             )
-        if name in self and not fresh:
+        if schema:
             self.tags.check(tagger, name)
         return source.format.value
 
-    def _model_for(self, name: str, *, fresh: bool) -> Model:
-        """Return the model to write an index with: an existing index is updated with its own."""
+    def _model_for(self, schema: IndexSchema | None) -> Model:
+        """Return the model to write an index with: an existing index, of which there is a schema, keeps its own."""
         from encoders.registry import DEFAULT_MODEL, find_model
 
-        kept = name in self and not fresh
-        return find_model(self._settings.model or (self._engine.open(name).schema.model if kept else DEFAULT_MODEL))
+        return find_model(self._settings.model or (schema.model if schema else DEFAULT_MODEL))
 
 
 def check_own(name: str) -> str:

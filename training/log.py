@@ -68,8 +68,7 @@ def write_plots(folder: Path) -> list[str]:
 
     There is no file where there is nothing to draw. `UnavailableError` if matplotlib is not installed.
     """
-    from eval.reports.plots import curves
-    from eval.reports.svg import standalone
+    from eval.reports.plots import curves, standalone
 
     log, written = read_log(folder), []
     for name, key in (("loss", "losses"), ("validation", "validation")):

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, get_args
 
 from corpora.aliases import names_of, normal_name
 from corpora.errors import InputError, require
-from corpora.lines import bounded_lines
-from corpora.opening import open_binary
+from corpora.opening import bounded_lines, open_binary
 from corpora.paper import Rejected
 from corpora.writing import explaining, replacing
 

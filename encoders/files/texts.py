@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from corpora.aliases import check_columns, names_of, normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.json_lines import JsonObject
-from corpora.lines import Line, bounded_lines
-from corpora.opening import open_binary
+from corpora.json_objects import JsonObject
+from corpora.opening import Line, bounded_lines, open_binary
 from corpora.paper import Deleted, Rejected
 from corpora.readers.jsonl import read_objects
 from corpora.sniffing import refuse_folder, refuse_other

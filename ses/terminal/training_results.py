@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.outgoing import aligned
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
             for task in recipe.tasks
             if task.name in found[trained.chosen]
         ]
-        _table(["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)], rows)
+        head = ["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)]
+        for line in aligned([head, *rows]):
+            tell(line)
     tell(f"{prefix}Waiting for data took {trained.waiting:.1%} of the time.")
     plots = " and ".join(trained.plots)
     drawn = f", drawn in {plots}." if plots else "; they are not drawn without matplotlib."
@@ -94,12 +97,5 @@ def show_variants(results: Mapping[str, Trained | None]) -> None:
             measures = (result.measures.get(task) for task in tasks)
             rows.append([name, f"step {result.chosen:,}", *("" if one is None else f"{one:.4f}" for one in measures)])
     tell()
-    _table(["variant", "", *tasks], rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print cells in columns that are as wide as their longest cell."""
-    lines = [head, *rows]
-    widths = [max(len(line[column]) for line in lines if column < len(line)) for column in range(len(head))]
-    for line in lines:
-        tell("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())
+    for line in aligned([["variant", "", *tasks], *rows]):
+        tell(line)

@@ -11,12 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.checksums import sha256_of
+from corpora.checksums import data_hash, sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.registry import find_model
-from eval.reports.provenance import data_hash
-from eval.suites.frozen import FROZEN
+from eval.frozen import FROZEN
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, held_out_at
 from training.data.builders.registry import BUILDERS
 from training.data.guard import Guard, make_guard, read_papers

@@ -12,7 +12,7 @@ from corpora.errors import InputError, require
 from corpora.paper import Rejected
 from corpora.tables import open_table
 from eval.files.archives import unpacked
-from eval.suites.frozen import Frozen, ids_of, read_frozen, title_key
+from eval.frozen import Frozen, ids_of, read_frozen, title_key
 from training.data.builders.base import PaperRecord
 from training.data.records import read_records
 

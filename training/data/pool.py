@@ -11,7 +11,7 @@ from corpora.errors import InputError
 from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import SIMILARITIES
-from eval.suites.words import OkapiBm25
+from eval.suites.kinds import OkapiBm25
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, identity_of
 from training.data.queries import PaperFields, folded, query_of, shown
 

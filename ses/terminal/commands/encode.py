@@ -120,7 +120,7 @@ def _encode(
 ) -> EncodeReport:
     from encoders.files.embeddings import JsonLines, open_writer
     from encoders.files.encoding import encode_texts
-    from indexer.dead_letter import DeadLetter
+    from indexer.work import DeadLetter
     from ses.loaded_model import make_encoder
     from ses.terminal.progress import progress_on_stderr
 

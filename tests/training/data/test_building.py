@@ -9,7 +9,7 @@ import re
 import pytest
 
 from corpora.errors import InputError
-from eval.suites.frozen import FROZEN
+from eval.frozen import FROZEN
 from tests.commands import ses
 from tests.tiny import make_model
 from tests.training.data.papers import paper

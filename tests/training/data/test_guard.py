@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from eval.suites.frozen import FROZEN, Frozen, title_key
+from eval.frozen import FROZEN, Frozen, title_key
 from tests.training.data.papers import paper
 from tests.training.recipes import write
 from training.data.guard import Guard, make_guard, read_papers, titles_of

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from eval.suites.frozen import title_key
+from eval.frozen import title_key
 from tests.tiny import WORDS
 from tests.training.data.papers import paper
 from tests.training.data.test_mined import encoder  # noqa: F401 - a fixture

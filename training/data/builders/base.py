@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.files.labelled import ID_KEYS
-from eval.suites.frozen import ids_of, own_id, title_key
+from eval.frozen import ids_of, own_id, title_key
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder

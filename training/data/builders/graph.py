@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
-from eval.suites.frozen import ids_of
+from eval.frozen import ids_of
 from training.data.builders.base import BuilderSource, Made, PaperRecord, id_of, identity_of
 from training.data.records import read_records
 
