@@ -42,8 +42,8 @@ class CustomField:
     """A custom field and where a corpus keeps it.
 
     Attributes:
-        name: In the index, in filters and in facets.
-        kind: What its values are.
+        name: Name in the index, in filters and in facets.
+        kind: Kind of its values.
         column: Column or key of the corpus that holds it; the name itself if empty.
     """
 

@@ -120,7 +120,7 @@ class Opening:
     """How to open what a path names, beyond the path itself.
 
     Attributes:
-        encoding: Of a text file; UTF-8 if empty.
+        encoding: Encoding of a text file; UTF-8 if empty.
         documents: Reads all documents of an index in a cluster, with their ids as `_id`; None if the path is no index.
     """
 

@@ -27,13 +27,7 @@ _LONGEST_TAG = 1024
 
 @dataclass(frozen=True, slots=True)
 class XmlRecord:
-    """One record.
-
-    Attributes:
-        line: Line on which it begins.
-        tag: Name of its element.
-        body: The element, as written.
-    """
+    """One record: the line on which it begins, the name of its element, and the element as written."""
 
     line: int
     tag: str

@@ -74,23 +74,14 @@ def prefetch(items: Iterator[T], depth: int = 2, stopped: threading.Event | None
 
 
 def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None) -> IndexReport:
-    """Index a corpus, or bring its index up to date.
+    """Index a corpus, or bring its index up to date, and return what was done.
 
     If a run was killed, run the same job again: papers already written are recognised by their content hashes and not
     encoded again.
 
-    Args:
-        job: What to index.
-        engine: Where the index is stored.
-        progress: Receives progress reports.
-
-    Returns:
-        What was done.
-
-    Raises:
-        InputError: If the corpus can't be read or holds no papers, or the index was made by another model.
-        UnavailableError: If the engine, the model or the disk fails, or another run is writing the index.
-        StoppedError: If the user stopped it; the message says what is kept.
+    Raises `InputError` if the corpus can't be read or holds no papers, or if the index was made by another model;
+    `UnavailableError` if the engine, the model or the disk fails, or if another run is writing the index;
+    `StoppedError` if the user stopped it: the message says what is kept.
     """
     begun = time.perf_counter()
     progress = progress or Silent()

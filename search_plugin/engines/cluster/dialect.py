@@ -85,7 +85,7 @@ def raw_closeness(similarity: Similarity, score: float) -> float:
     """Return the similarity behind a Lucene score: the cosine, the dot product, or minus the Euclidean distance.
 
     Args:
-        similarity: Of the vector field.
+        similarity: Measure of the vector field.
         score: `(1 + cosine) / 2`; `1 / (1 + distance^2)`; `1 + dot` for a positive dot product, else `1 / (1 - dot)`:
             Lucene's `VectorSimilarityFunction`, which keeps scores above 0.
 

@@ -31,12 +31,7 @@ _TYPES: dict[FieldKind, type | tuple[type, ...]] = {"number": (int, float), "key
 
 
 class BulkRequest(NamedTuple):
-    """Lines of a bulk request.
-
-    Attributes:
-        ids: Of the papers, in order.
-        lines: Two for each paper that is written or updated, one for each that is deleted.
-    """
+    """Lines of a bulk request: two for each paper that is written or updated, one for each that is deleted."""
 
     ids: tuple[str, ...]
     lines: tuple[bytes, ...]

@@ -73,9 +73,9 @@ class Columns:
 
     Attributes:
         start: The first row.
-        stop: One past the last row.
-        numbers: By field, float64 (stop - start,), NaN if missing.
-        postings: By field.
+        stop: The row after the last one.
+        numbers: Numbers by field, float64 (stop - start,), NaN if missing.
+        postings: Postings by field.
     """
 
     start: int
@@ -189,7 +189,7 @@ def passing(
     Args:
         where: The filter.
         parts: Columns of all rows; a field without a column has no values.
-        count: Of rows.
+        count: Number of rows.
         saying: Does the same for filters of words alone, which have no columns.
 
     Returns:

@@ -139,10 +139,10 @@ class Words:
     """An opened word index. If its folder can't be written, tantivy reads one of links, in which it can make its lock.
 
     Attributes:
-        folder: Where it is.
+        folder: Folder of the index.
         index: tantivy's.
         schema: tantivy's.
-        kinds: Of the fields.
+        kinds: Kinds of the fields, by name.
         prepare: Separates the words of a text.
         split: Returns the words of a prepared text, one for each position.
         analyze: Returns the indexed terms of a prepared text.

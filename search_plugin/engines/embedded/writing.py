@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 
 class Written(NamedTuple):
-    """A paper to write.
-
-    Attributes:
-        paper: The paper.
-        encoded: As its record will hold it.
-        vectors: New ones by format, or the row that already holds them.
-    """
+    """A paper to write, as its record will hold it, with new vectors by format, or the row that already holds them."""
 
     paper: Paper
     encoded: Encoded

@@ -33,13 +33,13 @@ class Attachment:
     """An attached index.
 
     Attributes:
-        name: As users of ses call it.
+        name: Name for users of ses.
         target: The index or alias.
-        places: Where it keeps the fields.
-        schema: Of the vectors.
+        places: Places of the fields in it.
+        schema: Model, vectors and fields.
         beside: Why the vectors are in an index beside it; empty if they are in its own documents.
         moment: When it was attached, in seconds since 1970.
-        indexes: Those whose documents may hold vectors, also if the target reaches them no more.
+        indexes: Indexes whose documents may hold vectors, also if the target reaches them no more.
     """
 
     name: str

@@ -46,14 +46,8 @@ class AttachedIndex(ClusterIndex):
     """An index of others, searched by its own fields and by the vectors of ses; see `Index`.
 
     Vectors are in its documents, or in a companion: an index of ses under the same ids, which also has a copy of the
-    fields, so that filters apply inside the vector search.
-
-    Args:
-        cluster: Where it is.
-        dialect: Of the product.
-        attachment: What it is.
-        lease: The right to write vectors; None for readers, who can change nothing.
-        target: Another name that reaches the documents; empty for that of the attachment.
+    fields, so that filters apply inside the vector search. Readers have no lease, and can change nothing. Another
+    `target` than that of the attachment may reach the documents.
     """
 
     def __init__(
