@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 LONGEST_TEXT = 1_000_000
 """In characters; a longer text is no title or abstract, and not worth the time."""
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-
 NOT_UTF8 = "bytes that aren't UTF-8 (if the whole file is in another encoding, name it)"
 """What a record has that can't be read, for the reason of its rejection."""
 

@@ -16,7 +16,6 @@ from corpora.paper import Accepted, Record, Rejected
 if TYPE_CHECKING:
     from corpora.registry import Corpus
 
-
 LONGEST_ORIGIN = 200
 """In characters."""
 

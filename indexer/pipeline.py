@@ -23,7 +23,6 @@ from search_plugin.contract.engine import Document
 if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine, Index
 
-
 T = TypeVar("T")
 
 _END = object()

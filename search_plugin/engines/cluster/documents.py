@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from search_plugin.contract.schema import VectorField
 
-
 ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name != "extra")
 _MAX_ID_BYTES = 512
 _TYPES: dict[FieldKind, type | tuple[type, ...]] = {"number": (int, float), "keywords": list, "boolean": bool}

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.joining import Searched
 
-
 MAX_DIMENSION = 4096
 MIN_DIMENSION_1BIT = 64
 

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster, RetryPolicy
 
-
 PAGE = 1_000
 """Papers asked for in one request."""
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.schema import Bm25
 
-
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.plan import Plan
     from search_plugin.engines.cluster.joining import Searched
 
-
 PLUGIN = "opensearch-knn"
 
 _SPACES = {"cosine": "cosinesimil", "dot": "innerproduct", "l2": "l2"}

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.engines.embedded.fields import Kinds
 
-
 NAME = "columns"
 _POSTINGS = {"keys": "<u8", "starts": "<i8", "rows": "<u4"}
 _KNOWN = 1 << 16

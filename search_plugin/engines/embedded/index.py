@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from search_plugin.contract.plan import Counting, Plan
     from search_plugin.contract.tree import Filter
 
-
 _NAME = "facts.json"
 
 

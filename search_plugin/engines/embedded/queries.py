@@ -11,7 +11,6 @@ from search_plugin.engines.embedded.fields import COMPARED, compared_path, numbe
 if TYPE_CHECKING:
     from search_plugin.engines.embedded.words import Words
 
-
 Positions = tuple[tuple[int, str], ...]
 """Terms, each with its position in a text."""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.contract.schema import IndexSchema
 
-
 META = "meta.json"
 _KINDS = ("store", "term", "idx", "pos", "fieldnorm", "fast")
 _MAGIC = (1337).to_bytes(4, "little")

@@ -19,7 +19,6 @@ from search_plugin.engines.cluster.mapping import schema_of
 if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
 
-
 NAMESPACE = "ses"
 """The object in documents of others in which ses keeps what is its own."""
 

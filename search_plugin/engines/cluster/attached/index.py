@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster
 
-
 PAGE = 500
 """Documents that are looked up and updated together."""
 

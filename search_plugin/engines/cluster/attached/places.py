@@ -18,7 +18,6 @@ from search_plugin.contract.fields import ALIASES, IDENTIFIER_FIELDS, PAPER_FIEL
 if TYPE_CHECKING:
     from corpora.custom import FieldKind, FieldValue
 
-
 _TYPES: dict[str, FieldKind] = {
     **dict.fromkeys(("text", "match_only_text", "search_as_you_type"), "text"),
     **dict.fromkeys(("keyword", "constant_keyword", "wildcard"), "keywords"),
