@@ -7,28 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from dataclasses import fields as attributes_of
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.legs import Join
 from search_plugin.contract.ordering import Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
-from search_plugin.contract.tree import all_of
+from search_plugin.contract.tree import Filter, all_of
 from search_plugin.fusion.boosting import Boost, parse_boost
-from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.fusion.fusions import DEFAULT_FUSION
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.understanding.expansion.synonyms import Synonyms
+from search_plugin.understanding.expansion.expand import Synonyms
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 
-if TYPE_CHECKING:
-    from search_plugin.contract.fields import Field
-    from search_plugin.contract.tree import Filter
-
 Mode = Literal["lexical", "vector", "hybrid"]
-
-Join = Literal["ses", "engine"]
-"""Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
@@ -39,24 +33,24 @@ class SearchRequest:
     """A search as the user requested it.
 
     Attributes:
-        query: As the user typed it; control characters are taken out. If there are no words, papers are listed.
+        query: The query as the user typed it, without control characters. If there are no words, papers are listed.
         mode: By words (BM25), by meaning (vectors) or both.
-        fusion: How the legs of a hybrid search are joined; a name in `search_plugin.fusion.registry`.
-        weights: Of the legs in the fusion, by name (`lexical`, `prx`); 1 where absent.
-        filter: Holds for every hit.
+        fusion: How the legs of a hybrid search are joined; a name in `FUSIONS`, `rrf` also as `rrf@20`.
+        weights: The weights of the legs in the fusion, by name (`lexical`, `prx`); 1 where absent.
+        filter: A condition that holds for every hit.
         facets: Fields to count the matches by.
         size: Hits on the page; 0 for counts alone.
         offset: Hits before the page.
         window: Papers per leg; paging ends there.
         exact: Compare with every vector instead of using an approximate index.
         collapse: Field of one value; of papers that share one only the best is shown. Empty for none.
-        rerank: The reranker; a name in `search_plugin.ranking.rerankers.registry`, or empty.
+        rerank: The reranker; a name in `RERANKERS`, or empty.
         join: Who joins the legs of a hybrid search.
         title_boost: Weight of the title's own BM25, added to that of title and abstract together.
-        words: That are searched, encoded and highlighted; the query itself if None.
+        words: The words that are searched, encoded and highlighted; the query itself if None.
         notes: How the query was understood, one sentence each.
         sort: Order of the papers found, instead of the best first; a listing is by year, newest first, if None.
-        boost: By a forecast; none if None.
+        boost: A boost by a forecast; none if None.
         verbatim: Search the words as typed alone: none is corrected, and no other spelling is searched.
         synonyms: What else to search for, by words in small letters; if the query is not verbatim.
 
@@ -163,7 +157,7 @@ def make_request(
 
 def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], language: str) -> SearchRequest:
     """Return the request of a typed query."""
-    from search_plugin.understanding.queries.read import read_query
+    from search_plugin.understanding.queries import read_query
 
     read = read_query(query, fields, language)
     if read.filter:
@@ -177,17 +171,7 @@ def _listed(value: str | Iterable[str]) -> list[str]:
 
 
 def parse_weights(texts: Iterable[str]) -> dict[str, float]:
-    """Read the weights of legs.
-
-    Args:
-        texts: Each as `LEG=NUMBER`.
-
-    Returns:
-        Weights by leg.
-
-    Raises:
-        InputError: If one has another form.
-    """
+    """Read the weights of legs, each as `LEG=NUMBER`; raise `InputError` if one has another form."""
     weights = {}
     for text in _listed(texts):
         leg, _, number = text.partition("=")
@@ -207,16 +191,9 @@ def typed_query(text: str) -> str:
 
 
 def clean_query(text: str) -> str:
-    """Return the query with control characters and surplus blanks taken out.
+    """Return the query without control characters and surplus blanks.
 
-    Args:
-        text: As the user typed it.
-
-    Returns:
-        Visible characters; empty where there are none.
-
-    Raises:
-        InputError: If it is longer than `MAX_QUERY`.
+    Raises `InputError` if it is longer than `MAX_QUERY`.
     """
     if len(text) > MAX_QUERY:
         raise InputError(f"The query has {len(text):,} characters; shorten it to at most {MAX_QUERY:,}.")

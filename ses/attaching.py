@@ -156,7 +156,7 @@ class Attaching(Indexing):
 
 def _callable(target: str) -> str:
     """Return the name of an index if ses can call it so too, or raise `InputError`."""
-    from search_plugin.contract.index_name import check_index_name
+    from search_plugin.contract.engine import check_index_name
 
     try:
         return check_index_name(target)

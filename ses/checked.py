@@ -40,7 +40,7 @@ _ELSEWHERE = {
     "Projection": "products.topics.clusters",
     "Quantization": "search_plugin.contract.schema",
     "Sort": "search_plugin.contract.ordering",
-    "Synonyms": "search_plugin.understanding.expansion.synonyms",
+    "Synonyms": "search_plugin.understanding.expansion.expand",
     "Venue": "products.reviewers.venue",
 }
 """Where the types of arguments are that the API's modules import for type checkers alone."""

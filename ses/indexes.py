@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from corpora.errors import InputError, require
-from search_plugin.contract.index_name import EVALUATION
+from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked_methods
 from ses.opened import OpenIndex
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Engine, Index
     from search_plugin.fusion.search_settings import SearchSettings
-    from search_plugin.understanding.expansion.synonyms import Synonyms
+    from search_plugin.understanding.expansion.expand import Synonyms
     from ses.settings import Settings
 
 
@@ -32,7 +32,7 @@ class Indexes:
 
     def __init__(self, settings: Settings) -> None:
         from search_plugin.fusion.search_settings import read_search_settings
-        from search_plugin.understanding.expansion.synonyms import read_synonyms
+        from search_plugin.understanding.expansion.expand import read_synonyms
 
         self._settings = settings
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, require
-from search_plugin.contract.index_name import EVALUATION
+from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked_methods
 from ses.indexes import Indexes
 
@@ -88,8 +88,8 @@ class Indexing(Indexes):
         from encoders.models.formats import Format
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
+        from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.fields import custom_fields
-        from search_plugin.contract.index_name import check_index_name
         from ses.papers import of_corpus, of_program
         from ses.terminal.arguments import parse_formats
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from products.suggestions.neighbours import Suggestion
     from search_plugin.contract.engine import Index
     from search_plugin.fusion.search_settings import SearchSettings
-    from search_plugin.pages.page import Hit, Page
-    from search_plugin.understanding.expansion.synonyms import Synonyms
+    from search_plugin.pages.hit import Hit
+    from search_plugin.pages.page import Page
+    from search_plugin.understanding.expansion.expand import Synonyms
 
 
 _LONGEST_QUERY = 1_000
@@ -88,8 +89,7 @@ class OpenIndex:
         schema = self.index.schema
         given: PageOptions = {"synonyms": self.synonyms, **options}
         request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
-        ranked_by_meaning = request.searched and request.mode != "lexical"
-        return search(self.index, request, self.load(self.index) if ranked_by_meaning else None)
+        return search(self.index, request, self._encoder)
 
     def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index, by its vector; no model is needed.
@@ -131,7 +131,7 @@ class OpenIndex:
         title, abstract = title_and_abstract(text)
         asked = _by_vector(options)
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
-        return similar_text(self.index, title, abstract, request, self.load(self.index))
+        return similar_text(self.index, title, abstract, request, self._encoder)
 
     def suggest(
         self,
@@ -163,7 +163,7 @@ class OpenIndex:
         require(size >= 1, f"{size} suggestions can't be made", "give <size> of 1 or more")
         authors: tuple[str, ...] = ()
         if text:
-            vector = text_vector(self.index, *title_and_abstract(text), self.load(self.index))
+            vector = text_vector(self.index, *title_and_abstract(text), self._encoder())
             page = self.similar_text(text, size=near.NEAREST, window=near.NEAREST)
         else:
             paper = self.show(self._id_of(paper_id))
@@ -176,6 +176,9 @@ class OpenIndex:
         if what == "reviewers":
             return near.suggest_reviewers(found, authors)[:size]
         return near.suggest_references(found, self._titles)[:size]
+
+    def _encoder(self) -> TextEncoder:
+        return self.load(self.index)
 
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}
@@ -196,7 +199,7 @@ class OpenIndex:
         Raises:
             NotFoundError: If there is none.
         """
-        from search_plugin.understanding.known import find
+        from search_plugin.understanding.meaning import find
 
         return find(self.index, name)
 
@@ -221,7 +224,7 @@ class OpenIndex:
 
     def _id_of(self, paper: str | Paper | Hit) -> str:
         """Return what names a paper; `NotFoundError` if the index holds another paper under its id."""
-        from search_plugin.pages.page import Hit
+        from search_plugin.pages.hit import Hit
 
         if isinstance(paper, str):
             return paper
@@ -261,6 +264,16 @@ class OpenIndex:
             return f"<index: {error}>"
 
     def _repr_html_(self) -> str:
-        from search_plugin.pages.notebook import index_html
+        from corpora.notebook import table
+        from corpora.outgoing import as_html
 
-        return index_html(self.index)
+        index, schema = self.index, self.index.schema
+        facts = {
+            "papers": f"{index.count():,}",
+            "version": index.generation,
+            "model": schema.model,
+            "vectors": tuple(vector.format for vector in schema.vectors),
+            "language": schema.language,
+            "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
+        }
+        return f"<p><b>{as_html(index.name)}</b></p>{table(facts)}"

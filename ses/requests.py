@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
+    from search_plugin.contract.legs import Join
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.tree import Filter
     from search_plugin.fusion.boosting import Boost
-    from search_plugin.request import Join, Mode
-    from search_plugin.understanding.expansion.synonyms import Synonyms
+    from search_plugin.request import Mode
+    from search_plugin.understanding.expansion.expand import Synonyms
 
 
 class PageOptions(TypedDict, total=False):

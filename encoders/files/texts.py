@@ -61,17 +61,7 @@ def papers_as_texts(records: Iterable[Record]) -> Iterator[TextRecord | Rejected
 
 
 def read_plain_texts(path: Path) -> Iterator[TextRecord | Rejected]:
-    """Read one text per line. The id is the line's number; blank lines are skipped.
-
-    Args:
-        path: The file, plain or compressed.
-
-    Yields:
-        A text per line.
-
-    Raises:
-        InputError: If the file can't be read.
-    """
+    """Read a text per line, without blank lines; ids are line numbers. `InputError` if the file can't be read."""
     refuse_folder(path, "a file with one text per line")
     with open_binary(path) as stream:
         for line in bounded_lines(stream):

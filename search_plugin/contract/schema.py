@@ -82,12 +82,12 @@ class IndexSchema:
     """The content of an index, and how it is searched.
 
     Attributes:
-        model: Name of the model, to tell the user.
+        model: Name of the model, for the user.
         fingerprint: Fingerprint that a model must have to search this index (`ModelCard.fingerprint`).
         vectors: One field per task format.
-        quantization: Of all of them.
-        bm25: How words are scored.
-        fields: Of the papers: `PAPER_FIELDS`, then those of other origins.
+        quantization: How the engine keeps all vectors in memory.
+        bm25: The constants by which words are scored.
+        fields: The fields of the papers: `PAPER_FIELDS`, then those of other origins.
         language: How words are analysed; a name in `search_plugin.words.languages`.
         version: Version of the index's form in its engine.
 
@@ -150,16 +150,9 @@ class IndexSchema:
         return tuple(field for field in self.fields if field.origin != "paper")
 
     def with_fields(self, fields: Iterable[Field]) -> IndexSchema:
-        """Return the schema with more fields.
+        """Return the schema with the fields that it lacks added.
 
-        Args:
-            fields: To add; existing fields stay as they are.
-
-        Returns:
-            The schema, which may be the same.
-
-        Raises:
-            InputError: If the name is that of a field of every paper, an alias, or a field of another kind or origin.
+        Raises `InputError` if a name is that of a field of every paper, an alias, or a field of another kind or origin.
         """
         held = {field.name: field for field in self.fields}
         new = []
@@ -184,17 +177,9 @@ def to_stored(schema: IndexSchema) -> dict[str, Any]:
 
 
 def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
-    """Return the schema that an index was made with.
+    """Return the schema that `to_stored` was given.
 
-    Args:
-        stored: Output of `to_stored`.
-
-    Returns:
-        The schema.
-
-    Raises:
-        ValueError: If it is damaged.
-        UnavailableError: If another version of ses made it.
+    Raises `ValueError` if the schema is damaged, and `UnavailableError` if another version of ses made it.
     """
     if lacking := [one.name for one in fields(IndexSchema) if one.name not in stored]:
         raise ValueError(f"The schema lacks {lacking[0]}.")

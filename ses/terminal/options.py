@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import rich_click as click
 
-from encoders.runtimes.base import Precision
+from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
-from encoders.tokens.long_text import LongText
-from search_plugin.fusion.registry import FUSIONS
-from search_plugin.pages.formats.registry import FORMATS
-from search_plugin.ranking.rerankers.registry import RERANKERS
-from search_plugin.request import DEFAULTS, Join, Mode
+from encoders.tokens.batching import LongText
+from search_plugin.contract.legs import Join
+from search_plugin.fusion.fusions import FUSIONS
+from search_plugin.pages.formats import FORMATS
+from search_plugin.ranking.rerankers import RERANKERS
+from search_plugin.request import DEFAULTS, Mode
 
 if TYPE_CHECKING:
     from ses.library import Library

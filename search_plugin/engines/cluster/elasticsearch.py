@@ -105,7 +105,7 @@ def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float])
     """Return the best papers of the legs that Elasticsearch runs and joins, without each leg's contribution.
 
     None if this cluster lacks the retriever. Raises `InputError` if no Elasticsearch of this version has this fusion, a
-    name in `search_plugin.fusion.registry`.
+    name in `search_plugin.fusion.fusions`.
     """
     kind = _kind(index.cluster.product, fusion)
     retriever = _joined(index, plan, weights, kind)

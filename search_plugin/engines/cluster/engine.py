@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.connection import Connection
-from search_plugin.contract.engine import Index
-from search_plugin.contract.index_name import check_index_name
+from search_plugin.contract.engine import Index, check_index_name
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
 from search_plugin.engines.cluster.attached.index import open_attached
 from search_plugin.engines.cluster.dialects import dialect_of

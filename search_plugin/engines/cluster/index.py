@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.fields import Field
-from search_plugin.contract.legs import Listing
+from search_plugin.contract.legs import Facets, Listing
 from search_plugin.contract.schema import Bm25, IndexSchema
 from search_plugin.contract.trace import note
 from search_plugin.contract.values import checked
@@ -40,8 +40,7 @@ from search_plugin.engines.cluster.passages import has_vector, path_of
 from search_plugin.engines.cluster.physical import physical_name
 from search_plugin.engines.cluster.transport import READING
 from search_plugin.engines.remembered import Remembered
-from search_plugin.filters.alike import joined
-from search_plugin.pages.page import Facets
+from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:
     import numpy as np

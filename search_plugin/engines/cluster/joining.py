@@ -10,7 +10,7 @@ from search_plugin.contract.legs import Fused, Ranking
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.passages import scored_papers
 from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
-from search_plugin.fusion.combine import shares
+from search_plugin.fusion.fusions import shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -110,7 +110,7 @@ _ZSCORE_SINCE = (3, 0)
 def rank(index: Searched, plan: Plan, fusion: str, weights: Mapping[str, float]) -> Ranking:
     """Return the papers of the legs that OpenSearch runs and joins, without each leg's contribution.
 
-    Raises `InputError` if this OpenSearch does not support the fusion, a name in `search_plugin.fusion.registry`, and
+    Raises `InputError` if this OpenSearch does not support the fusion, a name in `search_plugin.fusion.fusions`, and
     `UnavailableError` if the plugin for it is missing.
     """
     product = index.cluster.product

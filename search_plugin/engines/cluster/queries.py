@@ -12,7 +12,7 @@ from typing import Any
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored, ranked
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
+from search_plugin.contract.plan import LEXICAL, Plan, Spelling, VectorClause
 from search_plugin.contract.schema import IndexSchema, Quantization, VectorField
 from search_plugin.contract.tree import Filter
 from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody, as_json, raw_closeness
@@ -20,7 +20,6 @@ from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.dsl import to_query
 from search_plugin.engines.cluster.mapping import sort_field
 from search_plugin.engines.cluster.passages import nearest_papers, scored_papers
-from search_plugin.understanding.expansion.expand import Spelling
 
 MIN_CANDIDATES = 200
 MAX_CANDIDATES = 10_000

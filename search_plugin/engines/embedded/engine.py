@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from corpora.writing import replacing
-from search_plugin.contract.engine import Index
-from search_plugin.contract.index_name import check_index_name
+from search_plugin.contract.engine import Index, check_index_name
 from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, failure
 from search_plugin.engines.embedded.index import (

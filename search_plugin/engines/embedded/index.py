@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from corpora.writing import replacing
 from search_plugin.contract.engine import Document, Refused
+from search_plugin.contract.legs import Facets
 from search_plugin.contract.schema import Bm25, IndexSchema, from_stored, to_stored
 from search_plugin.contract.values import checked
 from search_plugin.engines.embedded import derived, writing
@@ -26,7 +27,6 @@ from search_plugin.engines.embedded.queries import named, resembling, rows_of, w
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
 from search_plugin.engines.embedded.words import META, create_words, open_words
-from search_plugin.pages.page import Facets
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,11 +14,11 @@ from search_plugin.engines.cluster.diagnosis.questions import Questions, dig, wh
 from search_plugin.engines.cluster.opensearch import HYBRID_PLUGIN, PLUGIN
 
 if TYPE_CHECKING:
+    from search_plugin.contract.legs import Join
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.physical import Generation
     from search_plugin.engines.cluster.transport import Cluster
-    from search_plugin.request import Join
 
 FILTER = (
     "nodes.*.name,nodes.*.roles,nodes.*.os.mem,nodes.*.os.cgroup.memory.limit_in_bytes,"
