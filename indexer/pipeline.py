@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from corpora.paper import Accepted, Paper, Record, Rejected
 from encoders.models.formats import Format
 from indexer.job import IndexJob
-from indexer.pruning import count_gone, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey, size_of
-from indexer.target import check_papers, checked_count, generation_to_write, published_generation
+from indexer.target import (
+    check_papers,
+    checked_count,
+    count_gone,
+    generation_to_write,
+    gone_ids,
+    published_generation,
+    release,
+    withdrawn_ids,
+)
 from indexer.work import DeadLetter, Work, guarded
 from search_plugin.contract.engine import Document
 

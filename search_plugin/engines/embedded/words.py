@@ -20,8 +20,8 @@ import orjson
 
 from corpora.writing import sync
 from search_plugin.engines.embedded.checksums import cheap, checksum
+from search_plugin.engines.embedded.columns import Kinds, held_values, kinds_of, to_json
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.fields import Kinds, held_values, kinds_of, to_json
 from search_plugin.words.languages import get_language
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from corpora.paper import Paper
     from search_plugin.contract.engine import Document
     from search_plugin.contract.schema import IndexSchema, VectorField
-    from search_plugin.engines.embedded.fields import Kinds
+    from search_plugin.engines.embedded.columns import Kinds
     from search_plugin.engines.embedded.files import Files
     from search_plugin.engines.embedded.records import Encoded
     from search_plugin.engines.embedded.snapshot import Snapshot
