@@ -32,11 +32,11 @@ _DATES, _NOT_PLAIN = "M", "cmSV"
 class Unreadable:
     """A value without a plain meaning in a record; the record is rejected if the value is read.
 
-    `told` describes it, such as `a value of the type bytes`.
+    `description` describes it, such as `a value of the type bytes`.
     """
 
     key: str
-    told: str
+    description: str
 
 
 class UnreadableError(ValueError):

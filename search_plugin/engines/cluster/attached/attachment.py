@@ -55,7 +55,7 @@ class Attachment:
         return replace(self.schema, fields=fields_of(self.places))
 
     @property
-    def told(self) -> str:
+    def vectors_place(self) -> str:
         """Where the vectors are, as a clause for people."""
         return f"vectors beside its documents ({self.beside})" if self.beside else "vectors in its documents"
 

@@ -119,7 +119,7 @@ class AttachedIndex(ClusterIndex):
     @property
     def attached_to(self) -> str:
         """What it is attached to, and where the vectors are, for people."""
-        return f"to {self.attachment.target}, {self.attachment.told}"
+        return f"to {self.attachment.target}, {self.attachment.vectors_place}"
 
     def count_all(self) -> int:
         """Return how many documents there are, with vectors or not."""
