@@ -19,6 +19,7 @@ from corpora.sniffing import refuse_folder, refuse_other
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from io import BufferedReader
     from pathlib import Path
 
     from corpora.custom import CustomField
@@ -38,18 +39,19 @@ def read(
         yield item if isinstance(item, Rejected) else assemble(item.line, item.members, columns, custom)
 
 
-def read_objects(path: Path, wanted: str, encoding: str) -> Iterator[JsonObject | Rejected]:
-    """Yield the objects of JSON lines, of an array, or of a mapping from ids; anything else as rejected.
-
-    `wanted` says in messages what the file should be. Raises `InputError` if it can't be read as JSON.
-    """
+def read_file(path: Path, wanted: str, encoding: str) -> Iterator[JsonObject | Rejected]:
+    """Yield the objects of a file, as `read_objects` does; `InputError` if it is not the JSON that is `wanted`."""
     with open_binary(path, encoding) as stream:
         refuse_other(path, stream.peek(), wanted, ("jsonl",))
-        head = stream.peek(BUFFER_BYTES).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
-        if head.lstrip().startswith("["):
-            yield from read_items(stream, "array")
-        else:
-            yield from read_items(stream, "mapping") if _holds_papers_by_id(head) else read_lines(stream)
+        yield from read_objects(stream)
+
+
+def read_objects(stream: BufferedReader) -> Iterator[JsonObject | Rejected]:
+    """Yield the objects of JSON lines, of an array, or of a mapping from ids; anything else as rejected."""
+    head = stream.peek(BUFFER_BYTES).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+    if head.lstrip().startswith("["):
+        return read_items(stream, "array")
+    return read_items(stream, "mapping") if _holds_papers_by_id(head) else read_lines(stream)
 
 
 def json_files(folder: Path) -> list[Path]:
