@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from corpora.paper import Accepted, Paper, Record, Rejected
+from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
 from indexer.job import IndexJob
-from indexer.report import IndexReport, Progress, Silent
+from indexer.report import IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import (
     check_papers,

@@ -11,8 +11,9 @@ from ses.checked import checked_methods
 from ses.indexing import Indexing, check_own
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from indexer.job import IndexJob
-    from indexer.report import IndexReport, Progress
+    from indexer.report import IndexReport
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
 
 
@@ -116,7 +117,7 @@ class Attaching(Indexing):
             NotFoundError: If no index of this name is attached.
             StoppedError: If the user stopped it.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from ses.default_index import choose_index, chosen_index
 
         progress = progress or Silent()

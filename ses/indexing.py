@@ -13,8 +13,9 @@ from ses.checked import checked_methods
 from ses.indexes import Indexes
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from encoders.models.model import Model
-    from indexer.report import IndexReport, Progress
+    from indexer.report import IndexReport
     from search_plugin.contract.schema import Bm25, IndexSchema, Quantization
     from ses.papers import Papers
     from ses.tags import Tags

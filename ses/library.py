@@ -12,9 +12,9 @@ from ses.checked import checked, checked_methods
 from ses.indexing import check_own
 
 if TYPE_CHECKING:
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from products.kept import Kept
-    from products.topics.clusters import Projection, Topics
+    from products.topics import Projection, Topics
     from ses.feeds import Feeds
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
@@ -68,7 +68,7 @@ class Library(Attaching):
     @property
     def screening(self) -> Screening:
         """The systematic reviews over this library's indexes."""
-        from products.screening.review import ReviewState
+        from products.screening.screening import ReviewState
         from ses.screening import Screening
 
         return Screening(*self._kept("screening", ReviewState, "review"), self._opened)
@@ -102,7 +102,7 @@ class Library(Attaching):
             InputError: If there is an index of the new name.
             ConflictError: If another run is writing one of them.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
 
         progress = progress or Silent()
         with self._engine.lock(name):
@@ -173,8 +173,8 @@ class Library(Attaching):
             InputError: If there are fewer papers than topics, or a field can't have that name.
             UnavailableError: If scikit-learn is missing.
         """
-        from indexer.report import Silent
-        from products.topics.clusters import clean_field
+        from corpora.progress import Silent
+        from products.topics import clean_field
         from ses.topics import topics_of, write_topics
 
         require(count is None or count >= 1, f"{count} topics can't be found", "give <count> of 1 or more")

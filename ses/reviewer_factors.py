@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from products.reviewers.factors import FactorBuilder
     from products.reviewers.venue import Venue
     from search_plugin.contract.engine import Document

@@ -13,13 +13,13 @@ from ses.reviewer_factors import factor_builders
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from indexer.report import IndexReport, Progress
+    from corpora.progress import Progress
+    from indexer.report import IndexReport
     from products.reviewers.explaining import Explanation
     from products.reviewers.matching import Matched
-    from products.reviewers.people import Reviewer
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
-    from products.reviewers.venue import Venue
+    from products.reviewers.venue import Reviewer, Venue
     from search_plugin.contract.engine import Index
     from ses.indexing import Indexing
 
@@ -137,7 +137,7 @@ class Reviewers:
         self, venue: Venue, factors: Sequence[str] = ("semantic",), *, progress: Progress | None = None, **options: Any
     ) -> Matched:
         """Find reviewers for the submissions of `venue`; parameters and errors as of `match`."""
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.reviewers.matching import MatchingOptions, match
 
         chosen, progress = checked(MatchingOptions)(**options), progress or Silent()
@@ -171,7 +171,7 @@ class Reviewers:
         Raises:
             NotFoundError: If there is no such submission or reviewer.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.reviewers.explaining import explain
         from products.reviewers.matching import MatchingOptions
 
@@ -195,9 +195,8 @@ class Reviewers:
         conflicts: str | Path | None = None,
     ) -> Venue:
         """Return submissions and reviewers, checked; parameters and errors as of `match`."""
-        from products.reviewers.people import read_declared, read_people
         from products.reviewers.pool import read_pool
-        from products.reviewers.venue import Venue, check_submissions
+        from products.reviewers.venue import Venue, check_submissions, read_declared, read_people
 
         opened = self.open(index)
         papers = self._submissions(submissions, corpus, columns or {})

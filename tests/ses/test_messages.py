@@ -17,7 +17,7 @@ HTML = (
     "corpora/notebook.py",
     "search_plugin/pages/notebook.py",
     "eval/reports",
-    "products/tags/report.py",
+    "eval/tags.py",
     "products/feeds/html.py",
 )
 

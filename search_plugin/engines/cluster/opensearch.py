@@ -4,8 +4,8 @@ Lucene stores float and 8-bit vectors; for fewer bits the plugin uses faiss, whi
 float vectors. Every method is set explicitly, since the plugin's defaults differ between versions.
 
 Legs are joined by one `hybrid` query, and a search pipeline that ses makes and owns. On one shard its scores equal
-those of ses to 1e-5, with three exceptions. `minmax` lifts a leg's last hit to 0.001 (`search_plugin.fusion.minmax`),
-`zscore` differs as `search_plugin.fusion.zscore` says, and `rrf` ranks equal scores of a leg in the engine's own order,
+those of ses to 1e-5, with three exceptions. `minmax` lifts a leg's last hit to 0.001 (`search_plugin.fusion.fusions`),
+`zscore` differs as it says there, and `rrf` ranks equal scores of a leg in the engine's own order,
 where ses sorts by id. With several shards, each shard returns a whole window. The contribution of each leg is not
 reported: the engine can return the raw scores only by running every leg again for every hit
 (`include_named_queries_score`), and then includes those beyond the window. When ses joins the legs, it explains every

@@ -13,7 +13,7 @@ from ses.terminal.options import engine_option, open_library, page_options
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
-    from products.suggestions.neighbours import Suggestion
+    from products.suggestions import Suggestion
 
 _LONGEST = 1 << 20
 """In characters; a model reads far less."""
