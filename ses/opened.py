@@ -309,8 +309,7 @@ class OpenIndex:
             return f"<index: {error}>"
 
     def _repr_html_(self) -> str:
-        from corpora.notebook import table
-        from corpora.outgoing import as_html
+        from corpora.notebook import titled
 
         index, schema = self.index, self.index.schema
         facts = {
@@ -321,4 +320,4 @@ class OpenIndex:
             "language": schema.language,
             "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
         }
-        return f"<p><b>{as_html(index.name)}</b></p>{table(facts)}"
+        return titled(index.name, facts)

@@ -132,16 +132,9 @@ _TASK = TypeAdapter(Task)
 
 
 def read_tasks(path: Path) -> list[Task]:
-    """Read a task file.
+    """Read a task file: SciRepEval's own `scirepeval_tasks.jsonl` as it is, or one of your tasks.
 
-    Args:
-        path: JSON lines; SciRepEval's own `scirepeval_tasks.jsonl` as it is, or one of your tasks.
-
-    Returns:
-        The tasks, in the order of the file.
-
-    Raises:
-        InputError: If a line is no task, has a type or measure that isn't known, or a name that came before.
+    Raises `InputError` if a line is no task, has a type or measure that isn't known, or a name that came before.
     """
     tasks: dict[str, Task] = {}
     for number, line in numbered_lines(path):
