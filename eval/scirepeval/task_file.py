@@ -13,16 +13,15 @@ from pydantic.dataclasses import dataclass
 from corpora.errors import InputError, require
 from encoders.files.embeddings import layout_of
 from eval.files.text import bad_line, numbered_lines, require_line
-from eval.measures.metrics import KINDS
 
 TaskKind = Literal["classification", "regression", "proximity", "adhoc_search"]
 
 CLASSIFICATION = ("f1", "precision", "recall", "accuracy")
 AVERAGES = ("macro", "micro", "weighted")
 REGRESSION = ("kendalltau", "pearsonr", "r2", "mse")
-RANKING = {kind.trec: kind.name for kind in KINDS if not kind.needs_cutoff}
+RANKING = {"ndcg": "nDCG", "map": "MAP", "recip_rank": "MRR", "Rprec": "Rprec"}
 """pytrec_eval's names, which the task file uses, mapped to those of `eval.measures.metrics`."""
-RANKING_CUT = {kind.trec_cut: kind.name for kind in KINDS if kind.trec_cut}
+RANKING_CUT = {"ndcg_cut": "nDCG", "map_cut": "MAP", "recall": "Recall", "P": "P", "success": "Success"}
 """Those that take a cut-off, as in `P_5`."""
 
 Use = Literal["loaded", "saved", "not_loaded", "not_saved"]
