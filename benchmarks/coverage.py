@@ -192,7 +192,7 @@ def rejected(test: Callable[..., float], draw: Draw, queries: int, samples: int 
 
 def main() -> None:
     """Print the coverage and mean width of every method in every world, as tables of Markdown."""
-    from eval.statistics.significance import least_randomization_p, paired_bootstrap_p, randomization_p
+    from eval.statistics.pairs import least_randomization_p, paired_bootstrap_p, randomization_p
 
     for caption, (worlds, methods) in TABLES.items():
         print(f"\n| {caption} | queries | {' | '.join(methods)} |")

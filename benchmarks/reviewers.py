@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.common import data_dir, seconds
 from corpora.paper import Paper
 from eval.reviewers.gold_standard import GoldStandard, pair_sums, read_gold_standard
-from eval.statistics.bootstrap import bootstrap_statistic
+from eval.statistics.interval import bootstrap_statistic
 from products.reviewers.assignment import assign, assign_fairly, sums_of
 from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuilder, stored
 from products.reviewers.pool import ReviewerPool, make_pool

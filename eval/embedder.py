@@ -19,12 +19,9 @@ BLOCK = 512
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paper or a query to embed.
+    """A paper with title and abstract, or a query: its title is the whole of it, and its abstract is None.
 
-    Attributes:
-        id: Unique within a protocol's papers, or within its queries.
-        title: A paper's title, or the whole of a query.
-        abstract: A paper's abstract; None for a query.
+    The id is unique within a protocol's papers, or within its queries.
     """
 
     id: str
@@ -34,11 +31,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """The vectors that an embedder made. Each protocol has its own rule for texts without a vector, and counts them.
+    """Vectors, float32 (texts that have one, dimension), and the row of each by id.
 
-    Attributes:
-        rows: Row of the matrix, by id; ids without a vector have none.
-        matrix: float32 (texts that have a vector, dimension).
+    Each protocol has its own rule for texts without a vector, and counts them.
     """
 
     rows: Mapping[str, int]

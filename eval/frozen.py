@@ -30,12 +30,7 @@ _SPELLED = str.maketrans({"&": "and", "ø": "o", "đ": "d", "ð": "d", "ł": "l"
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Papers that are tested on.
-
-    Attributes:
-        ids: As `ids_of` gives them.
-        titles: As `title_key` gives them.
-    """
+    """Papers that are tested on: ids as `ids_of` gives them, and titles as `title_key` gives them."""
 
     ids: frozenset[str]
     titles: frozenset[str]

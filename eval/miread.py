@@ -32,8 +32,7 @@ from eval.measures.similarity import l2_normalize
 from eval.optional import optional
 from eval.outcome import Outcome
 from eval.probes.softmax_regression import train_epochs
-from eval.statistics.bootstrap import bootstrap_statistic
-from eval.statistics.interval import mean_interval
+from eval.statistics.interval import bootstrap_statistic, mean_interval
 
 FOLDS, EPOCHS, BATCH, LEARNING_RATE = 4, 5, 100, 5e-4
 """Of the probe: appendix A.3."""

@@ -13,8 +13,8 @@ class Outcome:
     """A protocol's result on one data set.
 
     Attributes:
-        cells: Measure to its value, with an interval if it is taken over units that can be resampled.
-        per_unit: Measure to the value of each query, label or fold, where the measure is their mean.
+        cells: The value of each measure, with an interval if it is taken over units that can be resampled.
+        per_unit: For each measure that is a mean, the value of each query, label or fold.
         counts: What was measured and what was not: `queries`, `papers_missing`, ...; those of 0 aren't shown.
         notes: What to know of some measures.
     """

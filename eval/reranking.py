@@ -16,12 +16,7 @@ from eval.trec.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Rankings of given candidates.
-
-    Attributes:
-        run: The candidates of each query, ranked.
-        counts: What was ranked, and what was left out.
-    """
+    """A run of given candidates, and counts of what was ranked, and what was left out."""
 
     run: Run
     counts: Mapping[str, int]

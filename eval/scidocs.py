@@ -26,7 +26,7 @@ from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
 from eval.probes.linear import REGRESSOR_GRID, classify
 from eval.reranking import only_found, ranked_outcome, rerank
-from eval.statistics.bootstrap import bootstrap_statistic
+from eval.statistics.interval import bootstrap_statistic
 from eval.trec.judgments import Qrels, read_qrels
 
 CLASSIFICATION = ("mag", "mesh")

@@ -42,13 +42,7 @@ Ranker = Callable[["Review", Sequence[int], Sequence[int]], np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The candidates of a systematic review.
-
-    Attributes:
-        name: Of the review.
-        papers: Titles and abstracts.
-        included: Whether each was included.
-    """
+    """The candidates of a systematic review with its name, and whether each was included."""
 
     name: str
     papers: tuple[Text, ...]
@@ -57,12 +51,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Reviews:
-    """Several reviews.
-
-    Attributes:
-        reviews: Those that can be used.
-        counts: Counts of what was left out.
-    """
+    """The reviews that can be used, and counts of what was left out."""
 
     reviews: tuple[Review, ...]
     counts: Mapping[str, int] = field(default_factory=dict)

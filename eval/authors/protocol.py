@@ -18,7 +18,7 @@ from eval.authors.signatures import Signatures
 from eval.embedder import Embedder, Vectors
 from eval.measures.clusters import BCubed, b_cubed, b_cubed_of_each
 from eval.outcome import Outcome
-from eval.statistics.bootstrap import bootstrap_statistic
+from eval.statistics.interval import bootstrap_statistic
 from products.authors import cut_block
 
 THRESHOLDS = tuple(step / 100 for step in range(101))

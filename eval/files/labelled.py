@@ -25,13 +25,9 @@ _SPLITS = {"train": False, "training": False, "test": True}
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Labelled papers.
+    """Papers with one or more labels, of which the first is a paper's class, and whether each is for testing.
 
-    Attributes:
-        papers: The papers.
-        labels: One or more labels per paper; the first is its class.
-        test: Whether each paper is for testing and not for training.
-        counts: What was left out.
+    What was left out is counted.
     """
 
     papers: tuple[Text, ...]

@@ -13,12 +13,9 @@ from eval.reports.tables import TextTable
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot that is drawn only if the report's form can show it.
+    """A plot that is drawn, as an `<svg>` element, only if the report's form can show it.
 
-    Attributes:
-        kind: The heading under which plots of one kind are shown.
-        caption: What it shows and how to read it.
-        draw: Returns it as an `<svg>` element.
+    Plots of one kind are shown under it as a heading. The caption says what a plot shows and how to read it.
     """
 
     kind: str

@@ -13,8 +13,7 @@ from eval.reports.plots import SERIES, bars, reliability, scatter, speed_and_qua
 from eval.reports.provenance import Provenance
 from eval.reports.report import Plot, Report
 from eval.reports.tables import TextTable, counted, shown
-from eval.statistics.bootstrap import interval_coverage
-from eval.statistics.interval import FEW, UNIT, Cell, Interval, Values
+from eval.statistics.interval import FEW, UNIT, Cell, Interval, Values, interval_coverage
 from eval.statistics.pairs import Pair
 
 KIND = "Query by query"

@@ -14,7 +14,7 @@ from corpora.paper import Paper
 from eval.embedder import Vectors
 from eval.outcome import Outcome
 from eval.reviewers.gold_standard import RESAMPLES, Expertise, GoldStandard, pair_sums, score_predictions
-from eval.statistics.bootstrap import bootstrap_statistic
+from eval.statistics.interval import bootstrap_statistic
 from products.indexed import in_blocks
 from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuilder, stored
 from products.reviewers.pool import PAPERS, make_pool

@@ -26,7 +26,7 @@ from eval.files.archives import unpacked
 from eval.files.text import bad_line, numbered_lines, require_line
 from eval.outcome import Outcome
 from eval.reviewers.protocol import rank_reviewers
-from eval.statistics.bootstrap import bootstrap_statistic
+from eval.statistics.interval import bootstrap_statistic
 from products.reviewers.rules import Matching, openreview
 
 HIGH, LOW = 4.0, 2.0
@@ -40,12 +40,9 @@ Expertise = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class GoldStandard:
-    """The data set.
+    """The expertise, from 1 to 5, that reviewers reported; draws of their profiles; and texts of all papers.
 
-    Attributes:
-        expertise: What reviewers reported, from 1 to 5.
-        draws: For each draw of the profiles, reviewer to the ids of their papers.
-        papers: Texts of all papers.
+    A draw has the ids of each reviewer's papers.
     """
 
     expertise: Expertise

@@ -18,8 +18,7 @@ from eval.outcome import Outcome, outcome_of
 from eval.reranking import ranked_outcome, rerank
 from eval.retrieval.exact import exact_rankings
 from eval.scimult.data import CandidateSet, Classification
-from eval.statistics.bootstrap import bootstrap_statistic
-from eval.statistics.interval import Values, mean_interval
+from eval.statistics.interval import Values, bootstrap_statistic, mean_interval
 from eval.trec.runs import Run
 from search_plugin.contract.legs import Scored
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from corpora.errors import require
 from eval.optional import optional
-from eval.statistics.bootstrap import bootstrap_statistic, expanded_interval
-from eval.statistics.interval import Interval, mean_interval
+from eval.statistics.interval import Interval, bootstrap_statistic, expanded_interval, mean_interval
 
 RESAMPLES = 1_000
 FEWEST_RESAMPLES = 200

@@ -80,11 +80,9 @@ class FewShot:
 
 @dataclass(frozen=True, slots=True, config=_strict)
 class EmbeddingFile:
-    """Paths from the working directory.
+    """Paths from the working directory of an embedding file to save, whose suffix decides the layout, or to load.
 
-    Attributes:
-        save: An embedding file to write; its suffix decides the layout.
-        load: One that was written before; a task with this saves nothing.
+    A task that loads one saves nothing.
     """
 
     save: str | None = None

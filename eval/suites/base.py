@@ -64,14 +64,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of an entry.
-
-    Attributes:
-        entry: The entry.
-        outcome: Its result.
-        seconds: How long the run took.
-        cached: Whether the result is from the cache.
-    """
+    """The result of an entry, how long the run took, and whether it is from the cache."""
 
     entry: Entry
     outcome: Outcome

@@ -43,16 +43,7 @@ _SENTENCES = (
 
 @dataclass(frozen=True, slots=True)
 class MadeUp:
-    """A made-up paper.
-
-    Attributes:
-        id: Identifier.
-        title: Title.
-        abstract: Abstract.
-        topic: What it is about.
-        year: When it appeared.
-        references: Ids of papers that it cites, of its own topic.
-    """
+    """A made-up paper on a topic, with ids of papers of the same topic that it cites."""
 
     id: str
     title: str

@@ -42,7 +42,7 @@ def test_a_tagger_is_trained_listed_applied_and_reported(planted_folder, tmp_pat
     assert f"cats ({applied['counts']['cats']})" in shown.stdout
     report = ses(planted_folder, "tags", "report", "subject", "--html", page)
     assert "Macro F1" in report.stdout
-    assert page.read_text().count("<svg") == 4
+    assert page.read_text().count("<svg") == 2
     over_all = json.loads(ses(planted_folder, "tags", "report", "subject", "--from", "topics", "--json").stdout)
     assert over_all["measures"]["how"].endswith("papers with labels from the field topics of the index papers")
     assert over_all["measures"]["macro_f1"] > 0.7

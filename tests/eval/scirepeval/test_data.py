@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from eval.scirepeval.data import read_ranking, read_supervised
-from eval.scirepeval.tables import read_table
+from eval.scirepeval.data import read_ranking, read_supervised, read_table
 from eval.scirepeval.task_file import HubTable
 from tests.eval.scirepeval.worlds import a_task, write_jsonl, write_labels, write_papers
 

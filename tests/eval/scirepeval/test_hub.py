@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from corpora.errors import UnavailableError
-from eval.scirepeval.data import read_matching, read_ranking, read_supervised
-from eval.scirepeval.tables import read_table
+from eval.scirepeval.data import read_matching, read_ranking, read_supervised, read_table
 from eval.scirepeval.task_file import HubTable, read_tasks
 from tests.eval.scirepeval.worlds import write_jsonl
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eval.statistics import significance
+from eval.statistics import pairs as significance
 
 
 def paired_bootstrap_p(a, b, **options):
@@ -19,7 +19,7 @@ def test_seed_decides_and_chunks_do_not(monkeypatch):
     a, b = sample(40), sample(40, seed=8)
     whole = paired_bootstrap_p(a, b, resamples=999)
     assert whole != paired_bootstrap_p(a, b, resamples=999, seed=1)
-    monkeypatch.setattr("eval.statistics.significance.CHUNK", 400)
+    monkeypatch.setattr("eval.statistics.pairs.CHUNK", 400)
     assert whole == paired_bootstrap_p(a, b, resamples=999)
 
 

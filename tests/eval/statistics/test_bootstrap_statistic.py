@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 from corpora.errors import InputError
-from eval.statistics.bootstrap import bootstrap_statistic, interval_coverage
+from eval.statistics.interval import bootstrap_statistic, interval_coverage
 
 
 def f1(truth, guess):

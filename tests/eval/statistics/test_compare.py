@@ -10,8 +10,7 @@ from eval.reports.comparison import comparison_report, comparison_tables
 from eval.reports.results import query_tables
 from eval.statistics.compare import compare_runs
 from eval.statistics.interval import mean_interval
-from eval.statistics.pairs import compare_values
-from eval.statistics.significance import holm, paired_bootstrap_p, randomization_p
+from eval.statistics.pairs import compare_values, holm, paired_bootstrap_p, randomization_p
 from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
 from tests.eval.reports.test_forms import PROVENANCE

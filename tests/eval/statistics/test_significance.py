@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.statistics import significance
-from eval.statistics.significance import EXACT, holm, least_randomization_p
+from eval.statistics import pairs as significance
+from eval.statistics.pairs import EXACT, holm, least_randomization_p
 
 values = st.sampled_from([0.0, 0.1, 0.2, 0.3, 1 / 3, 0.7, 1.0])
 pairs = st.lists(st.tuples(values, values), min_size=1, max_size=9)
@@ -82,7 +82,7 @@ def test_seed_decides_chunks_do_not_and_p_is_never_0(monkeypatch):
     a, b = draw.random(40), draw.random(40)
     whole = randomization_p(a, b, resamples=999)
     assert whole != randomization_p(a, b, resamples=999, seed=1)
-    monkeypatch.setattr("eval.statistics.significance.CHUNK", 400)
+    monkeypatch.setattr("eval.statistics.pairs.CHUNK", 400)
     assert randomization_p(a, b, resamples=999) == whole
     assert randomization_p(a + 5, b, resamples=999) == 1 / 1000
 
