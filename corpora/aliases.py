@@ -77,7 +77,7 @@ def names_of(attribute: str) -> tuple[str, ...]:
 
 
 def check_columns(columns: Mapping[str, str]) -> None:
-    """Raise `InputError` if columns are mapped to attributes that papers don't have; it names those there are."""
+    """Raise `InputError` if columns are mapped to attributes that papers don't have; it names the available ones."""
     unknown = ", ".join(sorted(set(columns) - set(ATTRIBUTES)))
     if unknown:
         raise InputError(f"Papers have no attribute {unknown} to map a column to; map one of: {', '.join(ATTRIBUTES)}.")

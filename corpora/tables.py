@@ -114,7 +114,7 @@ def open_table(
     """Open a delimited file whose first line names its columns; it is readable until the context ends.
 
     The delimiter is a tab in `.tsv` and `.tab` files, otherwise the most frequent of `, tab ; |` in the header. Raises
-    `InputError` if the file can't be opened, looks like something else than `accepted`, kinds of `corpora.sniffing`, or
+    `InputError` if the file can't be opened, looks like a kind other than `accepted`, of `corpora.sniffing`, or
     has no header.
     """
     # csv has only one limit, for the whole process; some abstracts are longer than its default of 131,072.

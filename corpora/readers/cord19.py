@@ -43,7 +43,7 @@ def read(
 ) -> Iterator[Record]:
     """Read CORD-19's metadata lazily, from the table or the folder that holds it as `metadata.csv`; see `Reader`.
 
-    Of the custom fields, `source`, `licence` and `published` are known by these names.
+    The custom fields `source`, `licence` and `published` are known by these names.
     """
     table_path = find_compressed(path, "metadata.csv") if path.is_dir() else path
     if table_path is None:

@@ -42,7 +42,7 @@ def read(
 def value_at(document: object, field: str) -> Any:
     """Return the value of a field, or None, found as search engines do: by its whole name or its parts between dots.
 
-    Of a list of objects, the values of all are returned (`authors.name`).
+    A list of objects gives the values of all of them (`authors.name`).
     """
     if isinstance(document, list):
         found = [value_at(item, field) for item in document]

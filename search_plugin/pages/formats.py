@@ -147,7 +147,7 @@ def _bibtex_key(paper: Paper) -> str:
 
 
 def ris(hits: Sequence[Hit]) -> str:
-    """Return a record of RIS for each hit, for EndNote, Zotero, Mendeley and others: a tag and a value a line."""
+    """Return an RIS record for each hit, for EndNote, Zotero, Mendeley and others: each line has a tag and a value."""
     records = ("".join(f"{tag}  - {value}\n" for tag, value in _ris_lines(hit.paper) if value) for hit in hits)
     return "\n".join(f"{record}ER  - \n" for record in records)
 

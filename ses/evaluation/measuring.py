@@ -75,7 +75,7 @@ def experiment(
         The measures of all systems with intervals, and tests of their differences.
 
     Raises:
-        InputError: If a measure is unknown, an input can't be read, or a system returns something else than rankings.
+        InputError: If a measure is unknown, an input can't be read, or a system returns anything other than rankings.
         UnavailableError: If the library that computes a measure isn't installed.
 
     Example:

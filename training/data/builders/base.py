@@ -95,7 +95,7 @@ def id_of(paper: PaperRecord) -> str:
 def identity_of(paper: PaperRecord | str) -> str:
     """Return what is the same in every file that holds a paper: its title without case, accents, markup and the like.
 
-    Of a paper without a title the key of an identifier, or else of its text; of a query in plain text that of the text.
+    Without a title, it is the key of an identifier or else of the paper's text; for a query, the key of its text.
     """
     if isinstance(paper, str):
         return title_key(paper)
