@@ -70,7 +70,7 @@ class ClusterEngine:
         found = self._searched(name)
         if isinstance(found, Generation):
             return schema_of(found.mappings, f"The index {name} in {self.url}")
-        return found and found.searched
+        return found.searched if found else None
 
     def open(self, name: str) -> ClusterIndex:
         """Return the published generation or attached index, or raise `NotFoundError` that names the existing ones."""
