@@ -29,7 +29,7 @@ class VectorField:
     """A field of vectors.
 
     Attributes:
-        name: In the engine; with a dot in an object of the documents.
+        name: Its name in the engine; with a dot in an object of the documents.
         format: The task format in lower case, `prx`, `clf`, `rgn` or `qry`; search legs and `Document.vectors` carry
             this name.
         dimension: Length of the vectors.

@@ -15,10 +15,10 @@ from tests.corpora.test_errors import LOWER, ROOT, strings
 SETTING = re.compile(r"(?<!\?P)<([a-z][a-z0-9_]*)[=>]")  # with a value, the rest is often another part of an f-string
 HTML = (
     "corpora/notebook.py",
-    "search_plugin/pages/notebook.py",
+    "search_plugin/pages/hit.py",
+    "search_plugin/pages/page.py",
     "eval/reports",
-    "eval/tags.py",
-    "products/feeds/html.py",
+    "products/feeds/formats.py",
 )
 
 
