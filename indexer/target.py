@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from corpora.errors import InputError, NotFoundError, UnavailableError
+from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
 from search_plugin.contract.tree import And, Compare, OneOf
 from search_plugin.ranking.planning import check_model
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 def published_generation(job: IndexJob, engine: Engine) -> Index | None:
     """Return the published generation, or None if there is none that can or must be read."""
     try:
-        return engine.open(job.index)
-    except NotFoundError:
-        return None
+        return engine.open(job.index) if engine.schema(job.index) else None
     except UnavailableError as error:
         if not job.fresh:
             raise

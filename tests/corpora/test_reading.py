@@ -5,8 +5,8 @@ import pytest
 
 from corpora import reading
 from corpora.errors import InputError
-from corpora.paper import Accepted, Paper, Rejected
-from corpora.reading import check_origin, first_accepted, origin_of, source_of
+from corpora.paper import Accepted, Deleted, Paper, Rejected
+from corpora.reading import check_origin, first_accepted, origin_of, read_each, source_of
 from corpora.registry import get_corpus
 
 
@@ -78,3 +78,10 @@ def test_a_folder_that_can_not_be_read_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.is_file", denied)
     with pytest.raises(InputError, match=r"can't be read \(Permission denied: .*a.csv\); give the folder"):
         reading.source_of("csv", tmp_path, None)
+
+
+def test_rejections_in_a_folder_name_their_file(tmp_path):
+    files = [tmp_path / "a", tmp_path / "b" / "c"]
+    records = list(read_each(tmp_path, files, lambda file: iter([Rejected(1, "Why.", "id"), Deleted(2, file.name)])))
+    assert records == [Rejected(1, "a: Why.", "id"), Deleted(2, "a"), Rejected(1, "b/c: Why.", "id"), Deleted(2, "c")]
+    assert list(read_each(files[0], files[:1], lambda file: iter([Rejected(1, "Why.")]))) == [Rejected(1, "Why.")]

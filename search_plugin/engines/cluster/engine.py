@@ -67,24 +67,22 @@ class ClusterEngine:
 
     def schema(self, name: str) -> IndexSchema | None:
         """Return the schema of the published generation or attached index; None if there is none."""
-        for generation in self._generations(check_index_name(name)):
-            if generation.published:
-                return schema_of(generation.mappings, f"The index {name} in {self.url}")
-        return next((attachment.searched for attachment in self.attachments(name)), None)
+        found = self._searched(name)
+        if isinstance(found, Generation):
+            return schema_of(found.mappings, f"The index {name} in {self.url}")
+        return found.searched if found else None
 
     def open(self, name: str) -> ClusterIndex:
         """Return the published generation or attached index, or raise `NotFoundError` that names the existing ones."""
-        published = next((g for g in self._generations(check_index_name(name)) if g.published), None)
-        if published is None:
-            for attachment in self.attachments(name):
-                return open_attached(self.cluster, self.dialect, attachment)
+        found = self._searched(name)
+        if found is None:
             check_seen(self.cluster, [f"ses.{name}.v*", f"ses.{companion_name(name)}.v1"])
             known = ", ".join(self.names())
             raise NotFoundError(
                 f"There is no index {name!r} in {self.url}",
                 f"choose one of {known}" if known else "index some papers first",
             )
-        return self._index(published)
+        return self._index(found) if isinstance(found, Generation) else open_attached(self.cluster, self.dialect, found)
 
     def build(self, name: str, schema: IndexSchema, source: str) -> ClusterIndex:
         """Return an unpublished generation to fill: a new one, or one that an interrupted run left."""
@@ -189,6 +187,12 @@ class ClusterEngine:
         check_unchanged(generation.mappings, generation.settings, schema, self.dialect, told)
         lease = self._leases.get(generation.name)
         return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
+
+    def _searched(self, name: str) -> Generation | Attachment | None:
+        """Return the published generation or the attached index of a name; None if there is none."""
+        # Not one request for both: a user may have the right to see only the first.
+        published = next((g for g in self._generations(check_index_name(name)) if g.published), None)
+        return published or next(iter(self.attachments(name)), None)
 
     def _generations(self, name: str) -> list[Generation]:
         """Return the generations of an index, or of all by `*`."""
