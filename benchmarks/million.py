@@ -120,8 +120,8 @@ def _pages(index: Index, queries: Sequence[tuple[str, np.ndarray]], where: Filte
             for query, _ in queries
         ]
     )
-    told = ", ".join([*map(str, options.values()), *(["filtered"] if where else [])])
-    print(f"page {told:28} p50 {percentile(times, 0.5):6.1f} ms  p99 {percentile(times, 0.99):6.1f} ms", flush=True)
+    label = ", ".join([*map(str, options.values()), *(["filtered"] if where else [])])
+    print(f"page {label:28} p50 {percentile(times, 0.5):6.1f} ms  p99 {percentile(times, 0.99):6.1f} ms", flush=True)
     return percentile(times, 0.5)
 
 

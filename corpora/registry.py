@@ -63,7 +63,7 @@ def _of(reader: str, function: str) -> Any:
 _ALL = (
     Corpus("cord19", _of("cord19", "read"), _of("cord19", "locate")),
     Corpus("pubmed", _of("pubmed", "read")),
-    Corpus("pubmed-sample", _of("pubmed", "read"), _of("pubmed_sample", "locate")),
+    Corpus("pubmed-sample", _of("pubmed", "read"), _of("pubmed", "locate")),
     Corpus("beir", _of("beir", "read"), is_form=True),
     Corpus("jsonl", _of("jsonl", "read"), takes_columns=True, is_form=True),
     Corpus("csv", _of("delimited", "read"), takes_columns=True, is_form=True),

@@ -18,8 +18,7 @@ HTML = (
     "search_plugin/pages/hit.py",
     "search_plugin/pages/page.py",
     "eval/reports",
-    "eval/tags.py",
-    "products/feeds/html.py",
+    "products/feeds/formats.py",
 )
 
 
