@@ -39,9 +39,9 @@ class Corpus:
     """A corpus by name.
 
     Attributes:
-        name: What users call it.
-        read: Its reader; errors in the path or the columns are raised when the first record is asked for.
-        locate: How to find it without a path, or None if a path is required.
+        name: Name for users.
+        read: Reader; errors in the path or the columns are raised when the first record is asked for.
+        locate: Function that finds it without a path, or None if a path is required.
         takes_columns: Whether the reader uses a mapping of columns.
         is_form: Whether it is a format of many corpora, so that only files distinguish them.
         is_index: Whether its path is the URL of an index, `http://HOST:PORT/NAME`.
