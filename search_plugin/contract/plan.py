@@ -70,12 +70,15 @@ class Plan:
     """One search, leg by leg.
 
     Attributes:
-        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg. vectors: One
-        clause for each vector leg. filter: A filter that holds in every leg. window: Maximum papers per leg. exact:
-        Whether vector legs compare with every vector instead of using an approximate index. title_boost: Weight of the
-        title's own BM25, added to that of title and abstract together. column: Single-valued field that each leg
-        returns beside id and score; empty for none. order: The order of a listing, a search without words: it has no
-        legs, and lists the papers that match the filter. plain: The words that have one spelling; None if all have.
+        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg.
+        vectors: One clause for each vector leg.
+        filter: A filter that holds in every leg.
+        window: Maximum papers per leg.
+        exact: Whether vector legs compare with every vector instead of using an approximate index.
+        title_boost: Weight of the title's own BM25, added to that of title and abstract together.
+        column: Single-valued field that each leg returns beside id and score; empty for none.
+        order: Order of a listing, a search without words: it has no legs, and lists the papers that match the filter.
+        plain: The words that have one spelling; None if all have.
         notions: The other words, each with its spellings, of which the one that matches best counts.
     """
 

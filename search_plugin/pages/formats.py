@@ -1,4 +1,4 @@
-r"""Hits as text for other programs. A new format is a function and one line of `FORMATS`.
+r"""Hits as text for other programs. A new format is a function and a name in `FORMATS` of `search_plugin.pages.page`.
 
 In BibTeX, what has a meaning in LaTeX is escaped. Braces are written by name, since BibTeX counts them also after a
 backslash. Other characters stay as they are, in UTF-8, as biber reads them. DOIs and links are not text for LaTeX, so
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from corpora.errors import InputError
 from corpora.links import identifier_of, link_of
 from corpora.outgoing import cell, json_text, plain
 from corpora.paper import Paper
@@ -208,14 +207,3 @@ def parse_name(text: str) -> WrittenName:
     while first > 1 and words[first - 1].islower():
         first -= 1
     return WrittenName(" ".join(words[first:]), " ".join(words[:first]))
-
-
-FORMATS: Mapping[str, Callable[[Sequence[Hit]], str]] = {"jsonl": jsonl, "csv": csv, "bibtex": bibtex, "ris": ris}
-"""Functions from hits to text, by name."""
-
-
-def get_format(name: str) -> Callable[[Sequence[Hit]], str]:
-    """Return the format of a name, or raise `InputError` that names the available ones."""
-    if name not in FORMATS:
-        raise InputError(f"There is no format {name!r}; choose one of json, {', '.join(FORMATS)}.")
-    return FORMATS[name]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
+from corpora.deferred import deferred
+from corpora.errors import InputError
 from corpora.outgoing import as_html
 from corpora.paper import Paper
 from search_plugin.contract.legs import Facets
@@ -13,6 +15,12 @@ from search_plugin.pages.hit import Hit, hits_html
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Hit]], str]] = {
+    name: deferred("search_plugin.pages.formats", name) for name in ("jsonl", "csv", "bibtex", "ris")
+}
+"""Functions from hits to text for other programs, by name."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,9 +101,9 @@ class Page:
             from corpora.outgoing import json_text
 
             return json_text(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-        from search_plugin.pages.formats import get_format
-
-        return get_format(name)(self.hits)
+        if name not in FORMATS:
+            raise InputError(f"There is no format {name!r}; choose one of json, {', '.join(FORMATS)}.")
+        return FORMATS[name](self.hits)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -13,7 +13,7 @@ from encoders.runtimes.registry import RUNTIMES
 from encoders.tokens.batching import LongText
 from search_plugin.contract.legs import Join
 from search_plugin.fusion.fusions import FUSIONS
-from search_plugin.pages.formats import FORMATS
+from search_plugin.pages.page import FORMATS
 from search_plugin.ranking.rerankers import RERANKERS
 from search_plugin.request import DEFAULTS, Mode
 

@@ -78,7 +78,7 @@ OF_INDEXING = {
     *("faiss", "onnx", "safetensors", "huggingface_hub", "pydantic", "lark", "filelock", "torch", "scipy", "rich"),
     *(
         "numpy.ma",
-        "search_plugin.pages.formats.bibtex",
+        "search_plugin.pages.formats",
         "encoders.runtimes.auto",
         "encoders.runtimes.openvino",
         "indexer",

@@ -60,10 +60,8 @@ def compounds(words: Sequence[str]) -> tuple[str, ...]:
     word has one part.
     """
     parts = [part for word in words for part in _parts(word)]
-    if (
-        parts and parts[0] in ("nf", "nfkb") and parts[-1] in ("kb", "nfkb")
-    ):  # the Latin k is how the Greek one is typed
-        parts = ["nf", "kappa", "b"]
+    if parts and parts[0] in ("nf", "nfkb") and parts[-1] in ("kb", "nfkb"):
+        parts = ["nf", "kappa", "b"]  # the Latin k is how the Greek one is typed
     if len(parts) < 2:
         return ()
     if len(parts) > _MOST_PARTS:
