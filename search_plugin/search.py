@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from corpora.errors import InputError, NotFoundError
 from search_plugin.contract.plan import VectorClause
@@ -26,14 +27,18 @@ if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
     from search_plugin.contract.engine import Index
 
+EncoderSource: TypeAlias = "TextEncoder | Callable[[], TextEncoder]"
+"""An encoder, or a function that loads it: a query that needs no vector loads no model."""
 
-def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = None) -> Page:
+
+def search(index: Index, request: SearchRequest, encoder: EncoderSource | None = None) -> Page:
     """Search an index.
 
     Args:
         index: Of any engine.
         request: What the user asks.
-        encoder: Of the model that made the index; not needed for lexical searches.
+        encoder: Encoder of the model that made the index, or a function that loads it, called if a vector is needed;
+            not needed for lexical searches.
 
     Returns:
         The page asked for.
@@ -50,10 +55,11 @@ def search(index: Index, request: SearchRequest, encoder: TextEncoder | None = N
         if known.topic and not request.verbatim:
             known = recognise(index, known, request.filter)
         request, known = _understood(index, request, known)
+    loaded = _loaded(encoder) if known.topic and request.mode != "lexical" else None
     with clock.step("encode"):
         if known.topic or not request.searched:
             topic = request if known.topic == request.searched else replace(request, words=known.topic)
-            plan = make_plan(index, topic, encoder)
+            plan = make_plan(index, topic, loaded)
         elif known.preferences and not known.papers:
             request = _listing(request, known)
             plan = plan_of(index, request)
@@ -124,7 +130,7 @@ def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -
     return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
 
 
-def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: TextEncoder) -> Page:
+def similar_text(index: Index, title: str, abstract: str, request: SearchRequest, encoder: EncoderSource) -> Page:
     """Find papers like one that is not in the index, by its text.
 
     Args:
@@ -132,7 +138,7 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
         title: Of the paper.
         abstract: Of the paper; empty if it has none.
         request: Gives mode, filter, facets and page; its query is not used.
-        encoder: Of the model that made the index.
+        encoder: Encoder of the model that made the index, or a function that loads it.
 
     Returns:
         The page asked for.
@@ -145,11 +151,14 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
+    loaded = _loaded(encoder) if request.mode != "lexical" else None
     with clock.step("encode"):
-        vectors: tuple[VectorClause, ...] = ()
-        if request.mode != "lexical":
-            vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, encoder)),)
+        vectors = (VectorClause(SEARCHED, text_vector(index, title, abstract, loaded)),) if loaded else ()
     return _page(SearchState(index, request, plan_of(index, request, vectors), notes=request.notes), clock)
+
+
+def _loaded(encoder: EncoderSource | None) -> TextEncoder | None:
+    return encoder() if callable(encoder) else encoder
 
 
 def _check(index: Index, request: SearchRequest) -> None:

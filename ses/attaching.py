@@ -58,11 +58,10 @@ class Attaching(Indexing):
             InputError: If the engine is no cluster, or a field can't serve.
             StoppedError: If the user stopped it; the message says what is kept.
         """
-        from encoders.models.formats import Format
+        from encoders.models.formats import Format, parse_formats
         from indexer.attaching import follow, schema_for
         from search_plugin.engines.cluster.attached.engine import Wanted
         from search_plugin.engines.cluster.scan import check_plain_name
-        from ses.terminal.arguments import parse_formats
 
         engine = self._attaching()
         fields = dict(fields or {})

@@ -85,13 +85,12 @@ class Indexing(Indexes):
         """
         from corpora.custom import declared
         from corpora.registry import CORPORA
-        from encoders.models.formats import Format
+        from encoders.models.formats import Format, parse_formats
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
         from search_plugin.contract.fields import custom_fields
         from search_plugin.contract.index_name import check_index_name
         from ses.papers import of_corpus, of_program
-        from ses.terminal.arguments import parse_formats
 
         require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
         if prune and limit:
@@ -210,10 +209,11 @@ class Indexing(Indexes):
 
     def _model_for(self, name: str, *, fresh: bool) -> Model:
         """Return the model to write an index with: an existing index is updated with its own."""
-        from encoders.registry import DEFAULT_MODEL, find_model
+        from encoders.registry import find_model
 
-        kept = name in self and not fresh
-        return find_model(self._settings.model or (self._engine.open(name).schema.model if kept else DEFAULT_MODEL))
+        if name in self and not fresh and not self._settings.model:
+            return find_model(self._engine.open(name).schema.model)
+        return find_model(self._settings.model_name)
 
 
 def check_own(name: str) -> str:

@@ -88,8 +88,7 @@ class OpenIndex:
         schema = self.index.schema
         given: PageOptions = {"synonyms": self.synonyms, **options}
         request = make_request(query, tuned=self.tuned, fields=schema.fields, language=schema.language, **given)
-        ranked_by_meaning = request.searched and request.mode != "lexical"
-        return search(self.index, request, self.load(self.index) if ranked_by_meaning else None)
+        return search(self.index, request, self._encoder)
 
     def similar(self, paper: str | Paper | Hit, **options: Unpack[PageOptions]) -> Page:
         """Find papers like one in the index, by its vector; no model is needed.
@@ -131,7 +130,7 @@ class OpenIndex:
         title, abstract = title_and_abstract(text)
         asked = _by_vector(options)
         request = make_request(title[:_LONGEST_QUERY], tuned=self.tuned, fields=self.index.schema.fields, **asked)
-        return similar_text(self.index, title, abstract, request, self.load(self.index))
+        return similar_text(self.index, title, abstract, request, self._encoder)
 
     def suggest(
         self,
@@ -163,7 +162,7 @@ class OpenIndex:
         require(size >= 1, f"{size} suggestions can't be made", "give <size> of 1 or more")
         authors: tuple[str, ...] = ()
         if text:
-            vector = text_vector(self.index, *title_and_abstract(text), self.load(self.index))
+            vector = text_vector(self.index, *title_and_abstract(text), self._encoder())
             page = self.similar_text(text, size=near.NEAREST, window=near.NEAREST)
         else:
             paper = self.show(self._id_of(paper_id))
@@ -176,6 +175,9 @@ class OpenIndex:
         if what == "reviewers":
             return near.suggest_reviewers(found, authors)[:size]
         return near.suggest_references(found, self._titles)[:size]
+
+    def _encoder(self) -> TextEncoder:
+        return self.load(self.index)
 
     def _titles(self, ids: Sequence[str]) -> dict[str, str]:
         return {name: paper.title for name, paper in self.index.papers(ids).items()}

@@ -85,13 +85,13 @@ class Tags:
             InputError: If the labels can't be used so.
             UnavailableError: If scikit-learn isn't installed.
         """
+        from encoders.models.formats import parse_format
         from indexer.report import Silent
         from products.tags.labels import judgments_from, labelled_vectors
         from products.tags.store import write_tagger
         from products.tags.thesauri import hierarchy_from
         from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
-        from ses.terminal.arguments import parse_format
 
         check_field_name(name)
         chosen = checked(TaggerOptions)(**options)
