@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from products.feeds.feed import Feed
     from products.feeds.ranking import FeedEntry
     from search_plugin.contract.tree import Filter
+    from search_plugin.request import PageOptions
     from ses.opened import OpenIndex
-    from ses.requests import PageOptions
 
 SIZE, DATE_FIELD = 20, "year"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from corpora.errors import NotFoundError, SesError, require
+from search_plugin.request import PageOptions
 from ses.checked import checked_methods
-from ses.requests import PageOptions
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
