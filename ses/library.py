@@ -171,7 +171,7 @@ class Library:
         """Make an index the default of this engine, or raise `NotFoundError` if there is none of that name."""
         from ses.default_index import choose_index
 
-        _check_own(self._engine.open(name).name)
+        _no_evaluation(self._engine.open(name).name)
         choose_index(self._settings, name)
 
     def describe(self, name: str) -> IndexFacts:
@@ -202,7 +202,7 @@ class Library:
         with self._engine.lock(name):
             require(to not in self, f"There is an index {to} already", "drop it, or choose another name")
             progress.stage("copying", self._engine.open(name).count())
-            with self._engine.lock(_check_own(to)):
+            with self._engine.lock(_no_evaluation(to)):
                 self._engine.copy(name, to, progress.advance)
         return self[to]
 
@@ -378,7 +378,7 @@ class Library:
                 "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
             )
         if name not in self:
-            _check_own(check_index_name(name))
+            _no_evaluation(check_index_name(name))
         custom, rest = declared(fields or {}, columns or {})
         options: dict[str, Any] = {"columns": rest, "fields": custom, "limit": limit, "origin": origin}
         if papers is None or isinstance(papers, str | Path):
@@ -513,7 +513,7 @@ class Library:
         if "title" not in {given.strip().lower() for given in fields}:
             fields["title"] = "title"
         check_plain_name(target)
-        wanted = Wanted(_check_own(name or _own_name(target)), target, fields, beside)
+        wanted = Wanted(_no_evaluation(name or _own_name(target)), target, fields, beside)
         chosen = tuple(dict.fromkeys([Format.PRX, *parse_formats(*formats)]))
         job = self._vectors_job(wanted.name, formats=chosen, language=language)
         engine.attach(wanted, schema_for(job))
@@ -700,7 +700,7 @@ class Library:
         return Kept(self._settings.data_dir / folder, kind, noun), shown_url(self._settings)
 
 
-def _check_own(name: str) -> str:
+def _no_evaluation(name: str) -> str:
     """Return the name, or raise `InputError` if it is that of an evaluation's index."""
     if name.startswith(EVALUATION):
         raise InputError(
