@@ -64,6 +64,11 @@ class IndexReport:
         papers: What the index holds now.
         seconds: Of the whole run.
         encoding_seconds: Of them spent in the encoder, while reading and writing went on.
+
+    Example:
+        >>> report = library.index("two", [ses.Paper("a", "A virus"), ses.Paper("b", "")])
+        >>> report.new, report.rejected
+        (1, 1)
     """
 
     index: str

@@ -25,7 +25,13 @@ SIZE, DATE_FIELD = 20, "year"
 @checked_methods
 @dataclass(frozen=True, slots=True)
 class Feeds(KeptOverIndexes["Feed"]):
-    """Feeds by name; made by `library.feeds`."""
+    """Feeds by name; made by `library.feeds`.
+
+    Example:
+        >>> feed = library.feeds.create("air", index="mine", liked=["a"], title="Air and health")
+        >>> len(library.feeds.show("air", size=2))
+        2
+    """
 
     def create(
         self,

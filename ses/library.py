@@ -52,6 +52,11 @@ def open(engine: str | Path | None = None, **settings: Any) -> Library:  # noqa:
     Raises:
         InputError: If a setting is wrong.
         UnavailableError: If the engine does not answer, or its folder can't be used.
+
+    Example:
+        >>> with ses.open(Path("library")) as library:
+        ...     library.indexes()
+        []
     """
     from ses.settings import load_settings
 
@@ -65,6 +70,11 @@ class Library:
 
     Args:
         settings: Settings of the engine and the model.
+
+    Example:
+        >>> report = library.index("new", [ses.Paper("a", "A virus", year=2020), {"id": "b", "title": "A lung"}])
+        >>> report.new, library["new"].search("virus", mode="lexical")[0].title
+        (2, 'A virus')
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -27,6 +27,11 @@ class LoadedModel:
 
     Attributes:
         encoder: The encoder used.
+
+    Example:
+        >>> model = ses.load_model()
+        >>> model.encode(["A virus", "A lung"], format="qry").shape == (2, model.card.dimension)
+        True
     """
 
     encoder: TextEncoder
@@ -86,6 +91,11 @@ def load_model(name: str = "", **settings: Any) -> LoadedModel:
     Raises:
         InputError: If a setting is wrong, or the folder holds no model.
         UnavailableError: If the model can't be fetched, or the runtime isn't installed.
+
+    Example:
+        >>> vectors = ses.load_model().encode_papers(library["mine"])
+        >>> len(vectors) == len(library["mine"])
+        True
     """
     from encoders.registry import find_model
     from ses.settings import load_settings

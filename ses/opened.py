@@ -49,6 +49,13 @@ class OpenIndex:
         tuned: Fitted settings, used where a search gives none.
         writing: Provides the index for writing, under its lock.
         synonyms: Of the settings; what else to search for, by words.
+
+    Example:
+        >>> index = library["mine"]
+        >>> [hit.paper.id for hit in index.search("virus", mode="lexical", filter="year>=2020")]
+        ['c', 'a']
+        >>> index["a"].title
+        'Masks and the spread of a virus'
     """
 
     open: Callable[[], Index]

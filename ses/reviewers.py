@@ -60,6 +60,12 @@ class Reviewers:
         open: Opens an index by name, or the default index if the name is empty.
         load: Loads the model of an index.
         encoder: Loads a model.
+
+    Example:
+        >>> done = library.reviewers.index("reviewers", "reviewers.csv")
+        >>> found = library.reviewers.match([ses.Paper("s", "Masks in schools")], per_paper=1)
+        >>> [(one.submission, one.reviewer) for one in found.matches]
+        [('s', 'Ada Byron')]
     """
 
     write: Callable[..., IndexReport]

@@ -35,6 +35,11 @@ class Tags:
         open: Returns a published index.
         writing: Provides an index for writing, under its lock.
         load: Loads the model of an index.
+
+    Example:
+        >>> tagger, notes = library.tags.train("subject", "papers", "topics")
+        >>> library.tags.apply("subject", "papers").papers
+        400
     """
 
     folder: Path

@@ -45,6 +45,11 @@ class Hit:
         collapsed: Candidates not shown because they share this one's value of the field collapsed by.
         known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
         weak: Whether the paper matches weakly; never for models without a fitted floor (docs/ranking.md).
+
+    Example:
+        >>> hit = library["mine"].search("masks", mode="lexical")[0]
+        >>> hit.rank, hit.title, hit.paper.year
+        (1, 'Masks and the spread of a virus', 2020)
     """
 
     rank: int
@@ -107,6 +112,11 @@ class Page:
         notes: What the user should know about how the query was understood, one sentence each.
         size: Hits asked for.
         sort: The order of the hits, such as `-year`; empty for the best first.
+
+    Example:
+        >>> page = library["mine"].search("virus", mode="lexical", facets="venue")
+        >>> len(page), page.candidates, page.facets.counts["venue"]
+        (2, 2, (('Nature', 1), ('The Lancet', 1)))
     """
 
     index: str
