@@ -24,10 +24,8 @@ from corpora.registry import get_corpus
 from encoders.encoder import Encoder, load_encoder
 from encoders.models.model import Model
 from encoders.registry import find_model
-from encoders.runtimes.base import is_installed
-from encoders.runtimes.cuda import has_device
-from encoders.runtimes.processor import processor
-from encoders.runtimes.registry import RUNTIMES
+from encoders.runtimes.hardware import has_device, processor
+from encoders.runtimes.registry import RUNTIMES, is_installed
 from encoders.tokens.batching import batches
 
 MODEL = "all-MiniLM-L6-v2"

@@ -16,8 +16,7 @@ from unittest import mock
 from benchmarks.encoding import MODEL, ROUNDS, abstracts
 from encoders.encoder import Encoder, load_encoder
 from encoders.registry import find_model
-from encoders.runtimes.processor import processor
-from encoders.runtimes.saturation import products_saturate
+from encoders.runtimes.hardware import processor, products_saturate
 
 KINDS = (("onnx", "fp32"), ("onnx", "int8"), ("openvino", "fp32"), ("openvino", "int8"))
 

@@ -24,8 +24,7 @@ from benchmarks.common import data_dir, percentile
 from benchmarks.million import MOST_MOVED, encoding
 from encoders.encoder import load_encoder
 from encoders.registry import DEFAULT_MODEL
-from search_plugin.engines.embedded.approximate import extend, load
-from search_plugin.engines.embedded.vectors import nearest
+from search_plugin.engines.embedded.vectors import extend, load, nearest
 
 QUERIES, WINDOW, BLOCK = 200, 100, 50_000
 CHARACTERS, PART = 240, 4_096

@@ -28,8 +28,8 @@ from search_plugin.contract.fields import Field
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.tree import Filter
-from search_plugin.engines.embedded.approximate import read_lists
 from search_plugin.engines.embedded.lexical import ranking
+from search_plugin.engines.embedded.vectors import read_lists
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest

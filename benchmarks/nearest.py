@@ -27,8 +27,7 @@ from encoders.models.formats import Format
 from search_plugin.contract.engine import Document, Index
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, Quantization, paper_vector
-from search_plugin.engines.embedded.approximate import extend, load
-from search_plugin.engines.embedded.vectors import nearest
+from search_plugin.engines.embedded.vectors import extend, load, nearest
 from search_plugin.engines.registry import connect
 
 QUERIES = 200

@@ -14,8 +14,7 @@ from eval.retrieval.beir import BeirFolder
 from eval.retrieval.protocol import collect_legs
 from eval.trec.runs import Run
 from search_plugin.contract.legs import Fused
-from search_plugin.fusion.combine import Legs
-from search_plugin.fusion.registry import get_fusion
+from search_plugin.fusion.fusions import Legs, get_fusion
 
 FUSIONS = ("minmax", "rrf", "zscore")
 WINDOWS = (10, 20, 100)

@@ -22,7 +22,7 @@ from eval.retrieval.protocol import Protocol, scored
 from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.engines.registry import connect
-from search_plugin.fusion.registry import fusion_of
+from search_plugin.fusion.fusions import fusion_of
 from search_plugin.ranking.planning import make_plan
 from search_plugin.request import DEFAULTS, SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms

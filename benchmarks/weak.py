@@ -27,12 +27,9 @@ from indexer.pipeline import index_corpus
 from search_plugin.contract.engine import Index
 from search_plugin.engines.registry import connect
 from search_plugin.ranking.planning import make_plan
-from search_plugin.ranking.stages.fuse import fuse
-from search_plugin.ranking.stages.render import render
-from search_plugin.ranking.stages.retrieve import retrieve
-from search_plugin.ranking.stages.state import SearchState
-from search_plugin.ranking.stages.warn import signals
-from search_plugin.ranking.weakness import Floor
+from search_plugin.ranking.stages import fuse, render, retrieve
+from search_plugin.ranking.state import SearchState
+from search_plugin.ranking.weakness import Floor, signals
 from search_plugin.request import SearchRequest
 from ses.loaded_model import make_encoder
 from ses.settings import load_settings

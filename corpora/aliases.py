@@ -77,14 +77,7 @@ def names_of(attribute: str) -> tuple[str, ...]:
 
 
 def check_columns(columns: Mapping[str, str]) -> None:
-    """Refuse a mapping for attributes that papers don't have.
-
-    Args:
-        columns: Attribute to column or key.
-
-    Raises:
-        InputError: Naming the attributes there are.
-    """
+    """Raise `InputError` if columns are mapped to attributes that papers don't have; it names those there are."""
     unknown = ", ".join(sorted(set(columns) - set(ATTRIBUTES)))
     if unknown:
         raise InputError(f"Papers have no attribute {unknown} to map a column to; map one of: {', '.join(ATTRIBUTES)}.")

@@ -117,15 +117,7 @@ def _assembled(
 
 
 def validate(line: int, paper: Paper) -> Accepted | Rejected:
-    """Accept a paper that an index can hold; reject any other.
-
-    Args:
-        line: Line on which its record begins.
-        paper: The paper.
-
-    Returns:
-        `Accepted`, or `Rejected` with the first reason found.
-    """
+    """Accept a paper that an index can hold; reject any other with the first reason found."""
     if not paper.id:
         return Rejected(line, "The record has no id.")
     if _CONTROL.search(paper.id):

@@ -30,14 +30,8 @@ def clean_text(text: str) -> str:
 def text_of(value: object) -> str:
     """Return any raw value as one clean string, empty if there is no value.
 
-    Args:
-        value: A string, a number, an object with a name, or a list of such parts (paragraphs).
-
-    Returns:
-        The string; parts are joined by a blank.
-
-    Raises:
-        UnreadableError: If a program gave a value without a plain meaning.
+    It may be a string, a number, an object with a name, or a list of such parts (paragraphs), which a blank joins.
+    Raises `UnreadableError` if a program gave a value without a plain meaning.
     """
     if isinstance(value, str):
         return clean_text(value)
@@ -61,14 +55,10 @@ def year_of(value: object) -> int | None:
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """Return the distinct clean strings of a list, in order.
+    """Return the distinct clean strings of a list, in order, without empty ones.
 
-    Args:
-        value: A list of strings, numbers, objects with a name or lists whose first item is the name; or one string,
-            divided at `;` or `|` (never at a comma, which stands inside names), or that spells such a list out.
-
-    Returns:
-        The strings that aren't empty.
+    The list has strings, numbers, objects with a name, or lists whose first item is the name. Or it is one string,
+    divided at `;` or `|` (never at a comma, which stands inside names), or that spells such a list out.
     """
     return tuple(dict.fromkeys(filter(None, _parts(value))))
 

@@ -68,17 +68,7 @@ def check_field_name(name: str) -> str:
 
 
 def parse_custom_field(text: str) -> CustomField:
-    """Read the declaration of a custom field, `NAME=KIND`.
-
-    Args:
-        text: Such as `collection=keyword`.
-
-    Returns:
-        The field; its column is its name.
-
-    Raises:
-        InputError: If it is written otherwise, or can't be a field.
-    """
+    """Return the custom field of a declaration, `NAME=KIND`; its column is its name. `InputError` if it is none."""
     name, equals, kind = (part.strip() for part in text.partition("="))
     kinds = get_args(FieldKind)
     if not equals or kind not in kinds:
@@ -90,17 +80,7 @@ def parse_custom_field(text: str) -> CustomField:
 
 
 def parse_fields(texts: Iterable[str]) -> dict[str, FieldKind]:
-    """Read declarations of custom fields.
-
-    Args:
-        texts: Each as `NAME=KIND`.
-
-    Returns:
-        Kinds by name.
-
-    Raises:
-        InputError: If a field is written otherwise, or declared twice.
-    """
+    """Return the kinds of custom fields by name, from declarations `NAME=KIND`; `InputError` if one can't be read."""
     kinds: dict[str, FieldKind] = {}
     for field in map(parse_custom_field, texts):
         if field.name in kinds:
@@ -110,17 +90,10 @@ def parse_fields(texts: Iterable[str]) -> dict[str, FieldKind]:
 
 
 def declared(kinds: Mapping[str, str], columns: Mapping[str, str]) -> tuple[tuple[CustomField, ...], dict[str, str]]:
-    """Return custom fields with their columns.
+    """Return custom fields with their columns, and the columns of attributes.
 
-    Args:
-        kinds: By name of the field.
-        columns: By name of a field or attribute of papers.
-
-    Returns:
-        The fields, and the columns of attributes.
-
-    Raises:
-        InputError: If a name or a kind can't be a field's.
+    `kinds` are by name of the field, `columns` by name of a field or an attribute. Raises `InputError` if a name or a
+    kind can't be a field's.
     """
     fields = [parse_custom_field(f"{name}={kind}") for name, kind in kinds.items()]
     rest = {name: column for name, column in columns.items() if name not in kinds}
@@ -128,17 +101,10 @@ def declared(kinds: Mapping[str, str], columns: Mapping[str, str]) -> tuple[tupl
 
 
 def custom_value(kind: FieldKind, raw: object) -> FieldValue | None:
-    """Return a field's value, cleaned, from a corpus's raw value.
+    """Return a field's value, cleaned, from a corpus's raw value; None for nothing, blanks, NaN, or false.
 
-    Args:
-        kind: Of the field.
-        raw: A string, a number, a list of them, or an object with a name.
-
-    Returns:
-        The value, or None where there is none (nothing, blanks, NaN, or false for a boolean).
-
-    Raises:
-        ValueError: If it can't be read as that kind; the text says what it should be.
+    The raw value is a string, a number, a list of them, or an object with a name. Raises `ValueError` if it can't be
+    read as that kind; the text says what it should be.
     """
     if isinstance(raw, Unreadable):
         return _refuse(kind, raw.told)
@@ -169,17 +135,8 @@ def placed(
 ) -> tuple[CustomField, ...]:
     """Return custom fields with the columns that hold them, in the corpus's own spelling.
 
-    Args:
-        custom: The fields.
-        columns: Columns of the corpus.
-        told: Name of the corpus in messages.
-        known: Columns by names of fields for which the corpus has another name.
-
-    Returns:
-        The fields.
-
-    Raises:
-        InputError: If a column isn't there.
+    `told` names the corpus in messages. `known` gives the columns of fields for which the corpus has another name.
+    Raises `InputError` if a column isn't there.
     """
     by_lower = {name.lower(): name for name in reversed(columns)}
     found = []
@@ -196,17 +153,9 @@ def placed(
 
 
 def read_custom(fields: Iterable[CustomField], raw: Mapping[str, object]) -> dict[str, FieldValue]:
-    """Return the values of custom fields.
+    """Return the values of those custom fields that have one, by name, from raw values by name.
 
-    Args:
-        fields: The fields.
-        raw: What the corpus says, by name of the field.
-
-    Returns:
-        By name, of those that have a value.
-
-    Raises:
-        ValueError: If a value can't be read; the text is a sentence that says what it should be.
+    Raises `ValueError` if a value can't be read; the text is a sentence that says what it should be.
     """
     values: dict[str, FieldValue] = {}
     for field in fields:

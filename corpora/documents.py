@@ -37,16 +37,9 @@ def read_json(path: Path, largest: int = LARGEST) -> Any:
 
 
 def json_of(content: bytes) -> Any:
-    """Read JSON (RFC 8259) in UTF-8.
+    """Return the value of a JSON document (RFC 8259) in UTF-8, in which all numbers are finite, also as doubles.
 
-    Args:
-        content: The whole document.
-
-    Returns:
-        Its value; all numbers in it are finite, also as doubles.
-
-    Raises:
-        ValueError: If it is no JSON, holds other numbers, or is nested too deep; the message is the reason.
+    Raises `ValueError` if it is no JSON, holds other numbers, or is nested too deep; the message is the reason.
     """
     text = content.decode("utf-8-sig")
     try:

@@ -95,29 +95,19 @@ def find_identifiers(text: str) -> Iterator[FoundIdentifier]:
 
 
 def read_identifier(text: str, kind: str = "") -> tuple[str, str] | None:
-    """Read a text that is one identifier and nothing else.
+    """Return kind and normal form of a text that is one identifier and nothing else, or None.
 
-    Args:
-        text: With or without prefix, address and a stop at its end.
-        kind: The kind that is expected, if any; only then a bare number is read.
-
-    Returns:
-        Kind and value in its normal form, or None.
+    It may have a prefix, an address and a stop at its end. A bare number is read only if its `kind` is given.
     """
     found = _whole(text, kind)
     return found and (found[0], normal(*found))
 
 
 def identifiers_of(kind: str, value: object) -> Iterator[str]:
-    """Yield every identifier of a kind in a value of a corpus as `kind:value`.
+    """Yield every identifier of a kind, such as `doi` or `pmid`, in a value of a corpus, as `kind:value`.
 
-    Args:
-        kind: Such as `doi` or `pmid`.
-        value: One identifier or several.
-
-    Yields:
-        Without address or prefix; DOIs in lower case, PMC numbers with their letters, arXiv's with their version. What
-        is not of the form of its kind is kept.
+    They are without address or prefix; DOIs in lower case, PMC numbers with their letters, arXiv's with their version.
+    What is not of the form of its kind is kept.
     """
     for text in _divided(kind, value):
         found = _whole(text, kind)

@@ -12,15 +12,7 @@ from corpora.errors import UnavailableError
 def needing(need: str, install: str) -> Iterator[None]:
     """Turn an `ImportError` of the block into an `UnavailableError`.
 
-    Args:
-        need: What needs which package, as a sentence without a full stop.
-        install: What `pip install` takes.
-
-    Yields:
-        Nothing, until the block ends.
-
-    Raises:
-        UnavailableError: If a package is not installed.
+    `need` is what needs which package, as a sentence without a full stop; `install` is what `pip install` takes.
     """
     try:
         yield

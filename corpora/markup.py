@@ -1,19 +1,21 @@
-"""Plain text from texts with markup of HTML, JATS or MathML in them, as publishers deliver titles and abstracts.
+r"""Plain text from texts with markup in them: of HTML, JATS or MathML, and accented letters of TeX.
 
-Corpora have such markup as tags (`<i>E. coli</i>`), as entities (`&amp;`) and as tags in entities (`&lt;i&gt;`).
-Mathematics looks alike (`p < 0.05`, `a<b`), so only known names are tags, and a name of one letter is a tag only if it
-is opened and closed.
+Publishers deliver titles and abstracts with tags (`<i>E. coli</i>`), entities (`&amp;`) and tags in entities
+(`&lt;i&gt;`). Mathematics looks alike (`p < 0.05`, `a<b`), so only known names are tags, and a name of one letter is a
+tag only if it is opened and closed. TeX's letters are such as `Schr\"odinger` and `Erd\H{o}s`; its mathematics stays.
 """
 
 from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from html.entities import html5
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
 
 LONGEST_TEXT = 1_000_000
 """In characters; a longer text is no title or abstract, and not worth the time."""
@@ -71,11 +73,7 @@ _MOST_ROUNDS = 3
 def plain_text(text: str) -> str:
     """Return a text without markup: entities as characters, inline tags removed, a blank for tags of blocks.
 
-    Args:
-        text: As a corpus has it.
-
-    Returns:
-        The text. What only looks like a tag or an entity stays: `p < 0.05`, `a<b`, `<think>`, `AT&T`.
+    What only looks like a tag or an entity stays: `p < 0.05`, `a<b`, `<think>`, `AT&T`.
     """
     if len(text) > LONGEST_TEXT:
         return text
@@ -112,3 +110,58 @@ def _without_tags(text: str) -> str:
 def _character(entity: re.Match[str]) -> str:
     name = entity[0]
     return html.unescape(name) if name[1] == "#" else html5.get(name[1:], name)
+
+
+_ACCENTS = {
+    "'": "\u0301",
+    "`": "\u0300",
+    "^": "\u0302",
+    '"': "\u0308",
+    "~": "\u0303",
+    "=": "\u0304",
+    ".": "\u0307",
+    "u": "\u0306",
+    "v": "\u030c",
+    "H": "\u030b",
+    "c": "\u0327",
+    "k": "\u0328",
+    "r": "\u030a",
+    "d": "\u0323",
+}
+_LETTERS = {
+    "ss": "ß",
+    "o": "ø",
+    "O": "Ø",
+    "l": "ł",
+    "L": "Ł",
+    "ae": "æ",
+    "AE": "Æ",
+    "oe": "œ",
+    "OE": "Œ",
+    "aa": "å",
+    "AA": "Å",
+    "i": "\u0131",
+    "j": "ȷ",
+}
+# \"o, \"{o}, \H{o}, \v s, \'\i: after a letter as an accent there is a brace or a blank.
+_ACCENT = r"""\\(?:['`^"~=.]|[uvHckrd](?=[\s{]))\s*(?:\{\s*\\?[A-Za-z]\s*\}|\\[ij](?![A-Za-z])|[A-Za-z])"""
+_LETTER = r"\\(?:ss|ae|AE|oe|OE|aa|AA|o|O|l|L|i|j)(?:\{\}|(?![A-Za-z{])[ ]?)"
+_MACRO = re.compile(rf"\{{\s*({_ACCENT}|{_LETTER})\s*\}}|({_ACCENT}|{_LETTER})")
+_MATHEMATICS = re.compile(r"(\$[^$]*\$)")
+
+
+def with_accents(text: str) -> str:
+    """Return a text with TeX's accented and special letters as Unicode, except within `$...$`."""
+    if "\\" not in text:
+        return text
+    parts = _MATHEMATICS.split(text)
+    parts[::2] = [_MACRO.sub(_letter, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _letter(macro: re.Match[str]) -> str:
+    name = re.sub(r"[\s{}]", "", (macro[1] or macro[2])[1:])
+    if name in _LETTERS:
+        return _LETTERS[name]
+    letter = unicodedata.normalize("NFC", name[1:].removeprefix("\\") + _ACCENTS[name[0]])
+    return letter if len(letter) == 1 else macro[0]

@@ -1,7 +1,12 @@
-"""Opens a corpus's file: plain, gzip, zstd or xz, recognised by content. Every failure is one sentence."""
+"""Opens a corpus's file: plain, gzip, zstd or xz, recognised by content, in any encoding that the user names.
+
+Every failure is one sentence. No encoding is guessed. A detector was tried: charset-normalizer took French in Latin-1
+for Mac Central European and Spanish for Polish, and would have written wrong letters into titles without a word.
+"""
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import lzma
@@ -9,15 +14,96 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from corpora.encodings import Recoded, Source, check_encoding, refuse_other_text
 from corpora.errors import InputError, require
+from corpora.paper import Rejected
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from pathlib import Path
 
     from _typeshed import WriteableBuffer
+
+
+NOT_UTF8 = "bytes that aren't UTF-8 (if the whole file is in another encoding, name it)"
+"""What a record has that can't be read, for the reason of its rejection."""
+
+_CHUNK = 1 << 16
+_MOST_BAD = 0.05
+_MOST_CONTROLS = 0.01
+_TEXT_CONTROLS = b"\t\n\v\f\r\x1a\x1b"
+"""White space, and what DOS and terminals put into texts."""
+
+
+class Source(Protocol):
+    """Where bytes come from."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Return up to `size` bytes, none at the end."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+def check_encoding(name: str) -> str:
+    """Return the name of an encoding, or raise `InputError` if there is none of that name for texts."""
+    try:
+        codecs.getincrementaldecoder(name)
+        io.TextIOWrapper(io.BytesIO(), name)  # refuses what is no text, such as "zip"
+    except (LookupError, ValueError):
+        shown = name[:40]
+        raise InputError(
+            f"There is no encoding {shown!r}", "give <encoding> as Python names it, such as cp1252, latin-1 or utf-16"
+        ) from None
+    return name
+
+
+class Recoded:
+    """A source of text in any encoding as UTF-8; bytes that the encoding lacks stay as they are, and aren't UTF-8."""
+
+    def __init__(self, source: Source, encoding: str) -> None:
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+        self._rest = b""
+
+    def read1(self, size: int, /) -> bytes:
+        """Return up to `size` bytes of UTF-8, none at the end; `UnicodeError` where the encoding allows no escape."""
+        while not self._rest:
+            raw = self._source.read1(_CHUNK)
+            self._rest = self._decoder.decode(raw, final=not raw).encode("utf-8", "surrogateescape")
+            if not raw:
+                break
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()
+
+
+def refuse_other_text(path: object, head: bytes, encoding: str) -> None:
+    """Raise `InputError` for what is not text, or text in another encoding, by its beginning, recoded if it has a name.
+
+    A few records' worth of bytes may be unreadable: their records are rejected later.
+    """
+    if not encoding and head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path} is UTF-16 text", "save it as UTF-8, or give <encoding=utf-16>")
+    text = head.decode(errors="replace")
+    controls = sum(char < " " and char.encode() not in _TEXT_CONTROLS for char in text)
+    # The sample may end within a character.
+    foreign = text[:-1].count("\ufffd")
+    if controls + foreign <= max(3, _MOST_BAD * len(text)):
+        return
+    if controls > max(3, _MOST_CONTROLS * len(text)):
+        raise InputError(f"{path} is a binary file: name a UTF-8 text file, or one packed as gzip, zstd or xz.")
+    if encoding:
+        raise InputError(f"{path} isn't text in the encoding {encoding}", "give another <encoding>")
+    raise InputError(
+        f"{path} is text, but not UTF-8",
+        "save it as UTF-8, or name its encoding, such as <encoding=cp1252> for Western European text from Windows",
+    )
+
 
 BUFFER_BYTES = 1 << 20
 """How much is read ahead: enough to recognise a file's content before it is consumed."""
@@ -130,18 +216,10 @@ class _Guarded(io.RawIOBase):
 
 
 def open_binary(path: Path, encoding: str = "") -> io.BufferedReader:
-    """Open a text file for reading as UTF-8; gzip, zstd and xz are decompressed.
+    """Return a text file as a stream of UTF-8; gzip, zstd and xz are decompressed. Its `peek` shows the beginning.
 
-    Args:
-        path: The file.
-        encoding: Of its text; UTF-8 if empty.
-
-    Returns:
-        A stream whose `peek` shows the beginning; reading past damage raises `InputError`.
-
-    Raises:
-        InputError: If the file is missing, a folder, unreadable, empty, cut off, binary, an archive or a spreadsheet,
-            or in another encoding.
+    Raises `InputError` if the file is missing, a folder, unreadable, empty, cut off, binary, an archive or a
+    spreadsheet, or in another encoding than the given one; a stream raises it when it is read past damage.
     """
     if encoding:
         check_encoding(encoding)
@@ -195,3 +273,28 @@ def _refuse_unreadable(path: Path, head: bytes, encoding: str) -> None:
     if kind is not None:
         raise InputError(f"{path} is {kind}: unpack it and name the file you want of it.")
     refuse_other_text(path, head, encoding)
+
+
+LONGEST_RECORD = 16 << 20
+"""In bytes for a line; in characters for an item of an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: its number, from 1, and its bytes without the blanks around them."""
+
+    number: int
+    raw: bytes
+
+
+def bounded_lines(stream: BufferedReader) -> Iterator[Line | Rejected]:
+    """Yield the lines that aren't blank, and a rejection for each that is too long; a byte order mark is left out."""
+    number = 0
+    while raw := stream.readline(LONGEST_RECORD):
+        number += 1
+        if len(raw) == LONGEST_RECORD and not raw.endswith(b"\n"):
+            while raw and not raw.endswith(b"\n"):
+                raw = stream.readline(LONGEST_RECORD)
+            yield Rejected(number, f"The line is longer than {LONGEST_RECORD >> 20} MiB.")
+        elif raw := raw.removeprefix(b"\xef\xbb\xbf").strip():
+            yield Line(number, raw)

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from corpora.custom import FieldValue
 
 _NOT_CONTENT = ("origins", "extra")
-_ALWAYS_HASHED = (
-    *("id", "title", "abstract", "authors", "year", "venue", "types", "language", "fields", "identifiers"),
-    *("references", "url"),
-)
-"""Attributes that have been part of content hashes since the first version, empty or not."""
 
 
 def is_empty(value: object) -> bool:
@@ -71,13 +66,10 @@ class Paper:
 
     def content_hash(self) -> str:
         """Return 32 hex digits that change with any attribute but `origins` and `extra`, the same on every machine."""
-        # Origins and extra fields are not content. An attribute that a later version added counts only if it has a
-        # value, so that no index must be rebuilt for it.
-        content = {
-            name: value
-            for name, value in ((field.name, getattr(self, field.name)) for field in fields(self))
-            if name in _ALWAYS_HASHED or (name not in _NOT_CONTENT and not is_empty(value))
-        }
+        content = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _NOT_CONTENT}
+        # A mark of retraction counts only where there is one.
+        if not self.retracted:
+            del content["retracted"]
         return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
 
     def _repr_html_(self) -> str:

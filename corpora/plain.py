@@ -72,13 +72,9 @@ def plain(value: object, depth: int = 0) -> Any:
 
 
 def record_of(given: object) -> dict[str, object] | None:
-    """Return a paper of a program as a record, its values as of `plain` or `Unreadable`.
+    """Return a paper of a program as a record by key, its values as of `plain` or `Unreadable`; None if it is none.
 
-    Args:
-        given: A mapping, a dataclass, a named tuple, a pydantic model, or a row of sqlite3 or pandas.
-
-    Returns:
-        By key; None if it is none of these.
+    It may be a mapping, a dataclass, a named tuple, a pydantic model, or a row of sqlite3 or pandas.
     """
     content = _content(given)
     return None if content is None else {str(key): _readable(str(key), value) for key, value in content.items()}

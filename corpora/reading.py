@@ -1,19 +1,21 @@
-"""Operations on any corpus while it is read."""
+"""Operations on any corpus while it is read: limits, several files, the name and content of its source."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from corpora.opening import COMPRESSED_SUFFIXES
-from corpora.paper import Accepted, Record
+from corpora.paper import Accepted, Record, Rejected
 
 if TYPE_CHECKING:
     from corpora.registry import Corpus
+
 
 LONGEST_ORIGIN = 200
 """In characters."""
@@ -60,13 +62,8 @@ def _files(folder: Path) -> list[Path]:
 def origin_of(corpus: Corpus, path: Path) -> str:
     """Return the name by which an index remembers where its papers come from, the same on every machine.
 
-    Args:
-        corpus: Which one is read.
-        path: Where it is read from, absolute.
-
-    Returns:
-        The corpus's name; for a format of many corpora, also the name of the file and its folder, or of the
-        folder that is read: `jsonl:library/papers.jsonl`, packed or not.
+    It is the corpus's name; for a format of many corpora, also the name of the file and its folder, or of the folder
+    that is read: `jsonl:library/papers.jsonl`, packed or not. The path is absolute.
     """
     if not corpus.is_form:
         return corpus.name
@@ -86,3 +83,13 @@ def check_origin(name: str) -> str:
             f"An origin can't be named {name[:40]!r}", f"give <origin> up to {LONGEST_ORIGIN} visible characters"
         )
     return name
+
+
+def read_each(path: Path, files: Iterable[Path], read: Callable[[Path], Iterator[Record]]) -> Iterator[Record]:
+    """Yield the records of files in order; if `path` is their folder, the reason of a rejection names the file."""
+    for file in files:
+        for record in read(file):
+            if isinstance(record, Rejected) and file != path:
+                yield replace(record, reason=f"{file.relative_to(path)}: {record.reason}")
+            else:
+                yield record

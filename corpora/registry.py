@@ -22,16 +22,11 @@ class Reader(Protocol):
     def __call__(
         self, path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
     ) -> Iterator[Record]:
-        """Return the records, read lazily.
+        """Return the records of a file, plain or compressed, or of a folder, read lazily.
 
-        Args:
-            path: A file or folder.
-            columns: Paper attribute to column or key name, empty where the layout is fixed.
-            custom: Custom fields to read as well.
-            opening: The encoding of a text file, or the documents of an index.
-
-        Returns:
-            The records.
+        `columns` gives the column or key of a paper's attribute; it is empty for a fixed layout. `custom` are fields to
+        read as well. `opening` is the encoding of a text file, or the documents of an index. `InputError` is raised if
+        the path is something else, `UnavailableError` if a package is missing.
         """
 
 
@@ -86,17 +81,7 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in _ALL}
 
 
 def get_corpus(name: str) -> Corpus:
-    """Return the corpus of a name.
-
-    Args:
-        name: As the user wrote it, in any case.
-
-    Returns:
-        The corpus.
-
-    Raises:
-        NotFoundError: If there is none; the message lists the available ones.
-    """
+    """Return the corpus of a name, in any case, or raise `NotFoundError` that lists the available ones."""
     corpus = CORPORA.get(name.strip().lower())
     if corpus is None:
         raise NotFoundError(f"There is no corpus {name!r}", f"choose one of: {', '.join(CORPORA)}")

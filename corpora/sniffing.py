@@ -62,16 +62,9 @@ def likely_corpus(path: Path) -> str:
 
 
 def refuse_other(path: Path, head: bytes, wanted: str, accepted: tuple[str, ...]) -> None:
-    """Refuse a file that looks like another corpus.
+    """Raise `InputError` if a file looks like another corpus than those of `accepted`, which are keys of `KINDS`.
 
-    Args:
-        path: The file.
-        head: Its beginning.
-        wanted: What was expected, to tell the user.
-        accepted: Keys of `KINDS` that are fine.
-
-    Raises:
-        InputError: The message says what was expected, what the file looks like and which corpus reads it.
+    The message says what was expected, what the file looks like and which corpus reads it.
     """
     kind = guess_kind(head)
     if kind in accepted:
@@ -83,15 +76,7 @@ def refuse_other(path: Path, head: bytes, wanted: str, accepted: tuple[str, ...]
 
 
 def refuse_folder(path: Path, wanted: str) -> None:
-    """Refuse a folder where one file is wanted.
-
-    Args:
-        path: What the user named.
-        wanted: What was expected, to tell the user.
-
-    Raises:
-        InputError: The message names the corpus that reads the folder, if its content shows it.
-    """
+    """Raise `InputError` for a folder where one file is wanted; it names the corpus that reads the folder, if known."""
     if path.is_dir():
         raise InputError(f"{path} is a folder where {wanted} is wanted", remedy_for_folder(path, "name a file in it"))
 

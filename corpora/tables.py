@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.encodings import NOT_UTF8
 from corpora.errors import InputError, require
-from corpora.opening import PLAIN, Opening, as_text, open_binary
+from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Rejected
 from corpora.sniffing import refuse_other
 
@@ -122,21 +121,11 @@ class _Lines:
 def open_table(
     path: Path, wanted: str, accepted: tuple[str, ...], opening: Opening = PLAIN
 ) -> Iterator[DelimitedTable]:
-    """Open a delimited file whose first line names its columns.
+    """Open a delimited file whose first line names its columns; it is readable until the context ends.
 
-    The delimiter is a tab in `.tsv` and `.tab` files, otherwise the most frequent of `, tab ; |` in the header.
-
-    Args:
-        path: The file, plain or compressed.
-        wanted: What was expected, for the message if the file is something else.
-        accepted: The kinds of `corpora.sniffing` it may look like.
-        opening: Its encoding.
-
-    Yields:
-        The table, readable until the context ends.
-
-    Raises:
-        InputError: If the file can't be opened, looks like something else or has no header.
+    The delimiter is a tab in `.tsv` and `.tab` files, otherwise the most frequent of `, tab ; |` in the header. Raises
+    `InputError` if the file can't be opened, looks like something else than `accepted`, kinds of `corpora.sniffing`, or
+    has no header.
     """
     # csv has only one limit, for the whole process; some abstracts are longer than its default of 131,072.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))

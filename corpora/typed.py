@@ -10,17 +10,10 @@ T = TypeVar("T")
 
 
 def typed(kind: type[T], content: Any) -> T:
-    """Return a dataclass made of values of JSON.
+    """Return a dataclass made of values of JSON; attributes with defaults may be missing.
 
-    Args:
-        kind: The dataclass. Its attributes are texts, numbers, booleans, `Literal`, dataclasses, or tuples of these.
-        content: A mapping of its attributes; those with defaults may be missing.
-
-    Returns:
-        The dataclass.
-
-    Raises:
-        ValueError: If an attribute is missing, unknown or of another type.
+    Its attributes are texts, numbers, booleans, `Literal`, dataclasses, or tuples of these. Raises `ValueError` if an
+    attribute is missing, unknown or of another type.
     """
     made: T = _value(kind, content)
     return made

@@ -90,15 +90,10 @@ class _Cutter:
 
 
 def read_records(stream: BufferedReader, tags: tuple[str, ...]) -> Iterator[XmlRecord | Rejected]:
-    """Cut the elements with the given names out of a file in an encoding that contains ASCII.
+    """Yield the elements of some names, and a rejection for each one without its end or its beginning.
 
-    Args:
-        stream: The file.
-        tags: Names of elements that don't contain one another.
-
-    Yields:
-        Every element, and a rejection for each one without its end or its beginning. Damage to the stream itself (a
-        truncated gzip) rejects the rest of the file.
+    The elements don't contain one another, and the file is in an encoding that contains ASCII. Damage to the stream
+    itself (a truncated gzip) rejects the rest of the file.
     """
     cutter = _Cutter(re.compile(rb"<(/?)(%s)\b[^<>]*>" % "|".join(tags).encode()))
     while True:

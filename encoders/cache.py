@@ -19,16 +19,7 @@ _DAMAGED = "is damaged", "delete that file: it is only a cache"
 
 
 def cache_key(text: str, fingerprint: str, runtime: str) -> bytes:
-    """Return the content address of a vector.
-
-    Args:
-        text: What the model reads, control code included.
-        fingerprint: The model's fingerprint.
-        runtime: Runtime and precision, such as `onnx-int8`.
-
-    Returns:
-        16 bytes.
-    """
+    """Return the content address of a text's vector, 16 bytes, given the model's fingerprint and what runs it."""
     return hashlib.blake2b(
         "\0".join((fingerprint, runtime, text)).encode(errors="surrogatepass"), digest_size=16
     ).digest()
@@ -38,6 +29,13 @@ class EmbeddingCache:
     """A SQLite file of vectors; several processes may share it, and a killed one leaves it whole.
 
     If it can't be used, a warning says why. From then on nothing is found in it, and nothing is kept.
+
+    Example:
+        >>> import numpy as np
+        >>> cache = EmbeddingCache(Path("cache.sqlite"))
+        >>> cache.put({b"key": np.ones(2, np.float32)})
+        >>> cache.get([b"key", b"another"])[b"key"].shape
+        (2,)
     """
 
     def __init__(self, path: Path) -> None:

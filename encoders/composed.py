@@ -86,41 +86,10 @@ class Routes:
 
 
 def compose(model: Model, load: Callable[[Model], TextEncoder]) -> TextEncoder:
-    """Load a model made of others.
-
-    Args:
-        model: The composed model.
-        load: Loads one of its members.
-
-    Returns:
-        The encoder.
-    """
+    """Load a model made of others, each of them by `load`."""
     # A member that has two parts is loaded once.
     loaded = {id(member): load(member) for member in {id(member): member for member in model.members.values()}.values()}
     members = {key: loaded[id(member)] for key, member in model.members.items()}
     if model.card.architecture == "ensemble":
         return Ensemble(model.card, tuple(members.values()))
     return Routes(model.card, {Format(key): member for key, member in members.items()})
-
-
-def encode_mixed(encoder: TextEncoder, texts: Sequence[str], formats: Sequence[Format]) -> np.ndarray:
-    """Encode papers and queries in one call, each for a format of its own.
-
-    Args:
-        encoder: The model.
-        texts: As for `Encoder.encode`.
-        formats: One for each text.
-
-    Returns:
-        float32 (texts, dimension), row by row.
-
-    Raises:
-        InputError: If the model has no vectors of one of the formats.
-    """
-    import numpy as np
-
-    vectors = np.empty((len(texts), encoder.card.dimension), dtype=np.float32)
-    for task_format in dict.fromkeys(formats):
-        rows = [row for row, wanted in enumerate(formats) if wanted == task_format]
-        vectors[rows] = encoder.encode([texts[row] for row in rows], task_format)
-    return vectors

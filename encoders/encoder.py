@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.cache import EmbeddingCache, cache_key
 from encoders.composed import compose
-from encoders.models.formats import Format
+from encoders.models.formats import Format, Precision
 from encoders.models.model import Model
 from encoders.registry import DEFAULT_MODEL, find_model
-from encoders.runtimes.base import Precision
 from encoders.runtimes.graph import GRAPH_VERSION
 from encoders.runtimes.sessions import Sessions, make_sessions
 from encoders.text_encoder import EncodingProgress, ignore, shared
-from encoders.tokens.batching import batches, parts
-from encoders.tokens.long_text import LongText, pieces
+from encoders.tokens.batching import LongText, batches, parts, pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 if TYPE_CHECKING:
@@ -40,6 +38,11 @@ class Encoder:
         sessions: Gives what runs a batch for some heads.
         cache: Where vectors are stored, if given.
         long_text: How texts with more tokens than the model accepts are handled.
+
+    Example:
+        >>> encoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path("cache"))
+        >>> encoder.encode(["masks against a virus", "graph search"], Format.QRY).shape
+        (2, 384)
     """
 
     card: ModelCard
@@ -127,17 +130,7 @@ class Encoder:
     def _run(
         self, prompts: Sequence[str], heads: tuple[str, ...], like: Format, done: EncodingProgress
     ) -> Iterator[tuple[Sequence[int], dict[str, np.ndarray]]]:
-        """Encode texts, and yield them part by part, so that a killed process loses at most one part.
-
-        Args:
-            prompts: The texts.
-            heads: Those to run.
-            like: A format whose prompt comes before each text.
-            done: Receives the progress.
-
-        Yields:
-            The numbers of the texts that are done, and their vectors, float32 (part, dimension) by head.
-        """
+        """Yield the numbers of encoded texts with their vectors, float32 (part, dimension) by head, after each part."""
         import numpy as np
 
         if not prompts:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.layouts.write_files import write_json, write_safetensors
+from encoders.models.folder import read_json, write_json
 from encoders.models.formats import Format
-from encoders.models.json_files import read_json
+from encoders.models.weights import write_safetensors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,12 @@ class Head:
         several: Whether a paper may have several labels.
         weight: float32 (outputs, dimension).
         bias: float32 (outputs,).
+
+    Example:
+        >>> import numpy as np
+        >>> head = Head("field", Format.CLF, ["biology", "physics"], False, np.eye(2, 3), np.zeros(2))
+        >>> head.predict(np.array([[9, 0, 0]])).argmax(axis=1)
+        array([0])
     """
 
     name: str
@@ -74,17 +80,7 @@ def write_heads(folder: Path, heads: Sequence[Head]) -> None:
 
 
 def read_heads(folder: Path) -> dict[str, Head]:
-    """Read the heads of a model.
-
-    Args:
-        folder: Of the model.
-
-    Returns:
-        Heads by name, none if the model ships none.
-
-    Raises:
-        InputError: If the files are damaged, or don't fit one another.
-    """
+    """Return a model's heads by name, none if it ships none; `InputError` if the files are damaged, or don't fit."""
     path = folder / DESCRIPTION
     described: dict[str, Any] = read_json(path, dict, missing={})
     if not described:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpora.errors import InputError, require
-from encoders.layouts.adapter_kinds import FILES
-from encoders.layouts.adapterhub import compose
 from encoders.layouts.registry import read_model
 from encoders.models.formats import Format
 from encoders.models.hub import fetch, is_hub_id
@@ -91,7 +89,9 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
     """Find a model that is a part of those in some folders, of which one was fetched, or none."""
     known = KNOWN_MODELS.get(name)
     if known:
-        folder = _shipped(name) or _packaged(known) or _fetch(known.hub_id, hint=known.install)
+        folder = SHIPPED / name
+        if not folder.is_dir():
+            folder = _packaged(known) or _fetch(known.hub_id, hint=known.install)
     elif local := _local(name):
         if fetched and not local.is_relative_to(fetched.resolve()):
             raise InputError(f"{fetched} was fetched from the hub and names {name!r} on this machine; don't trust it.")
@@ -116,6 +116,9 @@ def _find(name: str, within: tuple[Path, ...], fetched: Path | None) -> Model:
             f"not {known.sha256}; fetch it again."
         )
     if known.adapters:
+        from encoders.layouts.adapter_kinds import FILES
+        from encoders.layouts.adapterhub import compose
+
         folders = {task_format: fetch(hub_id, FILES) for task_format, hub_id in known.adapters.items()}
         model = compose(name, model, folders, {})
     return replace(model, card=replace(model.card, licence=known.licence))
@@ -129,11 +132,6 @@ def _local(name: str) -> Path | None:
         )
     except (OSError, RuntimeError, ValueError):  # a name too long, an unknown ~user, a null byte
         return None
-
-
-def _shipped(name: str) -> Path | None:
-    folder = SHIPPED / name
-    return folder if folder.is_dir() else None
 
 
 def _packaged(known: KnownModel) -> Path | None:

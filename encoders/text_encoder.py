@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from encoders.models.card import ModelCard
 
-
 Done = Callable[[float], None]
 """Receives how many more are done."""
 
@@ -40,7 +39,15 @@ def shared(done: EncodingProgress, passes: int) -> EncodingProgress:
 
 
 class TextEncoder(Protocol):
-    """What encodes texts: a model, or several composed."""
+    """Encodes texts: one model, or several composed.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from encoders.encoder import load_encoder
+        >>> encoder: TextEncoder = load_encoder("all-MiniLM-L6-v2", cache_dir=Path("cache"))
+        >>> list(encoder.encode_formats(["masks against a virus"], [Format.PRX, Format.QRY]))
+        [<Format.PRX: 'prx'>, <Format.QRY: 'qry'>]
+    """
 
     @property
     def card(self) -> ModelCard:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.errors import InputError, require
-from corpora.json_stream import read_items
+from corpora.json_objects import read_items
 from corpora.opening import open_binary
 from corpora.paper import Rejected
 from encoders.models.formats import Format

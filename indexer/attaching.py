@@ -16,7 +16,7 @@ from corpora.errors import StoppedError
 from corpora.paper import Accepted, Paper, Record, paper_from
 from indexer.pipeline import index_corpus
 from search_plugin.contract.schema import IndexSchema, paper_vector
-from search_plugin.engines.cluster.attached.papers import read_from, record_of
+from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
@@ -40,17 +40,8 @@ def follow(job: IndexJob, engine: AttachingEngine, progress: Progress | None = N
     them whole again, both are gone. Beside the documents, the hash is that of all fields, and papers that the index no
     longer holds are deleted.
 
-    Args:
-        job: Model and formats for an attached index; where its records are from is not read.
-        engine: Opens the index for vectors.
-        progress: Receives progress reports.
-
-    Returns:
-        What was done.
-
-    Raises:
-        NotFoundError: If no index of this name is attached.
-        StoppedError: If the user stopped it; the message says what is kept.
+    The job gives model and formats for an attached index; where its records are from is not read. Raises
+    `NotFoundError` if no index of this name is attached, and `StoppedError` if the user stopped it.
     """
     attachment = engine.attached(job.index)
     engine.renew(attachment)
@@ -76,14 +67,9 @@ def follow(job: IndexJob, engine: AttachingEngine, progress: Progress | None = N
 
 @contextmanager
 def _read_once(read: Callable[[], Iterator[Record]], folder: Path) -> Iterator[Callable[[], Iterator[Record]]]:
-    """Provide records whose second reading equals the first, in a file: an index that others write changes meanwhile.
+    """Provide records whose second reading equals the first: an index that others write changes meanwhile.
 
-    Args:
-        read: Reads the records.
-        folder: With free space for the texts.
-
-    Yields:
-        What to call for each reading; only the first one has the rejected records.
+    They are kept in a file in a folder. Only the first reading has the rejected records.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=folder, prefix="attach-") as file:

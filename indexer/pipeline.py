@@ -2,26 +2,75 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from corpora.paper import Accepted, Paper, Record, Rejected
 from encoders.models.formats import Format
-from indexer.blocks import prefetch
-from indexer.dead_letter import DeadLetter
 from indexer.job import IndexJob
-from indexer.pruning import UNOWNED, count_gone, gone_ids, release, withdrawn_ids
+from indexer.pruning import count_gone, gone_ids, release, withdrawn_ids
 from indexer.report import IndexReport, Progress, Silent
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import check_papers, checked_count, generation_to_write, published_generation
-from indexer.work import Work, guarded
+from indexer.work import DeadLetter, Work, guarded
 from search_plugin.contract.engine import Document
 
 if TYPE_CHECKING:
     from search_plugin.contract.engine import Engine, Index
+
+
+T = TypeVar("T")
+
+_END = object()
+
+
+_LEAVE = 1.5
+"""How long a consumer that stops early waits for the thread (seconds)."""
+
+
+def prefetch(items: Iterator[T], depth: int = 2, stopped: threading.Event | None = None) -> Generator[T, None, None]:
+    """Run an iterator in its own thread, at most `depth` items ahead of the consumer, and yield its items in order.
+
+    Errors of the iterator are raised here. If the consumer stops early, the thread stops too: `stopped` is set then,
+    and the iterator may look at it within an item that takes long.
+    """
+    handed: queue.Queue[object] = queue.Queue(maxsize=depth)
+    stopped = stopped or threading.Event()
+
+    def put(item: object) -> None:
+        while not stopped.is_set():
+            try:
+                handed.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return
+
+    def run() -> None:
+        try:
+            for item in items:
+                put(item)
+                if stopped.is_set():
+                    return
+            put(_END)
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the taker's thread
+            put(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while (item := handed.get()) is not _END:
+            if isinstance(item, BaseException):
+                raise item
+            yield cast("T", item)
+    finally:
+        stopped.set()
+        # The thread may be loading a model. It ends with the process, and what it still makes is not used.
+        thread.join(_LEAVE)
 
 
 def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None) -> IndexReport:
@@ -69,7 +118,6 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
             withdrawn = release(index, origin or "", withdrawn_ids(index, origin or "", survey))
             pruned = release(index, origin or "", gone_ids(index, origin or "", survey) if job.prune else [])
             index.finish()
-            unowned = sum(1 for _ in index.ids(UNOWNED)) if job.prune else 0
             counts = survey.counts()
             papers = index.count() if job.shared else checked_count(index, counts, dead, published=published)
             absent = count_gone(index, origin or "", survey) if published and job.whole and not job.prune else 0
@@ -91,7 +139,6 @@ def index_corpus(job: IndexJob, engine: Engine, progress: Progress | None = None
         deleted=pruned.deleted,
         kept=withdrawn.kept + pruned.kept,
         absent=absent,
-        unowned=unowned,
         rejected=dead.count,
         dead_letter=dead.path if dead.count else None,
         papers=papers,

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from search_plugin.contract.tree import And, Compare, Exists, Not, OneOf, Or
+from search_plugin.contract.tree import And, Compare, OneOf
 
 if TYPE_CHECKING:
     from indexer.survey import Survey
     from search_plugin.contract.engine import Index
-
-UNOWNED = Not(Exists("origins"))
-"""True of papers that an earlier version of ses wrote, which did not record origins."""
 
 
 class Released(NamedTuple):
@@ -27,8 +24,8 @@ class Released(NamedTuple):
 
 
 def withdrawn_ids(index: Index, origin: str, survey: Survey) -> list[list[str]]:
-    """Return the papers of an origin, or without one, that the corpus marks as deleted."""
-    mine = Or((Compare("origins", "=", origin), UNOWNED))
+    """Return the papers of an origin that the corpus marks as deleted."""
+    mine = Compare("origins", "=", origin)
     return [list(index.ids(And((OneOf("id", tuple(ids)), mine)))) for ids in survey.deleted()]
 
 
@@ -46,16 +43,7 @@ def count_gone(index: Index, origin: str, survey: Survey) -> int:
 
 
 def release(index: Index, origin: str, found: Iterable[Sequence[str]]) -> Released:
-    """Remove an origin from papers, and delete those that no other corpus holds.
-
-    Args:
-        index: The index of the papers.
-        origin: The corpus that no longer holds them.
-        found: Their ids, in batches.
-
-    Returns:
-        How many were deleted and kept.
-    """
+    """Remove an origin from papers, given in batches of ids, and delete those that no other corpus holds."""
     deleted = kept = 0
     for ids in found:
         held = index.values(ids, ["origins"])

@@ -58,7 +58,6 @@ class IndexReport:
         deleted: Papers deleted by pruning, because the corpus no longer holds them.
         kept: Papers that either would have deleted, and that stay because another corpus holds them.
         absent: Papers that only earlier versions of the corpus held, and that stay, since the run did not prune.
-        unowned: When pruning, papers that have no origin, which are left alone.
         rejected: Records that could not become papers, or that the engine refused.
         dead_letter: File that lists the rejected, where there are any.
         papers: What the index holds now.
@@ -86,7 +85,6 @@ class IndexReport:
     deleted: int
     kept: int
     absent: int
-    unowned: int
     rejected: int
     dead_letter: Path | None
     papers: int

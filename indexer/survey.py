@@ -104,12 +104,7 @@ class Survey:
         hashes: Callable[[Sequence[str]], Mapping[str, str]],
         values: Callable[[Sequence[str], Sequence[str]], Mapping[str, Mapping[str, FieldValue]]],
     ) -> None:
-        """Mark each paper as new, updated, unchanged or touched, by comparison with the index.
-
-        Args:
-            hashes: Looks up the index's content hashes by id.
-            values: Looks up the index's values by id, of some fields.
-        """
+        """Mark each paper as new, updated, unchanged or touched, by the index's content hashes and values of fields."""
         page = "SELECT id, hash, origins, extra FROM papers WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?"
         last = ""
         while rows := self._connection.execute(page, [last, _CHUNK]).fetchall():
@@ -185,18 +180,9 @@ def size_of(paper: Paper) -> int:
 
 @contextmanager
 def open_survey(folder: Path, origin: str | None, fields: Sequence[str] = ()) -> Iterator[Survey]:
-    """Provide a survey whose notes are stored in a folder and deleted afterwards.
+    """Provide an empty survey whose notes, about 180 bytes per paper, are kept in a folder and deleted afterwards.
 
-    Args:
-        folder: Folder with free space for about 180 bytes per paper.
-        origin: The corpus's name in the index, None if papers have their origins already.
-        fields: Names of the custom fields that the corpus gives.
-
-    Yields:
-        An empty survey; it may be used by one thread at a time.
-
-    Raises:
-        UnavailableError: If the notes can't be kept there.
+    It may be used by one thread at a time. Raises `UnavailableError` if the notes can't be kept there.
     """
     with explaining(f"The folder {folder}", WRITABLE_DATA):
         folder.mkdir(parents=True, exist_ok=True)

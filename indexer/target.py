@@ -7,23 +7,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corpora.errors import InputError, UnavailableError
+from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.schema import Bm25, IndexSchema, paper_vector
 from search_plugin.ranking.planning import check_model
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
-    from indexer.dead_letter import DeadLetter
     from indexer.job import IndexJob
+    from indexer.work import DeadLetter
     from search_plugin.contract.engine import Engine, Index
 
 
 def published_generation(job: IndexJob, engine: Engine) -> Index | None:
     """Return the published generation, or None if there is none that can or must be read."""
-    if job.index not in engine.names():
-        return None
     try:
         return engine.open(job.index)
+    except NotFoundError:
+        return None
     except UnavailableError as error:
         if not job.fresh:
             raise

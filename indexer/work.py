@@ -1,4 +1,4 @@
-"""What a run has done so far: for its progress, and for what it says if the user stops it."""
+"""What a run has done so far: for its progress and its end, also if the user stops it; and the rejected records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import orjson
 
 from corpora.errors import SesError, StoppedError
+from corpora.paper import Rejected
+from corpora.writing import WRITABLE_DATA, explaining
 
 if TYPE_CHECKING:
     from indexer.report import Progress
@@ -90,3 +96,32 @@ def guarded(engine: Engine, index: Index, work: Work, *, published: bool) -> Ite
         if isinstance(error, KeyboardInterrupt):
             raise work.stop(index.name, published=published) from None
         raise
+
+
+class DeadLetter:
+    """Writes rejected records as JSON lines. The file is created at the first one, and replaces that of the last run.
+
+    Raises `UnavailableError` if it can't be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.count = 0
+        self._file: BinaryIO | None = None
+        self._explaining = partial(explaining, f"The list of rejected records {path}", WRITABLE_DATA)
+        with self._explaining():
+            path.unlink(missing_ok=True)
+
+    def add(self, rejected: Rejected) -> None:
+        """Write one record."""
+        with self._explaining():
+            if self._file is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self.path.open("wb")
+            self._file.write(orjson.dumps(rejected, option=orjson.OPT_APPEND_NEWLINE))
+        self.count += 1
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._file is not None:
+            self._file.close()

@@ -8,27 +8,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as attributes_of
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
 
 from corpora.errors import InputError
 from corpora.markup import plain_text
-from search_plugin.contract.fields import PAPER_FIELDS
+from search_plugin.contract.fields import PAPER_FIELDS, Field
+from search_plugin.contract.legs import Join
 from search_plugin.contract.ordering import Sort, parse_sort
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
 from search_plugin.contract.tree import Filter, all_of
 from search_plugin.fusion.boosting import Boost, parse_boost
-from search_plugin.fusion.registry import DEFAULT_FUSION
+from search_plugin.fusion.fusions import DEFAULT_FUSION
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.understanding.expansion.synonyms import Synonyms
+from search_plugin.understanding.expansion.expand import Synonyms
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 
-if TYPE_CHECKING:
-    from search_plugin.contract.fields import Field
-
 Mode = Literal["lexical", "vector", "hybrid"]
-
-Join = Literal["ses", "engine"]
-"""Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 MAX_QUERY = 10_000
 MAX_WINDOW = 10_000
@@ -84,7 +79,7 @@ class PageOptions(TypedDict, total=False):
     mode: Annotated[
         Mode, Option("Search by words, by meaning, or by both", default_help="hybrid; for similar papers, vector")
     ]
-    fusion: Annotated[str, Option("How the legs are joined", "NAME", choices="search_plugin.fusion.registry:FUSIONS")]
+    fusion: Annotated[str, Option("How the legs are joined", "NAME", choices="search_plugin.fusion.fusions:FUSIONS")]
     weights: Annotated[
         Mapping[str, float] | Sequence[str], Option("Weights of the legs, such as lexical=0.7", "LEG=NUMBER")
     ]
@@ -120,7 +115,7 @@ class PageOptions(TypedDict, total=False):
         Option(
             "Rank the papers found again, by the scores of every leg for every paper",
             "NAME",
-            choices="search_plugin.ranking.rerankers.registry:RERANKERS",
+            choices="search_plugin.ranking.rerankers:RERANKERS",
         ),
     ]
     join: Annotated[Join, Option("Who joins the legs of a hybrid search: ses, or the search engine itself")]
@@ -233,7 +228,7 @@ def make_request(
 
 def _typed(query: str, said: Mapping[str, Any], fields: Sequence[Field], language: str) -> SearchRequest:
     """Return the request of a typed query."""
-    from search_plugin.understanding.queries.read import read_query
+    from search_plugin.understanding.queries import read_query
 
     read = read_query(query, fields, language)
     if read.filter:
@@ -247,17 +242,7 @@ def _listed(value: str | Iterable[str]) -> list[str]:
 
 
 def parse_weights(texts: Iterable[str]) -> dict[str, float]:
-    """Read the weights of legs.
-
-    Args:
-        texts: Each as `LEG=NUMBER`.
-
-    Returns:
-        Weights by leg.
-
-    Raises:
-        InputError: If one has another form.
-    """
+    """Read the weights of legs, each as `LEG=NUMBER`; raise `InputError` if one has another form."""
     weights = {}
     for text in _listed(texts):
         leg, _, number = text.partition("=")
@@ -277,16 +262,9 @@ def typed_query(text: str) -> str:
 
 
 def clean_query(text: str) -> str:
-    """Return the query with control characters and surplus blanks taken out.
+    """Return the query without control characters and surplus blanks.
 
-    Args:
-        text: As the user typed it.
-
-    Returns:
-        Visible characters; empty where there are none.
-
-    Raises:
-        InputError: If it is longer than `MAX_QUERY`.
+    Raises `InputError` if it is longer than `MAX_QUERY`.
     """
     if len(text) > MAX_QUERY:
         raise InputError(f"The query has {len(text):,} characters; shorten it to at most {MAX_QUERY:,}.")

@@ -7,25 +7,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from corpora.errors import InputError, NotFoundError
+from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import VectorClause
 from search_plugin.contract.trace import Clock
 from search_plugin.contract.tree import Compare, Filter, Not, all_of
 from search_plugin.filters.resolve import resolve
-from search_plugin.fusion.registry import fusion_of
+from search_plugin.fusion.fusions import fusion_of
 from search_plugin.pages.page import Page
 from search_plugin.ranking.planning import SEARCHED, make_plan, plan_of, text_vector
-from search_plugin.ranking.rerankers.registry import get_reranker
-from search_plugin.ranking.stages.registry import STAGES
-from search_plugin.ranking.stages.state import SearchState
+from search_plugin.ranking.rerankers import get_reranker
+from search_plugin.ranking.stages import STAGES
+from search_plugin.ranking.state import SearchState
 from search_plugin.request import MAX_QUERY, SearchRequest
 from search_plugin.understanding.foreign import foreign_language, foreign_note
-from search_plugin.understanding.known import Known, find, look_up
+from search_plugin.understanding.meaning import Meaning, find, look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.understanding.spelling import correct, look_up_words, with_changes
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
-    from search_plugin.contract.engine import Index
 
 EncoderSource: TypeAlias = "TextEncoder | Callable[[], TextEncoder]"
 """An encoder, or a function that loads it: a query that needs no vector loads no model."""
@@ -35,8 +35,8 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
     """Search an index.
 
     Args:
-        index: Of any engine.
-        request: What the user asks.
+        index: The index, of any engine.
+        request: The request of the user.
         encoder: Encoder of the model that made the index, or a function that loads it, called if a vector is needed;
             not needed for lexical searches.
 
@@ -51,21 +51,21 @@ def search(index: Index, request: SearchRequest, encoder: EncoderSource | None =
     clock = Clock()
     with clock.step("read"):
         request = _resolved(index, request)
-        known = look_up(index, request.searched, request.filter)
-        if known.topic and not request.verbatim:
-            known = recognise(index, known, request.filter)
-        request, known = _understood(index, request, known)
-    loaded = _loaded(encoder) if known.topic and request.mode != "lexical" else None
+        meaning = look_up(index, request.searched, request.filter)
+        if meaning.topic and not request.verbatim:
+            meaning = recognise(index, meaning, request.filter)
+        request, meaning = _understood(index, request, meaning)
+    loaded = _loaded(encoder) if meaning.topic and request.mode != "lexical" else None
     with clock.step("encode"):
-        if known.topic or not request.searched:
-            topic = request if known.topic == request.searched else replace(request, words=known.topic)
+        if meaning.topic or not request.searched:
+            topic = request if meaning.topic == request.searched else replace(request, words=meaning.topic)
             plan = make_plan(index, topic, loaded)
-        elif known.preferences and not known.papers:
-            request = _listing(request, known)
+        elif meaning.preferences and not meaning.papers:
+            request = _listing(request, meaning)
             plan = plan_of(index, request)
         else:
             plan = replace(plan_of(index, replace(request, verbatim=True)), words="")
-    return _page(SearchState(index, request, plan, notes=(*request.notes, *known.notes), known=known), clock)
+    return _page(SearchState(index, request, plan, notes=(*request.notes, *meaning.notes), meaning=meaning), clock)
 
 
 def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
@@ -76,33 +76,35 @@ def _resolved(index: Index, request: SearchRequest) -> SearchRequest:
     return replace(request, filter=resolved.filter, notes=(*request.notes, *resolved.notes))
 
 
-def _listing(request: SearchRequest, known: Known) -> SearchRequest:
+def _listing(request: SearchRequest, meaning: Meaning) -> SearchRequest:
     """Return the request for all papers that a query without a topic prefers."""
-    where = all_of(request.filter, *(one.filter for one in known.preferences))
+    where = all_of(request.filter, *(one.filter for one in meaning.preferences))
     return replace(request, words="", filter=where, rerank="", collapse="")
 
 
-def _understood(index: Index, request: SearchRequest, known: Known) -> tuple[SearchRequest, Known]:
+def _understood(index: Index, request: SearchRequest, meaning: Meaning) -> tuple[SearchRequest, Meaning]:
     """Correct the words to rank by, or say that they are in another language."""
-    if request.verbatim or not known.topic:
-        return request, known
-    looked, language = look_up_words(index, known.topic), index.schema.language
+    if request.verbatim or not meaning.topic:
+        return request, meaning
+    looked, language = look_up_words(index, meaning.topic), index.schema.language
     if foreign := foreign_language(looked, language):
-        return request, replace(known, notes=(*known.notes, foreign_note(foreign, language)))
+        return request, replace(meaning, notes=(*meaning.notes, foreign_note(foreign, language)))
     corrected = correct(index, looked)
     if not corrected.changes:
-        return request, known
+        return request, meaning
     words = with_changes(request.searched, corrected.changes)
-    return replace(request, words=words), replace(known, topic=corrected.words, notes=(*known.notes, *corrected.notes))
+    return replace(request, words=words), replace(
+        meaning, topic=corrected.words, notes=(*meaning.notes, *corrected.notes)
+    )
 
 
 def similar(index: Index, paper_id: str, request: SearchRequest | None = None) -> Page:
     """Find papers like one that is in the index, by its own vector and, in hybrid mode, its title's words.
 
     Args:
-        index: Of any engine.
-        paper_id: The paper, by its id or another identifier; it is not among the hits.
-        request: Gives mode, filter, facets and page; its query is not used.
+        index: The index, of any engine.
+        paper_id: The paper's id or another identifier; the paper itself is not among the hits.
+        request: The request, for mode, filter, facets and page; its query is not used.
 
     Returns:
         The page asked for.
@@ -134,10 +136,10 @@ def similar_text(index: Index, title: str, abstract: str, request: SearchRequest
     """Find papers like one that is not in the index, by its text.
 
     Args:
-        index: Of any engine.
-        title: Of the paper.
-        abstract: Of the paper; empty if it has none.
-        request: Gives mode, filter, facets and page; its query is not used.
+        index: The index, of any engine.
+        title: The paper's title.
+        abstract: The paper's abstract; empty if it has none.
+        request: The request, for mode, filter, facets and page; its query is not used.
         encoder: Encoder of the model that made the index, or a function that loads it.
 
     Returns:

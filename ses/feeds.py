@@ -149,7 +149,7 @@ class Feeds(KeptOverIndexes["Feed"]):
 def _where(opened: OpenIndex, feed: Feed, new: Filter | None) -> Filter | None:
     """Return the filter of a feed and its new papers, with the values that the index holds."""
     from search_plugin.contract.tree import And
-    from search_plugin.filters.read import read_filter
+    from search_plugin.filters.resolve import read_filter
 
     own = read_filter(feed.filter, opened.index)
     return And((own, new)) if own and new else own or new

@@ -136,7 +136,7 @@ class Forecasts:
         """
         from indexer.report import Silent
         from products.forecasts.apply import apply_forecaster
-        from search_plugin.filters.read import read_filter
+        from search_plugin.filters.resolve import read_filter
 
         forecaster = self[name]
         with self.writing(index) as opened:

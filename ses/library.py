@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from corpora.errors import InputError, NotFoundError, SesError, StoppedError, require
-from search_plugin.contract.index_name import EVALUATION
+from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from products.kept import Kept
     from products.topics.clusters import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
-    from search_plugin.contract.schema import Bm25, Quantization
+    from search_plugin.contract.schema import Bm25, IndexSchema, Quantization
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
     from search_plugin.fusion.search_settings import SearchSettings
-    from search_plugin.understanding.expansion.synonyms import Synonyms
+    from search_plugin.understanding.expansion.expand import Synonyms
     from ses.feeds import Feeds
     from ses.forecasts import Forecasts
     from ses.index_facts import IndexFacts
@@ -79,7 +79,7 @@ class Library:
 
     def __init__(self, settings: Settings) -> None:
         from search_plugin.fusion.search_settings import read_search_settings
-        from search_plugin.understanding.expansion.synonyms import read_synonyms
+        from search_plugin.understanding.expansion.expand import read_synonyms
 
         self._settings = settings
         self._tuned: SearchSettings | None = read_search_settings(settings.tuned) if settings.tuned else None
@@ -378,8 +378,8 @@ class Library:
         from encoders.models.formats import Format, parse_formats
         from indexer.job import IndexJob
         from indexer.pipeline import index_corpus
+        from search_plugin.contract.engine import check_index_name
         from search_plugin.contract.fields import custom_fields
-        from search_plugin.contract.index_name import check_index_name
         from ses.papers import of_corpus, of_program
 
         require(limit is None or limit >= 1, f"A limit of {limit} leaves no paper", "give <limit> of 1 or more")
@@ -387,7 +387,8 @@ class Library:
             raise InputError(
                 "Pruning to a limit would delete all papers after the first few", "give <limit> or <prune>"
             )
-        if name not in self:
+        schema = None if fresh else self._engine.schema(name)
+        if not schema and name not in self:
             _no_evaluation(check_index_name(name))
         custom, rest = declared(fields or {}, columns or {})
         options: dict[str, Any] = {"columns": rest, "fields": custom, "limit": limit, "origin": origin}
@@ -404,9 +405,9 @@ class Library:
             raise InputError(f"Papers of a program have no {unused}", f"leave <{unused}> out")
         else:
             source = of_program(papers, name, **options)
-        model = self._model_for(name, fresh=fresh)
+        model = self._model_for(schema)
         if tags:
-            formats = [*formats, self._checked_tagger(tags, name, model, fresh=fresh)]
+            formats = [*formats, self._checked_tagger(tags, name, model, schema)]
         job = IndexJob(
             records=source.records,
             source=source.mark,
@@ -660,7 +661,7 @@ class Library:
             "cached": self._settings.embedding_cache,
         }
 
-    def _checked_tagger(self, tagger: str, name: str, model: Model, *, fresh: bool) -> str:
+    def _checked_tagger(self, tagger: str, name: str, model: Model, schema: IndexSchema | None) -> str:
         """Return the format that a tagger reads, or raise `InputError` before any work if it is of another model."""
         source = self.tags[tagger].source
         if source.fingerprint != model.card.fingerprint:
@@ -669,17 +670,16 @@ class Library:
                 f"of {model.card.name} ({model.card.fingerprint})",
                 f"give <model={source.model}>, or another tagger",
             )
-        if name in self and not fresh:
+        if schema:
             self.tags.check(tagger, name)
         return source.format.value
 
-    def _model_for(self, name: str, *, fresh: bool) -> Model:
-        """Return the model to write an index with: an existing index is updated with its own."""
+    def _model_for(self, schema: IndexSchema | None) -> Model:
+        """Return the model to write an index with: an existing index, of which there is a schema, keeps its own."""
         from encoders.registry import find_model
 
-        if name in self and not fresh and not self._settings.model:
-            return find_model(self._engine.open(name).schema.model)
-        return find_model(self._settings.model_name)
+        settings = self._settings
+        return find_model(schema.model if schema and not settings.model else settings.model_name)
 
     def _attaching(self) -> AttachingEngine:
         if not self._engine.url.startswith("http"):
@@ -693,7 +693,7 @@ class Library:
     def _vectors_job(self, name: str, **options: Any) -> IndexJob:
         from indexer.job import IndexJob
 
-        model = self._model_for(name, fresh=False)
+        model = self._model_for(self._engine.schema(name))
         return IndexJob(
             records=lambda: iter(()),
             source="",
@@ -721,7 +721,7 @@ def _no_evaluation(name: str) -> str:
 
 def _own_name(target: str) -> str:
     """Return the name of an index if ses can call it so too, or raise `InputError`."""
-    from search_plugin.contract.index_name import check_index_name
+    from search_plugin.contract.engine import check_index_name
 
     try:
         return check_index_name(target)

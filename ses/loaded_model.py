@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from encoders.models.card import ModelCard
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from search_plugin.pages.page import Hit
+    from search_plugin.pages.hit import Hit
     from ses.settings import Settings
 
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from products.suggestions.neighbours import Suggestion
     from search_plugin.contract.engine import Index
     from search_plugin.fusion.search_settings import SearchSettings
-    from search_plugin.pages.page import Hit, Page
-    from search_plugin.understanding.expansion.synonyms import Synonyms
+    from search_plugin.pages.hit import Hit
+    from search_plugin.pages.page import Page
+    from search_plugin.understanding.expansion.expand import Synonyms
 
 
 _LONGEST_QUERY = 1_000
@@ -80,7 +81,7 @@ class OpenIndex:
         Args:
             query: Words, phrases, fields and operators, as docs/guide/queries.md describes; without words, the papers
                 that match the filter are listed, newest first.
-            **options: See `ses.requests.PageOptions`.
+            **options: See `search_plugin.request.PageOptions`.
 
         Returns:
             One page of hits.
@@ -205,7 +206,7 @@ class OpenIndex:
         Raises:
             NotFoundError: If there is none.
         """
-        from search_plugin.understanding.known import find
+        from search_plugin.understanding.meaning import find
 
         return find(self.index, name)
 
@@ -230,7 +231,7 @@ class OpenIndex:
 
     def _id_of(self, paper: str | Paper | Hit) -> str:
         """Return what names a paper; `NotFoundError` if the index holds another paper under its id."""
-        from search_plugin.pages.page import Hit
+        from search_plugin.pages.hit import Hit
 
         if isinstance(paper, str):
             return paper
@@ -270,6 +271,16 @@ class OpenIndex:
             return f"<index: {error}>"
 
     def _repr_html_(self) -> str:
-        from search_plugin.pages.notebook import index_html
+        from corpora.notebook import table
+        from corpora.outgoing import as_html
 
-        return index_html(self.index)
+        index, schema = self.index, self.index.schema
+        facts = {
+            "papers": f"{index.count():,}",
+            "version": index.generation,
+            "model": schema.model,
+            "vectors": tuple(vector.format for vector in schema.vectors),
+            "language": schema.language,
+            "own fields": tuple(f"{field.name} ({field.kind})" for field in schema.added),
+        }
+        return f"<p><b>{as_html(index.name)}</b></p>{table(facts)}"

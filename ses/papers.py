@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from corpora.aliases import check_columns as check_attributes
 from corpora.assembling import assemble
 from corpora.custom import CustomField
-from corpora.encodings import check_encoding
 from corpora.errors import InputError
-from corpora.opening import Opening
+from corpora.opening import Opening, check_encoding
 from corpora.paper import Accepted, Paper, Record, Rejected
 from corpora.plain import record_of
 from corpora.reading import check_origin, first_accepted, origin_of, source_of

@@ -319,7 +319,7 @@ def _by_instruction(
     reviewers: Reviewers, venue: Venue, factor: str, progress: Progress
 ) -> Callable[[Path], FactorBuilder]:
     """Encode submissions and reviewers' papers by the model's instruction for a factor, which no index holds."""
-    from encoders.layouts.factors import factor_models, instructions_for
+    from encoders.layouts.unipr import factor_models, instructions_for
     from encoders.models.formats import Format
     from encoders.registry import find_model
     from products.reviewers.factors import VectorsBuilder

@@ -14,8 +14,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 from platformdirs import user_cache_path, user_data_path
 
 from corpora.errors import InputError
-from encoders.runtimes.base import Precision
-from encoders.tokens.long_text import LongText
+from encoders.models.formats import Precision
+from encoders.tokens.batching import LongText
 from search_plugin.contract.connection import Connection
 from ses.setting_values import ValueReader, choice, file, path, seconds, switch, text, whole
 from ses.settings_files import read_settings_files

@@ -198,7 +198,7 @@ class Tags:
         """
         from indexer.report import Silent
         from products.tags.apply import apply_tagger
-        from search_plugin.filters.read import read_filter
+        from search_plugin.filters.resolve import read_filter
 
         tagger = self[name]
         with self.writing(index) as opened:

@@ -45,7 +45,7 @@ def _installed(*modules: str) -> Callable[[], bool]:
 
 def _cuda() -> bool:
     """Whether torch or onnxruntime can use a GPU; neither is imported where there is none."""
-    from encoders.runtimes.cuda import has_device
+    from encoders.runtimes.hardware import has_device
 
     if not has_device():
         return False

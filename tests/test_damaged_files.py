@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from corpora.errors import SesError
 from corpora.paper import Accepted, Rejected
 from corpora.registry import get_corpus
-from encoders.files.reading import read_embeddings
+from encoders.files.embeddings import read_embeddings
 from encoders.files.texts import read_json_texts, read_plain_texts
 from encoders.models.model import read_checked
 from encoders.registry import find_model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import require
 from encoders.architectures.bert import States
 from encoders.models.model import read_checked
-from encoders.ops.module import as_module
+from encoders.models.module import as_module
 from training.data.packed import Packed
 from training.feed import TaskBatch
 from training.heads import make_heads, scores
@@ -31,7 +31,7 @@ class Learner:
     Attributes:
         recipe: What is learned and how.
         card: Of the model.
-        module: The network (`encoders.ops.module.as_module`).
+        module: The network (`encoders.models.module.as_module`).
         heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
         rows: The first trained row of each trained weight of the network; the rows before it stay as they are.
         optimizer: AdamW over what is trained.

@@ -29,8 +29,8 @@ from training.trouble import plainly
 
 if TYPE_CHECKING:
     from encoders.heads import Head
+    from encoders.models.formats import Precision
     from encoders.models.model import Model, Weights
-    from encoders.runtimes.base import Precision
     from encoders.text_encoder import TextEncoder
 
 _START = "start"

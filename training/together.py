@@ -13,7 +13,7 @@ from pathlib import Path
 from corpora.errors import InputError
 from encoders.heads import read_heads, write_heads
 from encoders.layouts.own_card import CARD_FILE, read_own
-from encoders.layouts.write_files import write_json, writing
+from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
 
 

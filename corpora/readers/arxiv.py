@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.dates import normal_date
-from corpora.latex import with_accents
+from corpora.markup import with_accents
 from corpora.opening import PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import read_objects
@@ -32,20 +32,10 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read arXiv's metadata lazily.
+    """Read arXiv's metadata lazily; see `Reader`.
 
-    Args:
-        path: The file, plain or compressed.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well: `journal_ref`, `comments`, `license`, `submitter`, `report_no`,
-            `update_date`, and `published`, the date of the first version.
-        opening: The file's encoding.
-
-    Yields:
-        A record per paper. Its year is that of the first version, its fields are arXiv's categories.
-
-    Raises:
-        InputError: If it is no JSON.
+    A paper's year is that of its first version, its fields are arXiv's categories. Custom fields can be `journal_ref`,
+    `comments`, `license`, `submitter`, `report_no`, `update_date`, and `published`, the date of the first version.
     """
     refuse_folder(path, "arXiv's metadata in JSON")
     with open_binary(path, opening.encoding) as stream:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import InputError
-from corpora.json_lines import read_lines
+from corpora.json_objects import read_lines
 from corpora.opening import PLAIN, Opening, find_compressed, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_other, remedy_for_folder
@@ -34,19 +34,9 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read a BEIR corpus lazily.
+    """Read a BEIR corpus lazily, from its folder or its `corpus.jsonl`; see `Reader`.
 
-    Args:
-        path: The folder, or its `corpus.jsonl`, plain or compressed.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well, from a document or its `metadata`.
-        opening: The file's encoding.
-
-    Yields:
-        A record per document; year, venue, authors and the like come from its `metadata`.
-
-    Raises:
-        InputError: If there is no such file there.
+    Year, venue, authors and custom fields are read from a document or its `metadata`.
     """
     corpus_path = find_compressed(path, "corpus.jsonl") if path.is_dir() else path
     if corpus_path is None:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.encodings import NOT_UTF8
 from corpora.errors import InputError
 from corpora.installed import needing
 from corpora.markup import plain_members
-from corpora.opening import PLAIN, Opening, as_text, open_binary
+from corpora.opening import NOT_UTF8, PLAIN, Opening, as_text, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
 
@@ -47,20 +46,10 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read BibTeX entry by entry; the file is in memory as a whole.
+    """Read BibTeX entry by entry; see `Reader`. The file is in memory as a whole.
 
-    Args:
-        path: The file, plain or compressed.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well, by the names of BibTeX's fields: `publisher`, `note`, `issn` ...
-        opening: The file's encoding.
-
-    Yields:
-        A record per entry; its id is the entry's key. Broken entries are rejected.
-
-    Raises:
-        InputError: If it is no BibTeX, or too long.
-        UnavailableError: If bibtexparser isn't installed.
+    A paper's id is the entry's key. Custom fields have the names of BibTeX's fields: `publisher`, `note`, `issn` ...
+    Broken entries are rejected. Raises `UnavailableError` if bibtexparser isn't installed.
     """
     with needing("Reading BibTeX needs bibtexparser and pylatexenc", "'ses[references]'"):
         import bibtexparser

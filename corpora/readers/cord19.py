@@ -41,19 +41,9 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read CORD-19's metadata lazily.
+    """Read CORD-19's metadata lazily, from the table or the folder that holds it as `metadata.csv`; see `Reader`.
 
-    Args:
-        path: The table, plain or compressed, or the folder that holds it as `metadata.csv`.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well; `source`, `licence` and `published` are known by these names.
-        opening: The table's encoding.
-
-    Yields:
-        A record per row.
-
-    Raises:
-        InputError: If there is no such table there.
+    Of the custom fields, `source`, `licence` and `published` are known by these names.
     """
     table_path = find_compressed(path, "metadata.csv") if path.is_dir() else path
     if table_path is None:
@@ -68,15 +58,9 @@ def read(
 
 
 def locate(data_folder: Path, *, url: str = METADATA_URL, sha256: str | None = None) -> Path:
-    """Return CORD-19's metadata in the data folder; download the final release if it is missing.
+    """Return CORD-19's metadata in the data folder, plain or compressed; download the final release if it is missing.
 
-    Args:
-        data_folder: Where corpora are kept.
-        url: Where to download from.
-        sha256: Expected checksum of the download.
-
-    Returns:
-        `cord19/metadata.csv` in the folder, or that name with `.gz`, `.zst` or `.xz`.
+    A download has to have the checksum, if one is given.
     """
     folder = data_folder / "cord19"
     return find_compressed(folder, "metadata.csv") or download(url, folder / "metadata.csv", sha256=sha256)

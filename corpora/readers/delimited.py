@@ -23,19 +23,9 @@ if TYPE_CHECKING:
 def read(
     path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
 ) -> Iterator[Record]:
-    """Read a table lazily.
+    """Read a table lazily; see `Reader`. Columns that are not mapped are found by their usual names, in any case.
 
-    Args:
-        path: The file, plain or compressed.
-        columns: Attribute to the column that holds it; the others are found by their usual names, in any case.
-        custom: Custom fields to read as well.
-        opening: Its encoding.
-
-    Yields:
-        A record per row.
-
-    Raises:
-        InputError: If it is not a table, a mapped column is missing, or there is no column for the id or the title.
+    Raises `InputError` if it is not a table, a mapped column is missing, or there is no column for the id or the title.
     """
     check_columns(columns)
     refuse_folder(path, "a table")
@@ -47,18 +37,9 @@ def read(
 
 
 def choose_columns(path: Path, header: tuple[str, ...], columns: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the columns of a table by attribute, in its own spelling.
+    """Return the columns of a table by attribute, in its own spelling; others are found by their usual names.
 
-    Args:
-        path: The table, for messages.
-        header: Names of its columns.
-        columns: Columns by attribute, as the user wrote them.
-
-    Returns:
-        Those of `columns`; the others are found by their usual names.
-
-    Raises:
-        InputError: If a column is missing, or there is none for the id or the title.
+    `columns` are as the user wrote them. Raises `InputError` if one is missing, or if there is none for id or title.
     """
     there = ", ".join(filter(None, header))
     by_lower = {name.lower(): name for name in reversed(header)}

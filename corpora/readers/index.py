@@ -23,20 +23,10 @@ ID = "_id"
 def read(
     path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
 ) -> Iterator[Record]:
-    """Read documents lazily.
+    """Read the documents of `opening` lazily; the path is not read; see `Reader`. A record's line is its number.
 
-    Args:
-        path: Not read; `opening.documents` is.
-        columns: Attribute to the field that holds it, with dots into objects (`journal.name`); the others are found by
-            their usual names. The id is the document's id unless another field is named.
-        custom: Custom fields to read as well.
-        opening: Reads the documents.
-
-    Yields:
-        A record per document; its line is the document's number.
-
-    Raises:
-        InputError: If `columns` names an attribute that papers don't have, or there is no index to read.
+    Columns name fields with dots into objects (`journal.name`); others are found by their usual names. The id is the
+    document's id unless another field is named.
     """
     check_columns(columns)
     if opening.documents is None:
@@ -50,14 +40,9 @@ def read(
 
 
 def value_at(document: object, field: str) -> Any:
-    """Return the value of a field, found as search engines do: by its whole name or by its parts between dots.
+    """Return the value of a field, or None, found as search engines do: by its whole name or its parts between dots.
 
-    Args:
-        document: An object, or a list of objects, whose values are all returned (`authors.name`).
-        field: Its name.
-
-    Returns:
-        The value, None where there is none.
+    Of a list of objects, the values of all are returned (`authors.name`).
     """
     if isinstance(document, list):
         found = [value_at(item, field) for item in document]

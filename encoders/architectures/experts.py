@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from encoders.architectures.bert import (
-    Network,
     after_attention,
     attended,
     by_head,
@@ -19,6 +18,7 @@ from encoders.architectures.bert import (
     plain_layer,
     run,
 )
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 
@@ -33,15 +33,10 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
         if gated:
             return _gated(ops, network, number, queries, keys, bias)
         own = by_head(ops, heads, queries, keys, bias)
-        return ops.stack([_of_expert(ops, network, number, head, q, k, b) for head, q, k, b in own])
+        halves = [(head, _attended(ops, network, number, head, *tensors)) for head, *tensors in own]
+        return ops.stack([_feed_forward(ops, number, head, states) for head, states in halves])
 
     return run(ops, network, ids, mask, heads, layer)
-
-
-def _of_expert(
-    ops: Ops, network: Network, number: int, expert: str, queries: Tensor, keys: Tensor, bias: Tensor
-) -> Tensor:
-    return _feed_forward(ops, number, expert, _attended(ops, network, number, expert, queries, keys, bias))
 
 
 def _gated(ops: Ops, network: Network, number: int, queries: Tensor, keys: Tensor, bias: Tensor) -> Tensor:

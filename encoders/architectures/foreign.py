@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from encoders.architectures.bert import Network
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 ARCHITECTURE = "transformers"

@@ -4,15 +4,18 @@ The instruction runs through the same network; its states at each layer stand be
 layer, while the queries are only the paper's: asymmetric attention. So a short instruction adds little cost to a long
 paper. As it is the same for all papers, it is computed once. In the gated variant a second attention over the
 instruction is added instead, times the tanh of a weight for each attention head.
+
+Instructions may also be read by a separate network (SciMult section 3.3, the second way: SciMult-Prefix). Then only the
+instructions' encoder is trained, or only the texts' network (UniPR's option `fix_instruct_encoder`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from encoders.architectures.bert import (
     Layer,
-    Network,
     after_attention,
     attention_names,
     by_head,
@@ -23,6 +26,7 @@ from encoders.architectures.bert import (
     plain_layer,
     run,
 )
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 
@@ -32,17 +36,7 @@ def vectors(ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequen
 
 
 def instructed_layer(ops: Ops, network: Network, heads: Sequence[str], instructor: Ops) -> Layer:
-    """Return a layer whose texts attend to the instructions of their heads.
-
-    Args:
-        ops: The operators.
-        network: The model's facts.
-        heads: Heads whose copies of the texts are the stacked input.
-        instructor: The operators over the weights of the network that reads the instructions.
-
-    Returns:
-        The layer.
-    """
+    """Return a layer whose texts attend to their heads' instructions, which the operators `instructor` read."""
     plain, layers = plain_layer(ops, network), set(network.options["layers"])
     instructions = {head: _states(instructor, network, network.options["instructions"][head]) for head in heads}
 
@@ -84,3 +78,41 @@ def _context(
         for own, states in ((own_key, key), (own_value, value))
     )
     return ops.attend(query, key, value, heads, bias, before=len(network.options["instructions"][head]))
+
+
+INSTRUCTOR = "instructor."
+"""Prefix of the names of the weights that read instructions."""
+
+
+def vectors_with_instructor(
+    ops: Ops, network: Network, ids: Tensor, mask: Tensor, heads: Sequence[str]
+) -> list[Tensor]:
+    """Return one vector per text for each head, which is the name of its instruction."""
+    instructor = _PrefixedOps(ops, INSTRUCTOR)
+    return run(ops, network, ids, mask, heads, instructed_layer(ops, network, heads, instructor))
+
+
+class _PrefixedOps:
+    """The operators over the weights of a second network in the model, whose names have a common prefix."""
+
+    def __init__(self, ops: Ops, prefix: str) -> None:
+        self._ops, self._prefix = ops, prefix
+
+    def embed(self, ids: Tensor, name: str, rows: int | None = None) -> Tensor:
+        return self._ops.embed(ids, self._prefix + name, rows)
+
+    def linear(self, hidden: Tensor, name: str) -> Tensor:
+        return self._ops.linear(hidden, self._prefix + name)
+
+    def norm(self, hidden: Tensor, name: str) -> Tensor:
+        return self._ops.norm(hidden, self._prefix + name)
+
+    def project(
+        self, queries: Tensor, keys: Tensor, names: tuple[str, str, str], heads: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = (self._prefix + name for name in names)
+        return self._ops.project(queries, keys, (query, key, value), heads)
+
+    def __getattr__(self, operator: str) -> Any:
+        # The others that a layer of BERT needs have no weights.
+        return getattr(self._ops, operator)

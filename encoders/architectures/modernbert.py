@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from encoders.architectures.bert import Network, pooled
+from encoders.architectures.bert import pooled
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 if TYPE_CHECKING:

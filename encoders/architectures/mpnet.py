@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from encoders.architectures.bert import POSITIONS, WORDS, Network, feed_forward, finish, layer_name, pooled
+from encoders.architectures.bert import POSITIONS, WORDS, feed_forward, finish, layer_name, pooled
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 BUCKETS = 32

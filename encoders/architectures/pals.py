@@ -9,16 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from encoders.architectures.bert import (
-    Network,
-    attended,
-    attention_names,
-    by_head,
-    feed_forward,
-    finish,
-    layer_name,
-    run,
-)
+from encoders.architectures.bert import attended, attention_names, by_head, feed_forward, finish, layer_name, run
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 ATTENTION_HEADS = 6

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from encoders.architectures import (
-    adapters,
-    experts,
-    foreign,
-    fusion,
-    instruction_encoder,
-    instructions,
-    modernbert,
-    mpnet,
-    pals,
-    plain,
-    shared_codes,
-)
-from encoders.architectures.bert import Network
+from corpora.deferred import deferred
+from encoders.architectures.foreign import ARCHITECTURE
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 Architecture = Callable[[Ops, Network, Tensor, Tensor, Sequence[str]], list[Tensor]]
 """Takes operators, the model's facts, token ids, mask and heads; returns one vector per text, (texts, width), for each
 head."""
 
+
+def _architecture(module: str, function: str = "vectors") -> Architecture:
+    """Return the architecture of a module, which is imported when it is used."""
+    return deferred(f"encoders.architectures.{module}", function)
+
+
 ARCHITECTURES: Mapping[str, Architecture] = {
-    "plain": plain.vectors,
-    "mpnet": mpnet.vectors,
-    "modernbert": modernbert.vectors,
-    "adapters": adapters.vectors,
-    "fusion": fusion.vectors,
-    "pals": pals.vectors,
-    "experts": experts.vectors,
-    "instructions": instructions.vectors,
-    "instruction-encoder": instruction_encoder.vectors,
-    "shared-codes": shared_codes.vectors,
-    foreign.ARCHITECTURE: foreign.vectors,
+    "plain": _architecture("bert"),
+    "mpnet": _architecture("mpnet"),
+    "modernbert": _architecture("modernbert"),
+    "adapters": _architecture("adapters"),
+    "fusion": _architecture("adapters", "fused_vectors"),
+    "pals": _architecture("pals"),
+    "experts": _architecture("experts"),
+    "instructions": _architecture("instructions"),
+    "instruction-encoder": _architecture("instructions", "vectors_with_instructor"),
+    "shared-codes": _architecture("shared_codes"),
+    ARCHITECTURE: _architecture("foreign"),
 }

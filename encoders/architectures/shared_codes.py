@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from encoders.architectures.bert import Network, embeddings, embeddings_at_start, plain_layer
+from encoders.architectures.bert import embeddings, embeddings_at_start, plain_layer
+from encoders.architectures.network import Network
 from encoders.ops.base import Ops, Tensor
 
 

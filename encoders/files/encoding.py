@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from encoders.files.embeddings import Writer
     from encoders.files.texts import TextRecord
-    from encoders.files.writing import Writer
     from encoders.models.formats import Format
     from encoders.text_encoder import TextEncoder
 

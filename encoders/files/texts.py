@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from corpora.aliases import check_columns, names_of, normal_name
 from corpora.assembling import assemble
 from corpora.cleaning import text_of
-from corpora.json_lines import JsonObject
-from corpora.lines import Line, bounded_lines
-from corpora.opening import open_binary
+from corpora.json_objects import JsonObject
+from corpora.opening import Line, bounded_lines, open_binary
 from corpora.paper import Deleted, Rejected
 from corpora.readers.jsonl import read_objects
 from corpora.sniffing import refuse_folder, refuse_other
@@ -62,17 +61,7 @@ def papers_as_texts(records: Iterable[Record]) -> Iterator[TextRecord | Rejected
 
 
 def read_plain_texts(path: Path) -> Iterator[TextRecord | Rejected]:
-    """Read one text per line. The id is the line's number; blank lines are skipped.
-
-    Args:
-        path: The file, plain or compressed.
-
-    Yields:
-        A text per line.
-
-    Raises:
-        InputError: If the file can't be read.
-    """
+    """Read a text per line, without blank lines; ids are line numbers. `InputError` if the file can't be read."""
     refuse_folder(path, "a file with one text per line")
     with open_binary(path) as stream:
         for line in bounded_lines(stream):

@@ -12,56 +12,51 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.layouts import adapter_config, adapter_fusion
-from encoders.layouts.adapter_config import Adapter
-from encoders.layouts.adapter_fusion import AdapterFusion, read_fusion
+from encoders.layouts.adapter_files import (
+    FUSIONS,
+    Adapter,
+    Module,
+    cant_run,
+    fusion_parts,
+    read_made_for,
+    read_module,
+    weights_in,
+)
 from encoders.layouts.adapter_kinds import FILES, read_adapter
-from encoders.layouts.adapter_weights import FUSIONS, Module, fusion_parts, read_module
-from encoders.layouts.base import base_of
+from encoders.layouts.huggingface import base_of
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.models.hub import fetch, is_hub_id
 from encoders.models.model import Find, Model, Weights
 
+FUSION_CONFIG = "adapter_fusion_config.json"
+FUSION_SAFETENSORS = "model_adapter_fusion.safetensors"
+FUSION_TORCH = "pytorch_model_adapter_fusion.bin"
+
 BASE = "base"
 """The head of formats without an adapter."""
 
-FUSION_FILES = (adapter_fusion.CONFIG, adapter_fusion.SAFETENSORS, adapter_fusion.TORCH)
+FUSION_FILES = (FUSION_CONFIG, FUSION_SAFETENSORS, FUSION_TORCH)
 
 
 def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it such a model, or it is an adapter without one."""
-    if not path.is_dir():
-        return False
-    alone = (path / adapter_config.CONFIG).is_file() and not (path / "config.json").is_file()
-    return alone or read_own(path).get("architecture") in ("adapters", "fusion")
+    """Return whether a folder that holds an adapter's configuration is an adapter and no network."""
+    return not (path / "config.json").is_file()
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a model that a folder's own card is made of a base and adapters.
-
-    Args:
-        folder: Holds a `ses_card.json`.
-        name: What to call it.
-        find: Finds its base.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If parts are missing, damaged, or don't go together.
-        UnavailableError: If parts can't be fetched.
-    """
+    """Read a model that a folder's own card makes of a base and adapters, and of fusions if it names some."""
     own = read_own(folder)
     if own.get("architecture") not in ("adapters", "fusion"):
         raise InputError(
-            f"{name} is an adapter, not a whole model",
+            f"{name} is an adapter, not a complete model",
             f"give <model=specter2>, or a folder whose {CARD_FILE} names a base and adapters (docs/encoders.md)",
         )
     given = own.get("adapters")
@@ -82,21 +77,7 @@ def compose(
     fusions: Mapping[Format, Path],
     plain: Sequence[Format] = (),
 ) -> Model:
-    """Put adapters on a base.
-
-    Args:
-        name: What to call the model.
-        base: A plain network.
-        adapters: Folders of adapters; formats that name the same one have the same vector.
-        fusions: Folders of their fusions, if the model is to fuse them.
-        plain: Formats with the base's own vectors.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If parts are damaged, or don't go together.
-    """
+    """Put adapters and fusions on a base; formats in `plain` have its own vectors. `InputError` if they don't fit."""
     adapter_heads, fusion_heads = _heads(adapters), _heads(fusions)
     found = {head: read_adapter(adapters[Format(head)], base.card) for head in _distinct(adapter_heads)}
     fused = {head: read_fusion(fusions[Format(head)], base.card) for head in _distinct(fusion_heads)}
@@ -149,11 +130,7 @@ def _folder(folder: Path, name: str, given: str, files: tuple[str, ...]) -> Path
         pass
     if is_hub_id(given):
         return fetch(given, files)
-    raise _neither(folder, given)
-
-
-def _neither(folder: Path, given: str) -> InputError:
-    return InputError(
+    raise InputError(
         f"{folder / CARD_FILE} names {given!r}, which is neither a folder nor a hub id such as "
         "allenai/specter2_adhoc_query."
     )
@@ -201,3 +178,39 @@ def _read(base: Model, adapters: Mapping[str, Adapter], fusions: Mapping[str, Ad
         # The library writes a fusion in every layer, also where no adapter is.
         weights |= read_module(Module(fusion.file, FUSIONS, fusion.name, everywhere, sorted(used)), head, card.name)
     return weights
+
+
+DYNAMIC = {
+    "key": True,
+    "query": True,
+    "value": True,
+    "query_before_ln": False,
+    "residual_before": False,
+    "temperature": False,
+}
+"""What changes the formula, as `dynamic` has it. Values before or after the softmax are the same: both are linear."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterFusion:
+    """A fusion whose configuration was read: the file of its weights, its name there, and its adapters' names."""
+
+    file: Path
+    name: str
+    adapters: tuple[str, ...]
+
+
+def read_fusion(folder: Path, base: ModelCard) -> AdapterFusion:
+    """Read a fusion's folder, for a network; `InputError` unless it is `dynamic` and was made for that network."""
+    path = folder / FUSION_CONFIG
+    content = read_made_for(path, base)
+    if missing := [key for key in DYNAMIC if key not in content["config"]]:
+        raise InputError(f"{path} lacks {', '.join(missing)}; fetch the fusion again.")
+    for key, expected in DYNAMIC.items():
+        if content["config"][key] != expected:
+            raise cant_run(path, key, content["config"][key], "fusions of the configuration dynamic alone")
+    # The library tells them apart only since 1.0; before, they were the name.
+    adapters = content.get("adapter_names") or content["name"].split(",")
+    if not isinstance(adapters, list) or not all(isinstance(one, str) for one in adapters):
+        raise InputError(f"{path} doesn't tell which adapters it fuses; fetch the fusion again.")
+    return AdapterFusion(weights_in(folder, FUSION_SAFETENSORS, FUSION_TORCH), content["name"], tuple(adapters))

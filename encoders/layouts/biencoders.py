@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, UnavailableError, require
-from encoders.architectures.bert import Pooling
-from encoders.layouts import composed, huggingface, scimult, unipr
+from encoders.architectures.network import Pooling
+from encoders.layouts import composed, experts, huggingface, unipr
 from encoders.layouts.encoder_params import EncoderParams, read_params
 from encoders.layouts.own_card import read_own, with_own_card
 from encoders.models.card import ModelCard
@@ -57,20 +57,7 @@ def recognizes(path: Path) -> bool:
 
 
 def read(path: Path, name: str, find: Find) -> Model:  # noqa: ARG001 - it is made of no others
-    """Read a checkpoint.
-
-    Args:
-        path: Of the file, or of a folder that holds one.
-        name: What to call the model.
-        find: Not needed.
-
-    Returns:
-        The model: plain, with experts or with instructions; or a model for queries and one for papers.
-
-    Raises:
-        InputError: If it is damaged, or has what ses can't run.
-        UnavailableError: If torch is missing, or the hub is needed and can't be reached.
-    """
+    """Read a checkpoint: one model, plain, with experts or with instructions; or one for queries and one for papers."""
     file = _only(path) if path.is_dir() else path
     checkpoint = read_checkpoint(file)
     models = _models(file, checkpoint.arrays)
@@ -107,7 +94,7 @@ def _card(source: _Source, name: str, digest: str, *, instructed: bool) -> Model
     if params.use_moe and instructed:
         raise InputError(f"{path} has both experts and instructions, which ses can't run together.")
     if params.use_moe:
-        card = scimult.with_experts(card, path, params)
+        card = experts.with_experts(card, path, params)
     elif instructed:
         card = unipr.with_instructions(card, source.folder, path, params)
     return with_own_card(card, path.parent)
@@ -117,7 +104,7 @@ def _read(source: _Source, card: ModelCard, model: str) -> Weights:
     models = _models(source.path, read_checkpoint(source.path).arrays)
     weights: Weights = models[model]
     if card.architecture == "experts":
-        return scimult.expert_weights(card, source.path, source.params, weights)
+        return experts.expert_weights(card, source.path, source.params, weights)
     if card.architecture in ("instructions", "instruction-encoder"):
         weights = unipr.instruction_weights(card, source.path, source.params, weights)
     if card.architecture == "instruction-encoder":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError, require
-from encoders.layouts.base import located
+from encoders.layouts.huggingface import located
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model
@@ -23,25 +23,8 @@ _FEWEST = 2
 _OF_TEXTS = ("similarity", "separator", "empty_parts")
 
 
-def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it one of these."""
-    return path.is_dir() and read_own(path).get("architecture") in ("ensemble", "routes")
-
-
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a model made of others.
-
-    Args:
-        folder: Holds a `ses_card.json`.
-        name: What to call it.
-        find: Finds its members.
-
-    Returns:
-        The model; it has no weights of its own.
-
-    Raises:
-        InputError: If the members can't go together.
-    """
+    """Read an ensemble or routes, which have no weights of their own."""
     own, path = read_own(folder), folder / CARD_FILE
     if own["architecture"] == "routes":
         return routes(name, folder, _members(path, own, dict, find))
@@ -52,19 +35,7 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def routes(name: str, folder: Path, members: Mapping[str, Model]) -> Model:
-    """Return a model that takes each format from another.
-
-    Args:
-        name: What to call it.
-        folder: Holds the card that describes it.
-        members: By format.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If a member lacks its format, or members differ in what they must share.
-    """
+    """Return a model that takes each format from another; `InputError` if one lacks its format, or they don't fit."""
     by = by_format(folder / CARD_FILE, "members", members, Model)
     _check_alike(name, members, ("dimension", *_OF_TEXTS))
     for task_format, member in by.items():

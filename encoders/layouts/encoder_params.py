@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import InputError
+from encoders.models.folder import settings_of
 
 _MOST_EXPERTS = 100
 
@@ -37,26 +38,12 @@ class EncoderParams:
 
 
 def read_params(path: Path, given: Mapping[str, Any]) -> EncoderParams:
-    """Read the settings of a checkpoint.
-
-    Args:
-        path: Of the checkpoint, for messages.
-        given: Its `encoder_params`.
-
-    Returns:
-        The settings.
-
-    Raises:
-        InputError: If there are none, or they ask for what ses can't run.
-    """
-    from pydantic import TypeAdapter, ValidationError
-
+    """Read a checkpoint's `encoder_params`; `InputError` if there are none, or they ask for what ses can't run."""
     try:
-        params = TypeAdapter(EncoderParams).validate_python(dict(given))
-    except ValidationError as error:
-        wrong = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
+        params = settings_of(EncoderParams, given)
+    except ValueError as error:
         raise InputError(
-            f"{path} is no checkpoint of SciMult or UniPR: its encoder_params lack {wrong}, or have it wrong."
+            f"{path} is no checkpoint of SciMult or UniPR: its encoder_params lack {error}, or have it wrong."
         ) from error
     asked = {
         "projection_dim": params.projection_dim,
@@ -75,19 +62,7 @@ def read_params(path: Path, given: Mapping[str, Any]) -> EncoderParams:
 
 
 def special_layers(path: Path | str, which: str, count: int) -> list[int]:
-    """Return the layers, counted from 0, that have experts or read instructions.
-
-    Args:
-        path: Of the checkpoint, or what else names them, for messages.
-        which: As `moe_type` and `instruct_type` name them, before the colon.
-        count: How many layers the model has.
-
-    Returns:
-        Their numbers, none if the model is too small to have one.
-
-    Raises:
-        InputError: If the name is unknown.
-    """
+    """Return the numbers of layers with experts or instructions, given their name; `InputError` if it is unknown."""
     layers: dict[str, range] = {f"mod{step}": range(step - 1, count, step) for step in (2, 3, 4, 6, 12)}
     layers |= {"ge6mod3": range(5, count, 3), "le7mod3": range(0, min(7, count), 3)}
     layers |= {"all": range(count), "embed": range(1), "ge6": range(6, count)}

@@ -9,8 +9,9 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures import modernbert, mpnet
-from encoders.architectures.bert import Network, Pooling
-from encoders.models.config_sizes import check_limits
+from encoders.architectures.network import Network, Pooling
+from encoders.models.folder import check_limits, read_json
+from encoders.runtimes.transformers import configuration, plain_settings
 
 _SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "vocab_size")
 
@@ -90,20 +91,7 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: bool) -> Network | None:
-    """Read what a configuration says of a network of one of the families.
-
-    Args:
-        path: Of the `config.json`, for messages.
-        config: Its content.
-        pooling: How the network's states become a vector.
-        normalize: Whether vectors are scaled to unit length.
-
-    Returns:
-        The network's facts; None if it is of no family here, or a variant that the family's architecture can't run.
-
-    Raises:
-        InputError: If the configuration lacks a size, has one that no encoder has, or has no number where one must be.
-    """
+    """Return a network's facts; None if no architecture runs it. `InputError` if its `config.json` is damaged."""
     family = FAMILIES.get(str(config.get("model_type")))
     if family is None:
         return None
@@ -133,4 +121,33 @@ def read_network(path: Path, config: Config, pooling: Pooling, *, normalize: boo
         pooling=pooling,
         normalize=normalize,
         options=options,
+    )
+
+
+_TOKENS = 512
+"""Of texts for a network that takes any length, and whose tokenizer names none."""
+
+
+def read_foreign_network(path: Path, config: Mapping[str, Any], pooling: Pooling, *, normalize: bool) -> Network:
+    """Return what transformers knows of a network, with its configuration among the options."""
+    known = configuration(path, config)
+    settings = read_json(path.parent / "tokenizer_config.json", dict, missing={})
+    # Of position tables that keep rows for padding, only the tokenizer tells how long texts may be.
+    limits = [getattr(known, "max_position_embeddings", None), settings.get("model_max_length")]
+    sizes = [getattr(known, key, None) for key in ("hidden_size", "vocab_size")]
+    if not all(type(size) is int and size > 0 for size in sizes):
+        raise InputError(f"{path} gives no whole number for hidden_size or vocab_size; fetch the model again.")
+    layers = getattr(known, "num_hidden_layers", 0)
+    return Network(
+        layers=layers,
+        attention_heads=getattr(known, "num_attention_heads", 0),
+        width=known.hidden_size,
+        vocabulary=known.vocab_size,
+        positions=min([limit for limit in limits if type(limit) is int and limit > 0], default=_TOKENS),
+        first_position=0,
+        epsilon=0.0,
+        shared_layers=layers,
+        pooling=pooling,
+        normalize=normalize,
+        options={"config": plain_settings(config)},
     )

@@ -12,22 +12,17 @@ from typing import Any
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.architectures.bert import Network, Pooling
 from encoders.architectures.foreign import ARCHITECTURE
-from encoders.layouts import families, foreign
+from encoders.architectures.network import Network, Pooling
+from encoders.layouts import families
 from encoders.layouts.families import FAMILIES
-from encoders.layouts.sentence_transformers import (
-    read_modules,
-    read_prompts,
-    read_similarity,
-    transformer_settings,
-)
+from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.models.card import ModelCard
-from encoders.models.formats import Format
-from encoders.models.json_files import LARGEST_TOKENIZER, read_json
+from encoders.models.folder import LARGEST_TOKENIZER, inside, read_json, transformer_settings
+from encoders.models.formats import Format, Similarity
 from encoders.models.model import Find, Model
 from encoders.models.weights import read_arrays, read_weights, weights_file
-from encoders.tokens.added_tokens import AddedToken, content, read_added
+from encoders.tokens.tokenizer import AddedToken, content, read_added
 
 _GRAPH_SETTINGS = (
     "num_hidden_layers",
@@ -53,22 +48,7 @@ def read(
     find: Find,  # noqa: ARG001 - it is made of no others
     tokenizer: Path | None = None,
 ) -> Model:
-    """Read a model folder.
-
-    A folder that names no pooling is read as SPECTER, SciNCL and MIReAD are: first token, compared by l2 distance.
-
-    Args:
-        folder: Holds `config.json`, a tokenizer and weights.
-        name: What to call the model.
-        find: Not needed.
-        tokenizer: Folder of the tokenizer, if it has one of its own.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If the folder is no BERT-family model, or its files are damaged.
-    """
+    """Read a model folder; without a pooling it is read as SPECTER, SciNCL and MIReAD are: first token, l2 distance."""
     path = weights_file(folder)
     card = read_card(folder, name, sha256_of(path), tokenizer)
     # transformers knows the names of its own files.
@@ -77,20 +57,7 @@ def read(
 
 
 def read_card(folder: Path, name: str, weights_sha256: str, tokenizer: Path | None = None) -> ModelCard:
-    """Read what a model folder says of itself.
-
-    Args:
-        folder: Holds `config.json` and a tokenizer.
-        name: What to call the model.
-        weights_sha256: Of the weights.
-        tokenizer: Folder of the tokenizer, if it has one of its own.
-
-    Returns:
-        The card.
-
-    Raises:
-        InputError: If the folder is no BERT-family model, or its files are damaged.
-    """
+    """Read what a model folder says of itself, given the hash of its weights; the tokenizer may be elsewhere."""
     config = read_json(folder / "config.json", dict)
     words = tokenizer or folder
     whole = read_json(words / "tokenizer.json", dict, missing={}, largest=LARGEST_TOKENIZER)
@@ -127,12 +94,12 @@ def _network(folder: Path, config: Mapping[str, Any], pooling: Pooling, *, norma
     """Return the architecture that runs a network, and the network's facts."""
     family, path = config.get("model_type"), folder / "config.json"
     if not isinstance(family, str) or not family:
-        raise InputError(f"{path} names no model_type; fetch the whole model.")
+        raise InputError(f"{path} names no model_type; fetch the complete model.")
     if family in FAMILIES and config.get("position_embedding_type", "absolute") != "absolute":
         raise InputError(f"{folder} holds a {family} model with relative positions, which ses can't run.")
     network = families.read_network(path, config, pooling, normalize=normalize)
     if network is None:
-        return ARCHITECTURE, foreign.read_network(path, config, pooling, normalize=normalize)
+        return ARCHITECTURE, families.read_foreign_network(path, config, pooling, normalize=normalize)
     return FAMILIES[family].architecture, network
 
 
@@ -159,3 +126,79 @@ def _control_codes(tokenizer: Mapping[str, Any], added: Sequence[AddedToken]) ->
     tokens = tokenizer.get("added_tokens")
     found = {content(token) for token in tokens} if isinstance(tokens, list) else {token.content for token in added}
     return [task_format for task_format in Format if task_format.code in found]
+
+
+_MODULES, _SETTINGS = "modules.json", "config_sentence_transformers.json"
+_SIMILARITIES: dict[str, Similarity] = {"cosine": "cosine", "dot": "dot", "euclidean": "l2"}
+_QUERY_PROMPTS = ("query", "search_query")
+_PAPER_PROMPTS = ("document", "passage", "search_document")
+
+
+def read_modules(folder: Path) -> tuple[Pooling, bool]:
+    """Return how a folder's modules pool, and whether they normalize; `InputError` if ses can't run them."""
+    modules = [module for module in read_json(folder / _MODULES, list, missing=[]) if isinstance(module, dict)]
+    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
+    if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
+        raise InputError(f"{folder} has sentence-transformers modules that ses can't run: {', '.join(unknown)}.")
+    pooling: Pooling = "cls"
+    if "Pooling" in kinds:
+        part = inside(folder, str(modules[kinds.index("Pooling")].get("path", "")))
+        settings = read_json(part / "config.json", dict)
+        # One key with the name of the mode, or, before sentence-transformers 5, a switch for each mode.
+        older = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value]
+        mode = settings.get("pooling_mode", older)
+        if mode in ("mean", ["mean"], ["pooling_mode_mean_tokens"]):
+            pooling = "mean"
+        elif mode not in ("cls", ["cls"], ["pooling_mode_cls_token"]):
+            raise InputError(
+                f"{folder} pools its tokens in a way that ses can't; it knows first-token and mean pooling."
+            )
+    return pooling, "Normalize" in kinds
+
+
+def read_prompts(folder: Path) -> dict[Format, str]:
+    """Return the prompts that a folder sets for queries and for papers."""
+    content = read_json(folder / _SETTINGS, dict, missing={})
+    known = content.get("prompts") if isinstance(content.get("prompts"), dict) else {}
+    default = known.get(str(content.get("default_prompt_name")), "")
+    query = next((known[name] for name in _QUERY_PROMPTS if name in known), default)
+    paper = next((known[name] for name in _PAPER_PROMPTS if name in known), default)
+    prompts = {task_format: query if task_format is Format.QRY else paper for task_format in Format}
+    return {task_format: text for task_format, text in prompts.items() if isinstance(text, str) and text}
+
+
+def read_similarity(folder: Path) -> Similarity | None:
+    """Return how a sentence-transformers folder compares vectors; None for other folders, or if its card says so."""
+    if not any((folder / name).is_file() for name in (_MODULES, _SETTINGS)) or "similarity" in read_own(folder):
+        return None
+    asked = read_json(folder / _SETTINGS, dict, missing={}).get("similarity_fn_name") or "cosine"
+    if asked not in _SIMILARITIES:
+        raise InputError(
+            f"{folder} compares vectors by {asked!r}, which ses can't; if cosine, dot or l2 serves as well, set it as "
+            f"similarity in {folder / CARD_FILE}."
+        )
+    return _SIMILARITIES[asked]
+
+
+def base_of(folder: Path, find: Find) -> Model:
+    """Find the plain network that a folder's own card names as `base`, or that is in the folder, or `InputError`."""
+    own = read_own(folder)
+    name = own.get("base")
+    if "base" not in own:
+        if not recognizes(folder):
+            raise InputError(f"{folder / CARD_FILE} names no base, and there is no network in the folder either.")
+        return read(folder, str(folder), find)
+    if not isinstance(name, str):
+        raise InputError(f"{folder / CARD_FILE} sets base to {name!r}, which is not the name of a model.")
+    base = find(located(folder, name))
+    if base.card.architecture != "plain":
+        raise InputError(
+            f"{folder / CARD_FILE} builds on {base.card.name}, whose architecture is {base.card.architecture}; "
+            "name a plain network as its base."
+        )
+    return base
+
+
+def located(folder: Path, name: str) -> str:
+    """Return a model's name, as a whole path if it is a path that starts at the folder."""
+    return str(folder / name) if (folder / name).exists() else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 from corpora.errors import InputError
 from encoders.models.card import ModelCard
+from encoders.models.folder import read_json
 from encoders.models.formats import Format
-from encoders.models.json_files import read_json
 
 CARD_FILE = "ses_card.json"
 
@@ -23,6 +24,11 @@ _KINDS = {
     "max_tokens": int,
     "licence": str,
     "prompts": dict,
+}
+_CHOICES = {
+    "pooling": ("cls", "mean", "code"),
+    "similarity": ("cosine", "dot", "l2"),
+    "empty_parts": ("dropped", "kept"),
 }
 _OF_CARD = ("similarity", "separator", "empty_parts", "max_tokens", "licence")
 COMPOSED = (
@@ -70,12 +76,10 @@ def with_own_card(card: ModelCard, folder: Path) -> ModelCard:
     """Return a card with what its folder's own card sets, or raise `InputError` if that can't be."""
     path, own, network = folder / CARD_FILE, read_own(folder), card.network
     limit = network.positions - network.first_position
-    if own.get("pooling", "cls") not in ("cls", "mean", "code"):
-        raise InputError(f"{path} asks for pooling {own['pooling']!r}; choose cls, mean or code.")
-    if own.get("similarity", "l2") not in ("cosine", "dot", "l2"):
-        raise InputError(f"{path} asks for similarity {own['similarity']!r}; choose cosine, dot or l2.")
-    if own.get("empty_parts", "dropped") not in ("dropped", "kept"):
-        raise InputError(f"{path} asks for empty_parts {own['empty_parts']!r}; choose dropped or kept.")
+    for key, choices in _CHOICES.items():
+        if own.get(key, choices[0]) not in choices:
+            known = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise InputError(f"{path} asks for {key} {own[key]!r}; choose {known}.")
     if not _FEWEST_TOKENS <= own.get("max_tokens", limit) <= limit:
         raise InputError(f"{path} asks for max_tokens {own['max_tokens']}; choose {_FEWEST_TOKENS} to {limit}.")
     if own.get("pooling") == "code" and card.architecture == "plain" and not card.prompts:
@@ -86,3 +90,16 @@ def with_own_card(card: ModelCard, folder: Path) -> ModelCard:
     network = replace(network, **{key: own[key] for key in ("pooling", "normalize") if key in own})
     rest = {key: own[key] for key in _OF_CARD if key in own}
     return replace(card, network=network, prompts=prompts, **rest)
+
+
+def numbered_heads(folder: Path, key: str, count: int, usual: Mapping[Format, int]) -> dict[Format, str]:
+    """Return the number of each format's part, by the folder's own card, or else as usual; `InputError` if unclear."""
+    path, own = folder / CARD_FILE, read_own(folder)
+    given = own.get(key, {task_format.value: number for task_format, number in usual.items()})
+    if not given or not isinstance(given, dict):
+        example = json.dumps({key: {"prx": 0, "qry": 0}})
+        raise InputError(f"{path} must say which of the model's {count} {key} serves which format, such as {example}.")
+    chosen = by_format(path, key, given, int)
+    if wrong := sorted({number for number in chosen.values() if not 0 <= number < count}):
+        raise InputError(f"{path} sets {key} to {wrong[0]}, and the model's are numbered 0 to {count - 1}.")
+    return {task_format: str(chosen[task_format]) for task_format in Format if task_format in chosen}

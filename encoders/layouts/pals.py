@@ -1,4 +1,8 @@
-"""PALs folders of SciRepEval: a state dict and the `config.json` of its BertPalConfig, which names no model type."""
+"""PALs folders of SciRepEval: a state dict and the `config.json` of its BertPalConfig, which names no model type.
+
+Four tasks are numbered as SciRepEval's training numbers them, by sorted control code. Of any other number, or in any
+other order, `ses_card.json` says what each serves: `{"tasks": {"prx": 0, "qry": 0, "clf": 1}}`.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError
-from encoders.architectures.bert import Network, layer_name
-from encoders.layouts.numbered import numbered_heads
+from encoders.architectures.bert import layer_name
+from encoders.architectures.network import Network
+from encoders.layouts.own_card import numbered_heads
 from encoders.models.card import ModelCard
-from encoders.models.config_sizes import MOST_LAYERS
+from encoders.models.folder import MOST_LAYERS, read_json, settings_of
 from encoders.models.formats import Format
-from encoders.models.json_files import read_json
 from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import read_weights, weights_file
-from encoders.tokens.added_tokens import content
+from encoders.tokens.tokenizer import content
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,23 +70,7 @@ def read(
     find: Find,  # noqa: ARG001 - it is made of no others
     tokenizer: Path | None = None,
 ) -> Model:
-    """Read a PALs folder.
-
-    Four tasks are numbered as SciRepEval's training numbers them, by sorted control code; of any other number, or in
-    any other order, `ses_card.json` says what each serves: `{"tasks": {"prx": 0, "qry": 0, "clf": 1}}`.
-
-    Args:
-        folder: Holds `config.json`, a tokenizer and weights.
-        name: What to call the model.
-        find: Not needed.
-        tokenizer: Folder of the tokenizer, if it has one of its own.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If its files are damaged, or it is a variant that ses can't run.
-    """
+    """Read a PALs folder: `config.json`, weights, and a tokenizer that may have a folder of its own."""
     config, path, words = _config(folder), weights_file(folder), tokenizer or folder
     tokenizer_config = read_json(words / "tokenizer_config.json", dict, missing={})
     usual = _IN_ORDER if config.num_tasks == len(_IN_ORDER) else {}
@@ -124,14 +112,11 @@ def read(
 
 
 def _config(folder: Path) -> _Config:
-    from pydantic import TypeAdapter, ValidationError
-
     path = folder / "config.json"
     try:
-        config = TypeAdapter(_Config).validate_python(read_json(path, dict))
-    except ValidationError as error:
-        wrong = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
-        raise InputError(f"{path} lacks what PALs need, or has it wrong: {wrong}; fetch the model again.") from error
+        config = settings_of(_Config, read_json(path, dict))
+    except ValueError as error:
+        raise InputError(f"{path} lacks what PALs need, or has it wrong: {error}; fetch the model again.") from error
     if others := [key for key in _VARIANTS[1:] if getattr(config, key)]:
         raise InputError(f"{path} asks for {' and '.join(others)}, which ses can't run; it runs PALs (`mult` alone).")
     sizes = (config.hidden_size, config.num_attention_heads, config.vocab_size, config.max_position_embeddings)

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from corpora.errors import InputError
-from encoders.layouts import (
-    adapterhub,
-    biencoders,
-    composed,
-    experts,
-    exported,
-    huggingface,
-    pals,
-    scirepeval,
-    shared_codes,
-    unipr,
-)
 from encoders.layouts.own_card import CARD_FILE, COMPOSED, read_own, with_own_card
 from encoders.models.model import Find, Model
 
@@ -27,28 +16,54 @@ from encoders.models.model import Find, Model
 class Layout:
     """A way to store models on disk.
 
+    Its module is imported when a path may be such a model. The module's function `read` takes the path, the model's
+    name and a function that finds the models it is made of, and returns the model. It raises `InputError` if files are
+    missing, damaged or don't go together, and `UnavailableError` if something can't be fetched.
+
     Attributes:
-        recognizes: Whether a path is such a folder or file.
-        read: Reads it, under a name; finds the models that it is made of, if it is.
-        settings: Of its own that a `ses_card.json` may have for it, beside those that every model's may.
+        module: The name of its module in this package.
+        architectures: Architectures in a `ses_card.json` that make a folder such a model.
+        files: Patterns of files of such a model; where one is there, the module's function `recognizes` decides.
+        settings: Its own settings in a `ses_card.json`, beside those of all models.
     """
 
-    recognizes: Callable[[Path], bool]
-    read: Callable[[Path, str, Find], Model]
+    module: str
+    architectures: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+
+    def recognizes(self, path: Path, architecture: str | None) -> bool:
+        """Return whether a path is such a model, given the architecture that its own card names, if it names one."""
+        if architecture in self.architectures:
+            return True
+        held = (path.match(pattern) if path.is_file() else any(path.glob(pattern)) for pattern in self.files)
+        return any(held) and bool(self.imported().recognizes(path))
+
+    def imported(self) -> Any:
+        """Return the module."""
+        return import_module(f"encoders.layouts.{self.module}")
 
 
 LAYOUTS: tuple[Layout, ...] = (
-    Layout(composed.recognizes, composed.read, ("members", "combine")),
-    Layout(exported.recognizes, exported.read),
-    Layout(adapterhub.recognizes, adapterhub.read, ("base", "adapters", "fusions")),
-    Layout(scirepeval.recognizes, scirepeval.read, ("base",)),
-    Layout(shared_codes.recognizes, shared_codes.read, ("base",)),
-    Layout(pals.recognizes, pals.read, ("tasks",)),
-    Layout(experts.recognizes, experts.read, ("experts",)),
-    Layout(biencoders.recognizes, biencoders.read, ("experts", "instructions")),
-    Layout(unipr.recognizes, unipr.read, ("base", "instructions", "instructor")),
-    Layout(huggingface.recognizes, huggingface.read),
+    Layout("composed", architectures=("ensemble", "routes"), settings=("members", "combine")),
+    Layout("exported", files=("ses_export.json",)),
+    Layout(
+        "adapterhub",
+        architectures=("adapters", "fusion"),
+        files=("adapter_config.json",),
+        settings=("base", "adapters", "fusions"),
+    ),
+    Layout("scirepeval", files=("model", "adapters", "*_fusion", "../tokenizer"), settings=("base",)),
+    Layout("shared_codes", architectures=("shared-codes",), settings=("base",)),
+    Layout("pals", files=("config.json",), settings=("tasks",)),
+    Layout("experts", files=(CARD_FILE,), settings=("experts",)),
+    Layout("biencoders", files=("*.ckpt",), settings=("experts", "instructions")),
+    Layout(
+        "unipr",
+        architectures=("instructions", "instruction-encoder"),
+        settings=("base", "instructions", "instructor"),
+    ),
+    Layout("huggingface", files=("config.json",)),
 )
 """The first that recognizes a path reads it."""
 
@@ -57,20 +72,22 @@ def read_model(path: Path, name: str, find: Find) -> Model:
     """Read a model folder or checkpoint.
 
     Args:
-        path: Where it is.
-        name: What to call it.
-        find: Finds the models that it is made of, if it is.
+        path: The folder or file.
+        name: The model's name.
+        find: Finds the models that it is made of.
 
     Returns:
         The model, with what a `ses_card.json` beside it sets.
 
     Raises:
         InputError: If it is no model, or damaged.
+        UnavailableError: If something that it is made of can't be fetched.
     """
+    folder = path if path.is_dir() else path.parent
+    architecture = read_own(path).get("architecture") if path.is_dir() else None
     for layout in LAYOUTS:
-        if layout.recognizes(path):
-            model = layout.read(path, name, find)
-            folder = path if path.is_dir() else path.parent
+        if layout.recognizes(path, architecture):
+            model: Model = layout.imported().read(path, name, find)
             _check_settings(folder, layout, model)
             return replace(model, card=with_own_card(model.card, folder))
     raise InputError(f"{path} is not a model: it holds no config.json, ses_card.json or checkpoint that ses can read.")

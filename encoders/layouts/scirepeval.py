@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from corpora.errors import InputError
-from encoders.layouts import adapter_config, adapter_fusion, huggingface, pals
+from encoders.layouts import adapter_files, adapterhub, huggingface, pals
 from encoders.layouts.adapterhub import compose
-from encoders.layouts.base import base_of
+from encoders.layouts.huggingface import base_of
 from encoders.layouts.own_card import CARD_FILE, read_own
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model
@@ -22,28 +22,16 @@ _TOKENIZER = ("tokenizer.json", "vocab.txt")
 
 def recognizes(path: Path) -> bool:
     """Return whether a folder is such a tree, or the `model/` of one."""
-    return path.is_dir() and _model_folder(path) is not None
+    return _model_folder(path) is not None
 
 
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a tree: its network, or its adapters, fused if there are fusions.
-
-    Args:
-        folder: The tree, or the `model/` of one.
-        name: What to call the model.
-        find: Finds its base, if a card names one.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If there is no base, or parts are missing, damaged, or don't go together.
-        UnavailableError: If the base can't be fetched.
-    """
+    """Read a tree, or the `model/` of one: its network, or its adapters, fused if there are fusions."""
     model = _model_folder(folder) or folder
     adapters, fusions = _adapters(model), _fusions(model)
     if not adapters and not fusions:
-        return _network(model, name, find)
+        read_network = pals.read if pals.recognizes(model) else huggingface.read
+        return read_network(model, name, find, _tokenizer(model))
     if not adapters:
         raise InputError(
             f"{model} holds fusions and not the adapters that they fuse: put those into its folder adapters, or name "
@@ -62,11 +50,10 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def _model_folder(path: Path) -> Path | None:
-    return next((folder for folder in (path / "model", path) if _is_of_tree(folder)), None)
-
-
-def _is_of_tree(model: Path) -> bool:
-    return bool(_adapters(model) or _fusions(model) or (huggingface.recognizes(model) and _tokenizer(model)))
+    for model in (path / "model", path):
+        if _adapters(model) or _fusions(model) or (huggingface.recognizes(model) and _tokenizer(model)):
+            return model
+    return None
 
 
 def _tokenizer(model: Path) -> Path | None:
@@ -76,16 +63,11 @@ def _tokenizer(model: Path) -> Path | None:
     return beside if model.name == "model" and other and not own else None
 
 
-def _network(model: Path, name: str, find: Find) -> Model:
-    read_network = pals.read if pals.recognizes(model) else huggingface.read
-    return read_network(model, name, find, _tokenizer(model))
-
-
 def _adapters(model: Path) -> dict[Format, Path]:
     folders = {task_format: model / "adapters" / task_format.code for task_format in Format}
-    return {key: folder for key, folder in folders.items() if (folder / adapter_config.CONFIG).is_file()}
+    return {key: folder for key, folder in folders.items() if (folder / adapter_files.CONFIG).is_file()}
 
 
 def _fusions(model: Path) -> dict[Format, Path]:
     folders = {task_format: model / f"{task_format.code}_fusion" for task_format in Format}
-    return {key: folder for key, folder in folders.items() if (folder / adapter_fusion.CONFIG).is_file()}
+    return {key: folder for key, folder in folders.items() if (folder / adapterhub.FUSION_CONFIG).is_file()}

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from corpora.checksums import sha256_of
 from corpora.errors import InputError, require
-from encoders.layouts.base import base_of
-from encoders.layouts.own_card import read_own
+from encoders.layouts.huggingface import base_of
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model, Weights
 from encoders.models.weights import read_weights
@@ -29,25 +28,8 @@ CODES_FILE = "codes.safetensors"
 _WORDS = "embeddings.word_embeddings.weight"
 
 
-def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it such a model."""
-    return path.is_dir() and read_own(path).get("architecture") == "shared-codes"
-
-
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a model with codes.
-
-    Args:
-        folder: Holds a `ses_card.json` and the codes.
-        name: What to call it.
-        find: Finds its base.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If the codes are missing, damaged, or of another width than the network.
-    """
+    """Read a folder with codes; `InputError` if they are missing, damaged, or of another width than the network."""
     base, path = base_of(folder, find), folder / CODES_FILE
     require(path.is_file(), f"{folder} lacks {CODES_FILE}, the rows of its control codes; fetch the model again.")
     codes = read_weights(path)

@@ -3,25 +3,29 @@
 A folder's `ses_card.json` makes a plain network one, in the folder or named as its base:
 `{"architecture": "instructions", "instructions": {"prx": "Find ...", "qry": "Find ...", "clf": "Tag ..."}}`.
 With the architecture `instruction-encoder`, another network, named as `instructor`, reads the instructions.
+
+UniPR, later Chain-of-Factors, reads papers under three instructions, one for each factor by which papers are compared
+(UniPR section 3.2.1, table 1). Only two of the three vectors are task formats of ses; the third, citation, is available
+by its instruction only.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from corpora.errors import InputError
 from encoders.architectures.bert import layer_name
-from encoders.architectures.instruction_encoder import INSTRUCTOR
-from encoders.layouts.base import base_of, located
+from encoders.architectures.instructions import INSTRUCTOR
 from encoders.layouts.encoder_params import EncoderParams, special_layers
+from encoders.layouts.huggingface import base_of, located
 from encoders.layouts.own_card import CARD_FILE, by_format, read_own
 from encoders.models.card import ModelCard
 from encoders.models.formats import Format
 from encoders.models.model import Find, Model, Weights, is_of_task_head
-from encoders.tokens.long_text import pieces
+from encoders.tokens.batching import pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 
 MAX_TOKENS = 32
@@ -35,25 +39,8 @@ _FACTORS = {Format.CLF: _TOPIC, Format.PRX: SEMANTIC, Format.QRY: SEMANTIC}
 factor, citation, is proximity by another measure, and none was trained for regression."""
 
 
-def recognizes(path: Path) -> bool:
-    """Return whether a folder's own card makes it such a model."""
-    return path.is_dir() and read_own(path).get("architecture") in ("instructions", "instruction-encoder")
-
-
 def read(folder: Path, name: str, find: Find) -> Model:
-    """Read a plain network whose papers attend to instructions in every layer.
-
-    Args:
-        folder: Holds a `ses_card.json`.
-        name: What to call the model.
-        find: Finds its base.
-
-    Returns:
-        The model.
-
-    Raises:
-        InputError: If there is no such network, or the card gives no instructions.
-    """
+    """Read a plain network whose papers attend to the instructions of a folder's own card."""
     base, own = base_of(folder, find), read_own(folder)
     layers = range(base.card.network.layers)
     card = _instructed(replace(base.card, name=name), base.folder, folder, layers, {})
@@ -70,39 +57,13 @@ def read(folder: Path, name: str, find: Find) -> Model:
 
 
 def with_instructions(card: ModelCard, folder: Path, path: Path, params: EncoderParams) -> ModelCard:
-    """Return a card of a checkpoint's network with instructions: those of its own card, or else UniPR's factors.
-
-    Args:
-        card: Of the network without them.
-        folder: Holds its tokenizer.
-        path: Of the checkpoint.
-        params: Its settings.
-
-    Returns:
-        The card.
-
-    Raises:
-        InputError: If the instructions, or the layers that read them, are not known.
-    """
+    """Return a card with instructions, of the checkpoint's own card or UniPR's; `InputError` if a layer is unknown."""
     layers = _layers(card, path, params)
     return _instructed(card, folder, path.parent, layers, _FACTORS)
 
 
 def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weights: Weights) -> Weights:
-    """Return a checkpoint's weights, with gates as the architecture has them: a value for each column.
-
-    Args:
-        card: From `with_instructions`.
-        path: Of the checkpoint.
-        params: Its settings.
-        weights: All of one model's.
-
-    Returns:
-        The weights.
-
-    Raises:
-        InputError: If gates and adaptors are not where the settings say, so that another network would be computed.
-    """
+    """Return weights with a gate for each column; `InputError` if gates or adaptors are not where the settings say."""
     import numpy as np
 
     given, heads = dict(weights), card.network.attention_heads
@@ -121,15 +82,7 @@ def instruction_weights(card: ModelCard, path: Path, params: EncoderParams, weig
 
 
 def instructor_weights(card: ModelCard, weights: Weights) -> Weights:
-    """Return what a network of its own that reads the instructions needs, under the names of the architecture.
-
-    Args:
-        card: Of the model.
-        weights: All of that network's; states above the last layer that reads them are not used.
-
-    Returns:
-        The weights.
-    """
+    """Return what of a second network's weights reads the instructions, under the names of the architecture."""
     layers = range(max(card.network.options["layers"], default=0))
     used = ("embeddings.", *(f"{layer_name(layer)}." for layer in layers))
     return {
@@ -162,12 +115,12 @@ def _instructed(
     if not given or not isinstance(given, dict):
         raise InputError(f'{path} must give each format its instruction, such as {{"instructions": {{"prx": "..."}}}}.')
     texts = by_format(path, "instructions", given)
-    encode, limit = load_tokenizer(tokenizer, card).encode, min(MAX_TOKENS, card.max_tokens)
     heads: dict[str, str] = {}
     # Formats with the same instruction share one vector, named after the first of them.
     for task_format in [task_format for task_format in Format if task_format in texts]:
         heads.setdefault(texts[task_format], task_format.value)
-    ids = {head: pieces(encode(well_formed(text)).ids, limit, 1, "start")[0] for text, head in heads.items()}
+    read = _reader(tokenizer, card)
+    ids = {head: read(text) for text, head in heads.items()}
     network = replace(
         card.network,
         shared_layers=min(layers, default=card.network.layers),
@@ -177,5 +130,54 @@ def _instructed(
     return replace(card, architecture="instructions", heads=by, network=network)
 
 
+def _reader(folder: Path, card: ModelCard) -> Callable[[str], list[int]]:
+    """Return what turns an instruction into token ids, given the folder of the tokenizer."""
+    encode, limit = load_tokenizer(folder, card).encode, min(MAX_TOKENS, card.max_tokens)
+    return lambda text: pieces(encode(well_formed(text)).ids, limit, 1, "start")[0]
+
+
 def _layers(card: ModelCard, path: Path, params: EncoderParams) -> list[int]:
     return special_layers(path, (params.instruct_type or "all").partition(":")[0], card.network.layers)
+
+
+_PAIRS = {
+    "semantic": "Find a pair of papers that one paper is relevant to the other paper.",
+    "topic": "Find a pair of papers that one paper shares similar scientific topic classes with the other paper.",
+    "citation": "Find a pair of papers that one paper cites the other paper.",
+}
+_BY_DATA_SET = {
+    "NIPS": {
+        "semantic": SEMANTIC,
+        "topic": "Retrieve a scientific paper that shares similar scientific topic classes with the query.",
+        "citation": "Retrieve a scientific paper that is cited by the query.",
+    },
+    "KDD": {
+        "semantic": "Retrieve a scientific paper that is semantically relevant to the query scientific paper.",
+        "topic": "Retrieve a scientific paper that is topically relevant to the query scientific paper.",
+        "citation": "Retrieve a scientific paper that is most likely cited by the query scientific paper.",
+    },
+}
+
+
+def instructions_for(data_set: str) -> Mapping[str, str]:
+    """Return the instruction of each factor that the papers' program reads a data set with (CoF:get_paper_emb.py)."""
+    return _BY_DATA_SET.get(data_set, _PAIRS)
+
+
+def factor_models(model: Model, instructions: Mapping[str, str]) -> dict[str, Model]:
+    """Return a model for each factor, whose PRX vectors are under its instruction; none unless it is UniPR's."""
+    card = model.card
+    if card.architecture != "instructions" or model.exported:
+        return {}
+    ids = _reader(model.folder, card)
+    head, options = Format.PRX.value, card.network.options
+    if list(options["instructions"].get(card.heads.get(Format.PRX, ""), ())) != ids(SEMANTIC):
+        return {}
+    networks = {
+        factor: replace(card.network, options={**options, "instructions": {head: ids(text)}})
+        for factor, text in instructions.items()
+    }
+    return {
+        factor: replace(model, card=replace(card, heads={Format.PRX: head}, network=network))
+        for factor, network in networks.items()
+    }

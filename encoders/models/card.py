@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from corpora.errors import InputError
-from encoders.architectures.bert import Network
+from encoders.architectures.network import Network
 from encoders.models.formats import Format, Similarity
 
 EmptyParts = Literal["dropped", "kept"]
@@ -37,6 +37,11 @@ class ModelCard:
         network: Size and facts of the network.
         weights_sha256: SHA-256 of the weights file, or of all of them.
         settings_sha256: SHA-256 of the tokenizer and of the configuration's facts about the graph.
+
+    Example:
+        >>> from encoders.registry import find_model
+        >>> find_model("all-MiniLM-L6-v2").card.text("Masks and viruses", "We followed 1,204 people.")
+        'Masks and viruses [SEP] We followed 1,204 people.'
     """
 
     name: str
@@ -68,15 +73,7 @@ class ModelCard:
         return tuple(self.heads)
 
     def text(self, title: str, abstract: str | None) -> str:
-        """Return a paper, or a query, as one text (SPECTER section 2.2).
-
-        Args:
-            title: Of the paper, or the whole of a query.
-            abstract: Of the paper, empty if it has none; None for a query.
-
-        Returns:
-            `title [SEP] abstract`, or the query as it is.
-        """
+        """Return a paper as `title [SEP] abstract` (SPECTER section 2.2), and a query (no abstract) as it is."""
         if abstract is None:
             return title
         return f" {self.separator} ".join(part for part in (title, abstract) if part or self.empty_parts == "kept")
@@ -95,16 +92,7 @@ class ModelCard:
         return self.heads[task_format]
 
     def passes(self, formats: Iterable[Format]) -> list[tuple[Format, ...]]:
-        """Return which formats one pass over a text makes.
-
-        Formats that read the text differently need a pass each, and so do heads that share no layer.
-
-        Args:
-            formats: Those wanted.
-
-        Returns:
-            The formats of each pass.
-        """
+        """Return the formats of each pass; other prompts need another pass, and so do heads that share no layer."""
         groups: dict[tuple[str, str], list[Format]] = {}
         for task_format in dict.fromkeys(formats):
             alone = "" if self.network.shared_layers else self.head(task_format)

@@ -1,4 +1,4 @@
-"""The task formats of SciRepEval (section 3): the purpose of a vector."""
+"""What a vector is for, how two are compared, and how precisely they are computed."""
 
 from enum import StrEnum
 from typing import Literal
@@ -8,18 +8,28 @@ from corpora.errors import InputError, require
 Similarity = Literal["cosine", "dot", "l2"]
 """How two vectors are compared: by their cosine, their dot product, or their Euclidean distance."""
 
+Precision = Literal["int8", "bf16", "fp32"]
+"""The numbers that a runtime computes with, the fastest first."""
+
 
 class Format(StrEnum):
-    """A task format; its value is the control code without brackets, in lower case."""
+    """A task format of SciRepEval (section 3); its value is the control code without brackets, in lower case.
+
+    Attributes:
+        CLF: Classification: facet tags.
+        RGN: Regression: forecasts such as citation counts.
+        PRX: Proximity: a paper as a document, or as a query for papers like it.
+        QRY: Ad-hoc search: a short query.
+
+    Example:
+        >>> Format("qry").code
+        '[QRY]'
+    """
 
     CLF = "clf"
-    """Classification: facet tags."""
     RGN = "rgn"
-    """Regression: forecasts such as citation counts."""
     PRX = "prx"
-    """Proximity: a paper as a document, or as a query for papers like it."""
     QRY = "qry"
-    """Ad-hoc search: a short query."""
 
     @property
     def code(self) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, some
 from encoders.architectures.registry import ARCHITECTURES
+from encoders.models.formats import Precision
 from encoders.ops.names import NamesOps
-from encoders.runtimes.base import Precision
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +56,11 @@ class Model:
         members: Models it is composed of, if it has no weights of its own: by format, or `0`, `1`, ... in an ensemble.
         exported: Its graphs, if it is an export and has no weights.
         base: The plain network that its adapters are on, if it has adapters.
+
+    Example:
+        >>> from encoders.registry import find_model
+        >>> find_model("all-MiniLM-L6-v2").read()["embeddings.word_embeddings.weight"].shape
+        (30522, 384)
     """
 
     card: ModelCard
@@ -88,7 +93,7 @@ def read_checked(model: Model, heads: Sequence[str]) -> Weights:
     weights, card = model.read(), model.card
     every, wanted = (_noted(card, weights, some) for some in (tuple(dict.fromkeys(card.heads.values())), heads))
     missing = sorted(set(every.used) - set(weights))
-    surplus = sorted(set(weights) - set(every.used) - _ignored(weights))
+    surplus = sorted(name for name in set(weights) - set(every.used) if not is_of_task_head(name))
     if missing or surplus:
         told = [f"lack {some(missing)}"] if missing else []
         told += [f"hold {some(surplus)}, which the architecture {card.architecture} has not"] if surplus else []
@@ -118,7 +123,3 @@ def _noted(card: ModelCard, present: Collection[str], heads: Sequence[str]) -> N
 def is_of_task_head(name: str) -> bool:
     """Return whether a weight is one that checkpoints hold beside the encoder, and no vector depends on."""
     return name.startswith(_OF_TASK_HEADS)
-
-
-def _ignored(names: Collection[str]) -> set[str]:
-    return {name for name in names if is_of_task_head(name)}

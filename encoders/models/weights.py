@@ -27,29 +27,14 @@ _MOST_TO_FILE = 16
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a torch file holds.
-
-    Attributes:
-        arrays: float32, by their own names.
-        settings: Its `encoder_params`, where it tells how the model was made.
-    """
+    """What a torch file holds: float32 arrays by their own names, and its `encoder_params` if it has some."""
 
     arrays: Mapping[str, np.ndarray]
     settings: Mapping[str, Any]
 
 
 def weights_file(folder: Path) -> Path:
-    """Find a model's weights, safetensors before a torch state dict.
-
-    Args:
-        folder: Of the model.
-
-    Returns:
-        The file.
-
-    Raises:
-        InputError: If the folder holds neither.
-    """
+    """Return a model's weights file, safetensors before torch's; `InputError` if the folder holds neither."""
     for name in (SAFETENSORS, TORCH):
         if (folder / name).is_file():
             return folder / name
@@ -59,21 +44,7 @@ def weights_file(folder: Path) -> Path:
 
 
 def read_weights(path: Path) -> dict[str, np.ndarray]:
-    """Read a checkpoint into float32 arrays, named as a bare encoder names them.
-
-    Names lose the prefix a task head adds (`bert.`, `roberta.`, `mpnet.`, or `model.` in ModernBERT), and the old
-    `gamma` and `beta` of layer normalization become `weight` and `bias`.
-
-    Args:
-        path: A `.safetensors` file, or a torch file as for `read_checkpoint`.
-
-    Returns:
-        The arrays by name.
-
-    Raises:
-        InputError: If the file is damaged.
-        UnavailableError: If it is a torch file and torch is not installed.
-    """
+    """Read float32 arrays by `plain_name`; `InputError` if they are damaged, `UnavailableError` if torch is missing."""
     return {plain_name(name): array for name, array in read_arrays(path).items()}
 
 
@@ -90,11 +61,11 @@ def read_names(path: Path) -> list[str]:
         with safe_open(path, framework="numpy") as file:
             return [plain_name(name) for name in file.keys()]  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is not a whole safetensors file ({error}); fetch the model again.") from error
+        raise InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.") from error
 
 
 def plain_name(name: str) -> str:
-    """Return a weight's name as a bare encoder has it today."""
+    """Return a weight's name in a bare encoder: without a task head's prefix, and not `gamma` and `beta` as once."""
     for prefix in ("bert.", "roberta.", "mpnet.", "model."):
         name = name.removeprefix(prefix)
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
@@ -158,7 +129,7 @@ def _is_archive(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise InputError(f"{path} is not a whole torch file ({error}); fetch the model again.") from error
+        raise InputError(f"{path} is an incomplete torch file ({error}); fetch the model again.") from error
     plain = all(part.compress_type == zipfile.ZIP_STORED and _stays_inside(part.filename) for part in parts)
     if not plain or sum(part.file_size for part in parts) > path.stat().st_size:
         raise InputError(f"{path} is not packed as torch packs its files; fetch the model from a source you trust.")
@@ -178,4 +149,13 @@ def _read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
         with safe_open(path, framework="numpy") as file:
             return {name: file.get_tensor(name).astype(np.float32, copy=False) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError, OSError) as error:
-        raise InputError(f"{path} is not a whole safetensors file ({error}); fetch the model again.") from error
+        raise InputError(f"{path} is an incomplete safetensors file ({error}); fetch the model again.") from error
+
+
+def write_safetensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays as float32, in the form that transformers and AdapterHub's library load."""
+    import numpy as np
+    from safetensors.numpy import save
+
+    own = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in arrays.items()}
+    path.write_bytes(save(own, metadata={"format": "pt"}))

@@ -47,19 +47,7 @@ class Ops(Protocol):
         """Return `first`, `first` + 1, ... for the tokens of a batch, int64 (1, tokens)."""
 
     def embed(self, ids: Tensor, name: str, rows: int | None = None) -> Tensor:
-        """Return the rows of a table that ids name.
-
-        Args:
-            ids: Numbers of rows.
-            name: Of the table.
-            rows: How many it must have, as too few would show only with a rare word or a long text.
-
-        Returns:
-            States, (texts, tokens, width) of ids (texts, tokens).
-
-        Raises:
-            ValueError: If it has another number of rows.
-        """
+        """Return a table's rows (texts, tokens, width) for ids (texts, tokens); `ValueError` if it has not `rows`."""
 
     def leading(self, ids: Tensor, table: np.ndarray) -> Tensor:
         """Return the first rows of a constant table, float32 (positions, ...), one for each token: (tokens, ...)."""
@@ -124,22 +112,12 @@ class Ops(Protocol):
     def project(
         self, queries: Tensor, keys: Tensor, names: tuple[str, str, str], heads: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the queries, keys and values of multi-head attention (Vaswani et al. 2017, section 3.2).
-
-        Args:
-            queries: States that attend, (texts, some tokens, width).
-            keys: States attended to, (texts, tokens, width).
-            names: Of the weights that make queries, keys and values.
-            heads: How many share the queries' columns.
-
-        Returns:
-            Queries, divided by the root of a head's width, keys and values, each (texts, tokens, width).
-        """
+        """Return attention's queries, over the root of a head's width, keys and values, each (texts, tokens, width)."""
 
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, heads: int, bias: Tensor | None, before: int = 0
     ) -> Tensor:
-        """Return multi-head attention without its output projection.
+        """Return multi-head attention (Vaswani et al. 2017, section 3.2) without its output projection.
 
         Args:
             query: From `project`, (texts, some tokens, width).

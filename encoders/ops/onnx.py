@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from encoders.ops.base import MASKED, Activation, not_in_operators
-from encoders.ops.nodes import Nodes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,13 +25,26 @@ _ACTIVATIONS: Mapping[Activation, str] = {
 }
 
 
-class OnnxOps(Nodes):
-    """Each operator adds its nodes to the graph, and returns its output's name."""
+class OnnxOps:
+    """Each operator adds its nodes and constants to the graph, and returns its output's name."""
 
     def __init__(self, weights: Mapping[str, np.ndarray], epsilon: float) -> None:
-        super().__init__()
         self._given = weights
         self._epsilon = epsilon
+        self.nodes: list[Any] = []
+        self.arrays: dict[str, Any] = {}
+
+    def output(self, value: str, name: str) -> None:
+        """Give a value the name under which the graph returns it."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node("Identity", [value], [name]))
+
+    def constant(self, values: Sequence[Any]) -> str:
+        import numpy as np
+
+        array = np.array(values, dtype=np.int64)
+        return self._store(f"ints_{array.shape}_{array.ravel().tolist()}".replace(" ", ""), array)
 
     def has(self, name: str) -> bool:
         return name in self._given
@@ -235,3 +247,30 @@ class OnnxOps(Nodes):
     def _weighted(self, weights: str, values: Sequence[str]) -> str:
         shares = self._parts(weights, len(values)) if len(values) > 1 else [weights]
         return self.add(*(self._op("Mul", share, value) for share, value in zip(shares, values, strict=True)))
+
+    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        return self._ops(kind, *inputs, outputs=1, **attributes)[0]
+
+    def _ops(self, kind: str, *inputs: str, outputs: int, **attributes: Any) -> list[str]:
+        from onnx import helper
+
+        names = [f"{kind.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **attributes))
+        return names
+
+    def _store(self, name: str, array: Any) -> str:
+        self.arrays.setdefault(name, array)
+        return name
+
+    def _ints(self, *values: int) -> str:
+        return self.constant(values)
+
+    def _scalar(self, value: int) -> str:
+        import numpy as np
+
+        return self._store(f"int_{value}", np.array(value, dtype=np.int64))
+
+    def _float(self, value: float) -> str:
+        import numpy as np
+
+        return self._store(f"float_{value}", np.array(value, dtype=np.float32))

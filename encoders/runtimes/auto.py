@@ -9,24 +9,28 @@ precision allows.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import shutil
+import statistics
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
+from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import installed_version
-from encoders.runtimes.base import Precision, Runtime, RuntimeSource, Session, is_installed
-from encoders.runtimes.cuda import has_device
-from encoders.runtimes.processor import processor
-from encoders.runtimes.race import TokenBatch, race
+from encoders.models.formats import Precision
+from encoders.runtimes.hardware import has_device, processor
+from encoders.runtimes.registry import Runtime, RuntimeSource, Session, is_installed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
+
+    from encoders.runtimes.registry import Session
 
 _FILE = "winners.json"
 
@@ -37,24 +41,10 @@ _WORDS: Mapping[Shape, str] = {"bulk": "batches", "single": "single texts"}
 
 _ROUNDS: Mapping[Shape, int] = {"bulk": 5, "single": 15}
 
+TokenBatch = tuple["np.ndarray", "np.ndarray"]
+"""Token ids and mask of a batch."""
+
 Candidates = Mapping[str, tuple[Runtime, Precision]]
-
-
-@dataclass(frozen=True, slots=True)
-class Winners:
-    """The result of a race.
-
-    Attributes:
-        cpu: Its name, of the machine that it was on.
-        winners: Candidates, by shape.
-        seconds: That each candidate took for the same work, by shape, the fastest first.
-        skipped: Why candidates could not take part.
-    """
-
-    cpu: str
-    winners: Mapping[Shape, str]
-    seconds: Mapping[Shape, Mapping[str, float]]
-    skipped: Mapping[str, str]
 
 
 def prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Precision, folder: Path) -> None:
@@ -67,9 +57,14 @@ def prepare(runtimes: Sequence[Runtime], source: RuntimeSource, precision: Preci
     for child in folder.iterdir():
         if child.name not in winners.values():
             shutil.rmtree(child)
-    found = Winners(processor().name, winners, seconds, skipped)
-    (folder / _FILE).write_bytes(_json().dump_json(found, indent=2))
-    _tell(found)
+    facts = {"cpu": processor().name, "winners": winners, "seconds": seconds, "skipped": skipped}
+    (folder / _FILE).write_text(json.dumps(facts, indent=2), encoding="utf-8")
+    choices = []
+    for shape, what in _WORDS.items():
+        taken = list(seconds[shape].items())
+        more = f" ({taken[1][1] / taken[0][1]:.2f} times as fast as {taken[1][0]})" if len(taken) > 1 else ""
+        choices.append(f"{taken[0][0]} for {what}{more}")
+    logging.getLogger("ses").warning("The runtime auto takes %s, from now on on this machine.", " and ".join(choices))
 
 
 def _loaded(
@@ -103,29 +98,19 @@ def _work(source: RuntimeSource) -> dict[Shape, TokenBatch]:
     return {"bulk": (middle.ids, middle.mask), "single": (last.ids[-1:, :length], last.mask[-1:, :length])}
 
 
-def _tell(found: Winners) -> None:
-    told = []
-    for shape, what in _WORDS.items():
-        taken = list(found.seconds[shape].items())
-        more = f" ({taken[1][1] / taken[0][1]:.2f} times as fast as {taken[1][0]})" if len(taken) > 1 else ""
-        told.append(f"{taken[0][0]} for {what}{more}")
-    logging.getLogger("ses").warning("The runtime auto takes %s, from now on on this machine.", " and ".join(told))
-
-
 def load(runtimes: Sequence[Runtime], folder: Path, threads: int) -> Session:
     """Load what `prepare` wrote, each winner when it is first used; raises `InputError` if it is damaged."""
     try:
-        found = _json().validate_json((folder / _FILE).read_bytes())
-        known = _every(runtimes)
-        chosen = {shape: known[found.winners[shape]] for shape in get_args(Shape)}
-    except (LookupError, OSError, ValueError) as error:
+        winners, known = read_json(folder / _FILE)["winners"], _every(runtimes)
+        chosen = {shape: known[winners[shape]] for shape in get_args(Shape)}
+    except (LookupError, OSError, TypeError, ValueError) as error:
         raise InputError(f"{folder} does not say which runtime won; delete it, and it is created again.") from error
     sessions: dict[str, Session] = {}
     lock = threading.Lock()
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         shape: Shape = "single" if len(ids) == 1 else "bulk"
-        name, (runtime, _) = found.winners[shape], chosen[shape]
+        name, (runtime, _) = winners[shape], chosen[shape]
         with lock:
             # A search needs only the winner for single texts.
             if name not in sessions:
@@ -139,13 +124,10 @@ def version(runtimes: Sequence[Runtime], precision: Precision, threads: int) -> 
     """Return 8 hex digits over all that may change who wins: candidates, their packages, the CPU and the threads."""
     candidates = _candidates(runtimes, precision)
     packages = sorted({package for runtime, _ in candidates.values() for package in runtime.packages})
-    facts = (sorted(candidates), [_versions(package) for package in packages], processor(), threads)
+    # A build for GPUs has a name of its own, as that of onnxruntime.
+    versions = [[installed_version(name) for name in (package, f"{package}-gpu")] for package in packages]
+    facts = (sorted(candidates), packages, versions, processor(), threads)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:8]
-
-
-def _versions(package: str) -> list[str]:
-    """Return the versions of a package and of its build for GPUs, which for onnxruntime has a name of its own."""
-    return [f"{name} {found}" for name in (package, f"{package}-gpu") if (found := installed_version(name))]
 
 
 def _candidates(runtimes: Iterable[Runtime], precision: Precision) -> Candidates:
@@ -160,7 +142,28 @@ def _every(runtimes: Iterable[Runtime]) -> Candidates:
     return {f"{runtime.name}-{kind}": (runtime, kind) for runtime in runtimes for kind in runtime.precisions}
 
 
-def _json() -> Any:
-    from pydantic import TypeAdapter
+_BEHIND = 2.0
 
-    return TypeAdapter(Winners)
+
+def race(sessions: Mapping[str, Session], work: TokenBatch, rounds: int) -> dict[str, float]:
+    """Return the median seconds of each session for the same work, the fastest first, and last those that left."""
+    taken: dict[str, list[float]] = {name: [] for name in sessions}
+    medians: dict[str, float] = {}
+    running = list(sessions)
+    for _ in range(rounds):
+        for name in running:
+            taken[name].append(_seconds(sessions[name], work))
+        medians = {name: statistics.median(values) for name, values in taken.items()}
+        running.sort(key=medians.__getitem__)
+        running = [name for name in running if medians[name] < _BEHIND * medians[running[0]]]
+    # Their only measurement may be from a quieter moment than all later ones.
+    left = sorted(set(sessions) - set(running), key=medians.__getitem__)
+    return {name: medians[name] for name in (*running, *left)}
+
+
+def _seconds(session: Session, work: TokenBatch) -> float:
+    ids, mask = work
+    session(ids[:1, :2], mask[:1, :2])  # threads of the one before may still spin
+    begun = time.perf_counter()
+    session(ids, mask)
+    return time.perf_counter() - begun

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import onnx
 
     from encoders.models.card import ModelCard
+    from encoders.models.formats import Precision
     from encoders.models.model import Weights
-    from encoders.runtimes.base import Precision
 
 GRAPH_VERSION = 4
 """Increase this number when graphs change, so that cached files of older versions are not used."""
@@ -59,18 +59,7 @@ def build_graph(weights: Weights, card: ModelCard, heads: Sequence[str]) -> onnx
 def write_graph(
     weights: Weights, card: ModelCard, heads: Sequence[str], path: Path, precision: Precision = "fp32"
 ) -> None:
-    """Write the graph into a file, and its weights into one beside it, which sessions map instead of reading it.
-
-    Args:
-        weights: As for `build_graph`.
-        card: Of the model.
-        heads: Whose vectors the graph gives.
-        path: Of the file; the other one has its name and `.data`.
-        precision: With `int8`, matrix products are quantized; every other precision has the same graph.
-
-    Raises:
-        InputError: If weights have another shape than the card says.
-    """
+    """Write the graph, and its weights into `.data` beside it, which sessions map; errors as of `build_graph`."""
     import onnx
 
     nodes, arrays = _parts(weights, card, heads)

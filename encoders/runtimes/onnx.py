@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from encoders.runtimes.graph import write_graph
-from encoders.runtimes.saturation import products_saturate
+from encoders.runtimes.hardware import products_saturate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
 
-    from encoders.runtimes.base import Device, Precision, RuntimeSource, Session
+    from encoders.models.formats import Precision
+    from encoders.runtimes.registry import Device, RuntimeSource, Session
 
 _FILE = "model.onnx"
 _CUDA = "CUDAExecutionProvider"
@@ -32,25 +33,12 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path, device: D
 
 
 def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
-    """Load what `prepare` wrote.
-
-    Args:
-        folder: Where it wrote it.
-        threads: Cores to use; 0 for all.
-        device: Where to run it.
-
-    Returns:
-        A function that can be called from several threads.
-
-    Raises:
-        InputError: If the file is damaged.
-        UnavailableError: If it is to run on a GPU and can't.
-    """
+    """Load what `prepare` wrote; `InputError` if it is damaged, `UnavailableError` if the GPU can't be used."""
     providers = _providers(device)
     try:
         session = open_session(folder / _FILE, threads, providers)
     except Exception as error:
-        raise InputError(f"{folder} holds no whole ONNX file; delete it, and it is created again.") from error
+        raise InputError(f"{folder} holds an incomplete ONNX file; delete it, and it is created again.") from error
     if device == "cuda" and _CUDA not in session.get_providers():
         # Otherwise it would silently run on the CPU.
         raise UnavailableError(
@@ -67,16 +55,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
 
 
 def open_session(graph: Path | bytes, threads: int, providers: Sequence[Any] = ("CPUExecutionProvider",)) -> Any:
-    """Return onnxruntime's session of a graph, with the options that all sessions of ses have.
-
-    Args:
-        graph: Its file, or its content.
-        threads: Cores to use; 0 for all.
-        providers: As onnxruntime takes them.
-
-    Returns:
-        An `onnxruntime.InferenceSession`. What is wrong with the graph is raised as onnxruntime raises it.
-    """
+    """Return onnxruntime's session of a graph, given as file or content, with the options that all of ses have."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

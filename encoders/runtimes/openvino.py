@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from corpora.installed import needing
 from encoders.runtimes.graph import write_graph
-from encoders.runtimes.saturation import products_saturate
+from encoders.runtimes.hardware import products_saturate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
 
-    from encoders.runtimes.base import Precision, RuntimeSource, Session
+    from encoders.models.formats import Precision
+    from encoders.runtimes.registry import RuntimeSource, Session
 
 _FILE = "model.xml"
 _PRECISION, _LONGEST = ["ses", "precision"], ["ses", "longest"]  # where a model file keeps them
@@ -46,23 +47,12 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
 
 
 def load(folder: Path, threads: int) -> Session:
-    """Load what `prepare` wrote.
-
-    Args:
-        folder: Where it wrote it.
-        threads: Cores to use; 0 for all.
-
-    Returns:
-        A function that can be called from several threads.
-
-    Raises:
-        InputError: If the files are damaged.
-    """
+    """Load what `prepare` wrote; `InputError` if it is damaged."""
     try:
         model, compiled = open_model(folder / _FILE, threads)
         longest = int(_kept(model, _LONGEST))
     except (RuntimeError, ValueError) as error:
-        raise InputError(f"{folder} holds no whole OpenVINO model; delete it, and it is created again.") from error
+        raise InputError(f"{folder} holds an incomplete OpenVINO model; delete it, and it is created again.") from error
     requests = threading.local()  # an inference request serves one caller at a time
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:

@@ -12,47 +12,29 @@ import logging
 import sys
 import tempfile
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
-from encoders.architectures.bert import Pooling, layer_name
+from encoders.models.folder import bert_config
+from encoders.models.weights import SAFETENSORS, write_safetensors
 from encoders.runtimes.graph import build_graph
 from encoders.runtimes.onnx import open_session
-from encoders.runtimes.pooling import pool
+from encoders.runtimes.pooling import read_pooling, write_pooling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from encoders.models.card import ModelCard
+    from encoders.models.formats import Precision
     from encoders.models.model import Weights
-    from encoders.runtimes.base import Precision, RuntimeSource, Session
+    from encoders.runtimes.registry import RuntimeSource, Session
 
-_GRAPH, _POOLING = "model.onnx", "pooling.json"
+_GRAPH = "model.onnx"
 _POSITIONS, _SEGMENTS = (f"embeddings.{table}_embeddings.weight" for table in ("position", "token_type"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pooled:
-    """How the hidden states of the graph become vectors.
-
-    Attributes:
-        pooling: Which of them become the vector.
-        normalize: Whether it is scaled to unit length.
-        dimension: Of the vector.
-        heads: Those that have it.
-    """
-
-    pooling: Pooling
-    normalize: bool
-    dimension: int
-    heads: tuple[str, ...]
-
-
-def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:  # noqa: ARG001 - it has one alone
+def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     """Let the exporter write the graph up to the last hidden states, and write beside it how they are pooled."""
     card = source.card
     if card.architecture != "plain":
@@ -60,16 +42,16 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None: 
             f"optimum exports plain networks alone, and {card.name} is of the architecture {card.architecture}",
             "leave out <runtime>, or choose another",
         )
-    main_export = _exporter()
-    build_graph(source.weights, card, source.heads)  # tells weights that don't fit, as every runtime does
+    export = _exporter()
+    build_graph(source.weights, card, source.heads)  # reports weights that don't fit, as every runtime does
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         network, written = Path(scratch) / "network", Path(scratch) / "written"
         _write_network(source.weights, card, network)
-        # What it prints is no result of ours; of its warnings, all are about tracing, which tests hold to the formula.
+        # What it prints is no result of ours; its warnings are all about tracing, and tests compare the vectors.
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                main_export(
+                export(
                     str(network),
                     written,
                     task="feature-extraction",
@@ -84,40 +66,27 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None: 
                 ) from error
         for file in written.glob(f"{_GRAPH}*"):  # large ones have their weights in a second file
             file.rename(folder / file.name)
-    facts = card.network
-    pooled = _Pooled(facts.pooling, facts.normalize, card.dimension, source.heads)
-    (folder / _POOLING).write_bytes(_json().dump_json(pooled))
+    write_pooling(source, precision, folder)
 
 
 def load(folder: Path, threads: int) -> Session:
-    """Load what `prepare` wrote.
-
-    Args:
-        folder: Where it wrote it.
-        threads: Cores to use; 0 for all.
-
-    Returns:
-        A function that can be called from several threads.
-
-    Raises:
-        InputError: If the files are damaged, or don't fit one another.
-    """
+    """Load what `prepare` wrote; `InputError` if the files are damaged, or don't fit one another."""
     import numpy as np
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (states,) = session.run(["last_hidden_state"], inputs)
-        return [pool(states, mask, pooled.pooling, normalize=pooled.normalize)] * len(pooled.heads)
+        return pooling.vectors(states, mask)
 
     try:
-        pooled = _json().validate_json((folder / _POOLING).read_bytes())
+        pooling = read_pooling(folder)
         session = open_session(folder / _GRAPH, threads)
         trial = run(np.zeros((1, 2), dtype=np.int64), np.ones((1, 2), dtype=np.int64))
-        whole = bool(trial) and trial[0].shape == (1, pooled.dimension)
-    except Exception as error:
-        raise _damaged(folder) from error
-    if not whole:
-        raise _damaged(folder)
+        fits = trial[0].shape == (1, pooling.dimension)
+    except Exception:  # noqa: BLE001 - whatever a damaged file raises in onnxruntime
+        fits = False
+    if not fits:
+        raise InputError(f"{folder} holds an incomplete model of optimum; delete it, and it is created again.")
     return run
 
 
@@ -128,40 +97,23 @@ def _write_network(weights: Weights, card: ModelCard, folder: Path) -> None:
     own code would skip positions at padding tokens that stand in a text.
     """
     import numpy as np
-    from safetensors.numpy import save_file
 
-    facts = card.network
-    config = {
-        "model_type": "bert",
-        "vocab_size": facts.vocabulary,
-        "hidden_size": facts.width,
-        "num_hidden_layers": facts.layers,
-        "num_attention_heads": facts.attention_heads,
-        "intermediate_size": len(weights[f"{layer_name(0)}.intermediate.dense.weight"]),
-        "hidden_act": "gelu",
-        "layer_norm_eps": facts.epsilon,
-        "max_position_embeddings": facts.positions - facts.first_position,
-        "type_vocab_size": 2,
-    }
     # Texts have segment 0 alone, but the exporter tries two. No vector depends on the pooler, but transformers would
     # make up one that it doesn't find.
     changed = {
-        _POSITIONS: weights[_POSITIONS][facts.first_position :],
+        _POSITIONS: weights[_POSITIONS][card.network.first_position :],
         _SEGMENTS: np.repeat(weights[_SEGMENTS][:1], 2, axis=0),
-        "pooler.dense.weight": np.zeros((facts.width, facts.width), dtype=np.float32),
-        "pooler.dense.bias": np.zeros(facts.width, dtype=np.float32),
+        "pooler.dense.weight": np.zeros((card.dimension, card.dimension)),
+        "pooler.dense.bias": np.zeros(card.dimension),
     }
-    arrays = {name: np.ascontiguousarray(array) for name, array in {**weights, **changed}.items()}
+    arrays = {**weights, **changed}
+    config = bert_config(card, arrays) | {"model_type": "bert", "max_position_embeddings": len(arrays[_POSITIONS])}
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    save_file(arrays, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config | {"pad_token_id": 0}), encoding="utf-8")
+    write_safetensors(folder / SAFETENSORS, arrays)
 
 
-def _damaged(folder: Path) -> InputError:
-    return InputError(f"{folder} holds no whole model of optimum's; delete it, and it is created again.")
-
-
-def _exporter() -> Callable[..., None]:
+def _exporter() -> Any:
     try:
         from optimum.exporters.onnx import main_export
     except ImportError:
@@ -171,11 +123,4 @@ def _exporter() -> Callable[..., None]:
         ) from None
     for name in ("optimum", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)  # else they advise those who would call them by hand
-    exporter: Callable[..., None] = main_export
-    return exporter
-
-
-def _json() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_Pooled)
+    return main_export

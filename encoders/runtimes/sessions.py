@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, UnavailableError
 from encoders.architectures.foreign import ARCHITECTURE
+from encoders.models.formats import Precision
 from encoders.models.model import Exported, Model, read_checked
-from encoders.runtimes.base import Precision, Runtime, RuntimeSource, Session
 from encoders.runtimes.graph import GRAPH_VERSION
-from encoders.runtimes.registry import get_runtime
-from encoders.runtimes.samples import sample_texts
+from encoders.runtimes.registry import Runtime, RuntimeSource, Session, get_runtime
 from encoders.tokens.batching import batches
 
 if TYPE_CHECKING:
@@ -27,6 +26,53 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from encoders.models.card import ModelCard
+
+_SENTENCES = (
+    "We measured the binding affinity of twelve small molecules to the receptor by surface plasmon "
+    "resonance (n = 3, p < 0.01).",
+    "Patients older than 65 years received either 5 mg of the drug or a placebo once a day for 26 weeks.",
+    "Deep convolutional networks trained on 1.2 million images transfer poorly to X-ray data without fine-tuning.",
+    "The mean annual temperature of the basin rose by 0.8 degrees between 1961 and 2010, and snow cover "
+    "shrank accordingly.",
+    "BACKGROUND: Hospital-acquired infections remain a leading cause of death. METHODS: We reviewed 14,302 admissions.",
+    "A lower bound of order n log n is proved for comparison-based sorting with partial information.",
+    "Expression of IL-6 and TNF-alpha was up-regulated in knock-out mice, whereas CD4+ T cells were unchanged.",
+    "Students who explained each step aloud solved twice as many transfer problems as those who only "
+    "read the solution.",
+    "The perovskite film, annealed at 150 °C, reached a power conversion efficiency of 22.4% under one sun.",
+    "Is a Mediterranean diet associated with a lower risk of stroke? A systematic review and "
+    "meta-analysis of 31 cohorts.",
+    "We introduce a probabilistic model of citation that separates topic, venue and age, and fit it by "
+    "variational inference.",
+    "SARS-CoV-2 RNA was detected in 37 of 112 wastewater samples, on average six days before the first reported case.",
+    "Spectra of the quasar show absorption lines at redshift z = 3.17, consistent with a damped Lyman-alpha system.",
+    "Trade liberalisation raised wages in exporting firms, but within-region inequality increased; the "
+    "net effect is small.",
+    "No significant differences were found between the groups (odds ratio 1.04, 95% CI 0.87-1.25).",
+    "The shear modulus of the hydrogel can be tuned from 0.2 to 40 kPa by varying the density of cross-links.",
+    "Federated search over heterogeneous digital libraries needs score normalisation; rank fusion avoids "
+    "it altogether.",
+    "Field trials on wheat in three provinces showed that intercropping with clover reduced nitrogen "
+    "leaching by a third.",
+    "CASE REPORT: A 43-year-old woman presented with fever, arthralgia and a rash two weeks after "
+    "travelling to Brazil.",
+    "Our parser handles unbounded recursion, Unicode identifiers and error recovery in linear time.",
+    "Zebrafish embryos exposed to 10 nM of the compound developed pericardial oedema within 48 h post fertilisation.",
+    "Interviews with nurses revealed four themes: workload, recognition, communication and moral distress.",
+    "The turbulent boundary layer over a flat plate at Mach 2.5 was resolved by direct numerical simulation.",
+    "Taken together, these results suggest that sleep consolidates spatial memory through hippocampal replay.",
+)
+
+
+def sample_texts() -> list[str]:
+    """Return 72 texts of one to twelve sentences: titles, short and long abstracts, the same on every machine."""
+    count = len(_SENTENCES)
+    texts = []
+    for i in range(3 * count):
+        length = (1, 2, 4, 7, 9, 12)[i % 6]
+        texts.append(" ".join(_SENTENCES[(i + 5 * j) % count] for j in range(length)))
+    return texts
+
 
 _ALIKE = 0.98
 """If the cosine of int8 vectors of two machines is below this value, the difference is not rounding."""
@@ -42,22 +88,7 @@ Sessions = Callable[[tuple[str, ...]], Session]
 def make_sessions(
     model: Model, tokenizer: Tokenizer, cache_dir: Path, runtime: str | None, precision: Precision | None, threads: int
 ) -> tuple[str, Sessions]:
-    """Return what runs a model.
-
-    Args:
-        model: The model, with weights or exported.
-        tokenizer: Its own.
-        cache_dir: Where built graphs are kept.
-        runtime: What shall run it; if None, onnx, or transformers if that alone can, or what it was exported for.
-        precision: How precisely; if None, as fast as the runtime can.
-        threads: Cores to use; 0 for all.
-
-    Returns:
-        What runs it and how precisely, such as `onnx-int8`, and what gives sessions.
-
-    Raises:
-        InputError: If there is no such runtime, or an export is for another.
-    """
+    """Return what runs a model, such as `onnx-int8`, and its sessions; `InputError` if the runtime can't run it."""
     exported = model.exported
     if exported is None:
         foreign = model.card.architecture == ARCHITECTURE
@@ -168,19 +199,7 @@ class ExportedSessions:
 
 
 def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> RuntimeSource:
-    """Return what a runtime makes its files from.
-
-    Args:
-        model: With weights.
-        tokenizer: Its own.
-        heads: Those wanted.
-
-    Returns:
-        The checked weights, and batches to time.
-
-    Raises:
-        InputError: If the weights or the tokenizer don't fit.
-    """
+    """Return what a runtime makes its files from; `InputError` if the weights or the tokenizer don't fit."""
     card = model.card
     if max(tokenizer.get_vocab().values()) >= card.network.vocabulary:
         raise InputError(f"The tokenizer in {model.folder} knows tokens that the model doesn't; fetch the model again.")
@@ -190,17 +209,7 @@ def make_source(model: Model, tokenizer: Tokenizer, heads: tuple[str, ...]) -> R
 
 
 def run_texts(session: Session, tokenizer: Tokenizer, card: ModelCard, texts: Sequence[str]) -> list[np.ndarray]:
-    """Return a session's vectors of some texts without prompts, float32 (texts, dimension) for each head.
-
-    Args:
-        session: Runs the batch.
-        tokenizer: The model's.
-        card: Gives the length.
-        texts: All in one batch.
-
-    Returns:
-        Vectors in the order of the texts.
-    """
+    """Return a session's vectors of some texts without prompts, float32 (texts, dimension) for each head."""
     (batch,) = batches([encoding.ids[: card.max_tokens] for encoding in tokenizer.encode_batch_fast(texts)], len(texts))
     ordered = batch.rows.argsort()
     return [rows[ordered] for rows in session(batch.ids, batch.mask)]

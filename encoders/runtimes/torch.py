@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from encoders.runtimes.base import Device, Precision, RuntimeSource, Session
+    from encoders.models.formats import Precision
+    from encoders.runtimes.registry import Device, RuntimeSource, Session
 
 _WEIGHTS, _NETWORK = "model.safetensors", "network.json"
 
@@ -30,12 +31,7 @@ Forward = Callable[[Any, Any], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Network:
-    """What the weights are a network of.
-
-    Attributes:
-        card: Of the model.
-        heads: Whose vectors it gives.
-    """
+    """The network of the weights: the model's card, and the heads whose vectors it gives."""
 
     card: ModelCard
     heads: tuple[str, ...]
@@ -61,20 +57,7 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path, device: D
 
 
 def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
-    """Load what `prepare` wrote.
-
-    Args:
-        folder: Where it wrote it.
-        threads: Cores to use; 0 for as many as torch uses already, which is all of them by default.
-        device: Where to run it.
-
-    Returns:
-        A function that can be called from several threads.
-
-    Raises:
-        InputError: If the files are damaged, or don't fit one another.
-        UnavailableError: If torch is missing, or the device.
-    """
+    """Load what `prepare` wrote; `InputError` if it is damaged, `UnavailableError` if torch or a GPU is missing."""
     torch = _torch(device)
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -84,7 +67,7 @@ def load(folder: Path, threads: int, device: Device = "cpu") -> Session:
         weights = load_file(folder / _WEIGHTS)
         _try_out(weights, network)
     except (ArithmeticError, LookupError, OSError, RuntimeError, SafetensorError, TypeError, ValueError) as error:
-        raise InputError(f"{folder} holds no whole torch model; delete it, and it is created again.") from error
+        raise InputError(f"{folder} holds an incomplete torch model; delete it, and it is created again.") from error
     forward = _forward({name: tensor.to(device) for name, tensor in weights.items()}, network)
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:

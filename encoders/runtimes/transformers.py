@@ -9,51 +9,34 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.documents import read_json
 from corpora.errors import InputError, UnavailableError
 from corpora.installed import needing
-from encoders.architectures.bert import Pooling
 from encoders.architectures.foreign import ARCHITECTURE
-from encoders.models.config_sizes import check_dimensions, check_limits
-from encoders.runtimes.base import Precision
-from encoders.runtimes.pooling import pool
-from encoders.runtimes.transformers_checks import check_padding, check_positions, check_weights
+from encoders.models.folder import check_dimensions, check_limits
+from encoders.models.formats import Precision
+from encoders.runtimes.pooling import read_pooling, write_pooling
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from encoders.runtimes.base import RuntimeSource, Session
+    from encoders.models.card import ModelCard
+    from encoders.runtimes.registry import RuntimeSource, Session
 
-_WEIGHTS, _CONFIG, _POOLING = "model.safetensors", "config.json", "pooling.json"
+_WEIGHTS, _CONFIG = "model.safetensors", "config.json"
 
 _NO_SETTINGS = (
     *("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "use_kernels"),
     *("dtype", "torch_dtype", "transformers_version"),
 )
 
+_LABELS = ("num_labels", "id2label", "label2id")
+
 _ALIKE: Mapping[Precision, float] = {"fp32": 1e-3, "bf16": 0.1}
 """By how much of the largest a text's states may differ between alone and padded: by rounding only."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pooled:
-    """How the hidden states become vectors.
-
-    Attributes:
-        pooling: Which of them become the vector.
-        normalize: Whether it is scaled to unit length.
-        bf16: Whether the network computes in bfloat16.
-        heads: How many there are; all have the same vector.
-    """
-
-    pooling: Pooling
-    normalize: bool
-    bf16: bool
-    heads: int
 
 
 def plain_settings(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,25 +48,8 @@ def plain_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _without_labels(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the labels of a task's head, of which the library makes a name for each number."""
-    return {key: value for key, value in settings.items() if key not in ("num_labels", "id2label", "label2id")}
-
-
 def configuration(path: Path, config: Mapping[str, Any]) -> Any:
-    """Return transformers' own form of a configuration of an encoder of texts.
-
-    Args:
-        path: Of the `config.json`, for messages.
-        config: Its content.
-
-    Returns:
-        An instance of a class that the library has for this `model_type`.
-
-    Raises:
-        InputError: If it has none, or it is no encoder.
-        UnavailableError: If transformers or torch is not installed.
-    """
+    """Return transformers' own configuration of an encoder of texts; `InputError` if it has none such."""
     family = str(config.get("model_type"))
     auto = _library(path, family).models.auto
     if family not in auto.CONFIG_MAPPING:
@@ -96,7 +62,9 @@ def configuration(path: Path, config: Mapping[str, Any]) -> Any:
     # Encoders learn by filling in masked words; decoders, and models of images or sounds, don't.
     masked = family in auto.modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     try:
-        made = kind(**_without_labels(plain_settings(config))) if masked else kind()
+        # Of the labels of a task's head, the library would make a name for each number.
+        settings = {key: value for key, value in plain_settings(config).items() if key not in _LABELS}
+        made = kind(**settings) if masked else kind()
     except Exception as error:
         # Its checks raise errors of several libraries.
         raise InputError(f"{path} is not a configuration of {family} ({_first_line(error)}).") from error
@@ -121,13 +89,12 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
     weights = {name: np.ascontiguousarray(array, dtype=kind) for name, array in source.weights.items()}
     save_file(weights, folder / _WEIGHTS, metadata={"format": "pt"})
     (folder / _CONFIG).write_text(json.dumps(dict(facts.options["config"])), encoding="utf-8")
-    pooled = _Pooled(facts.pooling, facts.normalize, precision == "bf16", len(source.heads))
-    (folder / _POOLING).write_bytes(_json().dump_json(pooled))
-    model, told = _model(folder, pooled)
-    check_weights(card, model, set(weights), told)
-    check_positions(card, model)
+    write_pooling(source, precision, folder)
+    model, report = _model(folder, precision)
+    _check_weights(card, model, set(weights), report)
+    _check_positions(card, model)
     try:
-        check_padding(source, _states(model), _ALIKE[precision])
+        _check_padding(source, _states(model), _ALIKE[precision])
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"transformers can't run {card.name} at {precision} ({_first_line(error)})", "choose another <precision>"
@@ -135,24 +102,14 @@ def prepare(source: RuntimeSource, precision: Precision, folder: Path) -> None:
 
 
 def load(folder: Path, threads: int) -> Session:
-    """Load what `prepare` wrote.
-
-    Args:
-        folder: Where it wrote it.
-        threads: Cores to use; 0 for as many as torch uses already.
-
-    Returns:
-        A function that can be called from several threads.
-
-    Raises:
-        InputError: If the files are damaged, or don't fit one another.
-        UnavailableError: If transformers or torch is not installed.
-    """
+    """Load what `prepare` wrote; `InputError` if it is damaged, `UnavailableError` if a package is missing."""
     try:
-        pooled = _json().validate_json((folder / _POOLING).read_bytes())
+        pooling = read_pooling(folder)
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} holds no whole model of transformers; delete it to create it again.") from error
-    model, _ = _model(folder, pooled)
+        raise InputError(
+            f"{folder} holds an incomplete model of transformers; delete it to create it again."
+        ) from error
+    model, _ = _model(folder, pooling.precision)
     states = _states(model)
 
     def run(ids: np.ndarray, mask: np.ndarray) -> list[np.ndarray]:
@@ -160,23 +117,23 @@ def load(folder: Path, threads: int) -> Session:
             import torch
 
             torch.set_num_threads(threads)
-        return [pool(states(ids, mask), mask, pooled.pooling, normalize=pooled.normalize)] * pooled.heads
+        return pooling.vectors(states(ids, mask), mask)
 
     return run
 
 
-def _model(folder: Path, pooled: _Pooled) -> tuple[Any, Mapping[str, Any]]:
-    """Load the network, and what the library tells of weights that it missed or did not use."""
+def _model(folder: Path, precision: Precision) -> tuple[Any, Mapping[str, Any]]:
+    """Load the network, and the library's report of the weights that it missed or did not use."""
     try:
         content = read_json(folder / _CONFIG)
         config = configuration(folder / _CONFIG, content)
         transformers = _library(folder, str(config.model_type))
         import torch
 
-        model, told = transformers.AutoModel.from_pretrained(
+        model, report = transformers.AutoModel.from_pretrained(
             folder,
             config=config,
-            dtype=torch.bfloat16 if pooled.bf16 else torch.float32,
+            dtype=torch.bfloat16 if precision == "bf16" else torch.float32,
             local_files_only=True,
             output_loading_info=True,
             trust_remote_code=False,
@@ -186,7 +143,7 @@ def _model(folder: Path, pooled: _Pooled) -> tuple[Any, Mapping[str, Any]]:
         raise
     except Exception as error:
         raise InputError(f"transformers can't load the model ({_first_line(error)}); fetch it again.") from error
-    return model.eval(), told
+    return model.eval(), report
 
 
 def _states(model: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -219,7 +176,48 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
-def _json() -> Any:
-    from pydantic import TypeAdapter
+def _check_weights(card: ModelCard, model: Any, names: set[str], report: Mapping[str, Any]) -> None:
+    """Raise `InputError` unless weights and `config.json` fit, by what the library missed or did not use."""
+    missing = [name for name in report["missing_keys"] if "pooler" not in name]  # no vector depends on a pooler
+    if missing:
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they lack {', '.join(missing[:5])}.")
+    # What stands beside the encoder's own prefix is a task's head. Without that prefix all should be the encoder's.
+    prefix = f"{model.base_model_prefix}."
+    bare = not any(name.startswith(prefix) for name in names)
+    surplus = [
+        name
+        for name in sorted(report["unexpected_keys"])
+        if (bare or name.startswith(prefix) or f"{prefix}{name}" in names)
+        and not any(part in name for part in ("pooler", "position_ids"))
+    ]
+    if surplus:
+        raise InputError(f"The weights of {card.name} don't fit its config.json: they hold {', '.join(surplus[:5])}.")
 
-    return TypeAdapter(_Pooled)
+
+def _check_positions(card: ModelCard, model: Any) -> None:
+    """Raise `InputError` unless the longest text has a row of the position table for each token."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            kept = 0 if module.padding_idx is None else module.padding_idx + 1
+            longest = module.num_embeddings - kept
+            if longest < card.max_tokens:
+                raise InputError(
+                    f"{card.name} takes {longest} tokens, not {card.max_tokens}; "
+                    f'put {{"max_tokens": {longest}}} into a ses_card.json in its folder.'
+                )
+
+
+def _check_padding(source: RuntimeSource, states: Callable[[np.ndarray, np.ndarray], np.ndarray], alike: float) -> None:
+    """Raise `InputError` if a text's states depend on others of its batch, as some networks don't mask padding."""
+    import numpy as np
+
+    shortest = source.samples[-1]
+    length = min(int(shortest.mask[-1].sum()), source.card.max_tokens - 1)
+    ids, mask = shortest.ids[-1:, :length], np.ones((1, length), dtype=np.int64)
+    padding = ((0, 0), (0, min(7, source.card.max_tokens - length)))
+    alone, padded = states(ids, mask), states(np.pad(ids, padding), np.pad(mask, padding))[:, :length]
+    if not np.abs(padded - alone).max() < alike * max(1.0, float(np.abs(alone).max())):
+        raise InputError(
+            f"{source.card.name} gives a text other vectors beside longer texts than alone: {source.card.family} "
+            "models have no mask for padding, or draw by chance; choose another model."
+        )

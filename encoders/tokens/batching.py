@@ -1,13 +1,36 @@
-"""Batches of texts with similar lengths, so that little time goes into padding."""
+"""From token lists to batches: long texts are cut, and texts of similar lengths go together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import numpy as np
+
+LongText = Literal["start", "ends", "passages"]
+"""Keep the start (what the papers do), keep start and end in equal parts, or encode passages and take their mean."""
+
+_OVERLAP = 4
+"""Passages share a quarter of their tokens with the next, so that no sentence is cut in both."""
+
+
+def pieces(ids: Sequence[int], limit: int, prompt: int, policy: LongText) -> list[list[int]]:
+    """Cut token ids to pieces of at most `limit` ids; each has the first `prompt` ids and the last one of the text."""
+    if len(ids) <= limit:
+        return [list(ids)]
+    before, text, after = list(ids[:prompt]), list(ids[prompt:-1]), list(ids[-1:])
+    room = limit - len(before) - len(after)
+    if policy == "start":
+        kept = [text[:room]]
+    elif policy == "ends":
+        kept = [text[: room - room // 2] + text[len(text) - room // 2 :]]
+    else:
+        step = max(room - room // _OVERLAP, 1)
+        kept = [text[start : start + room] for start in range(0, len(text) - room + step, step)]
+    return [before + part + after for part in kept]
+
 
 MAX_TEXTS = 8
 """Small batches stay in a CPU's cache: up to 8 were the fastest (benchmarks/encoding.py)."""
@@ -62,21 +85,10 @@ def batches(token_ids: Sequence[Sequence[int]], max_texts: int = MAX_TEXTS) -> I
 
 
 def parts(batches: Iterable[Batch], owners: np.ndarray, least: int = PART) -> Iterator[list[Batch]]:
-    """Group batches into parts that split no text.
-
-    The texts of the remaining parts then give the same batches again,
-    also in another process.
-
-    Args:
-        batches: As `batches` makes them.
-        owners: The text of each row, int64 (rows,).
-        least: Minimum of rows in a part; the last one may have fewer.
-
-    Yields:
-        The batches of a part, in order.
-    """
+    """Yield batches in parts of at least `least` rows that split no text, given the text of each row, int64 (rows,)."""
     import numpy as np
 
+    # The texts of the parts that remain give the same batches again, also in another process.
     pieces = np.bincount(owners)
     left, part, rows = pieces.copy(), list[Batch](), 0
     for batch in batches:

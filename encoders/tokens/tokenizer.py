@@ -1,13 +1,19 @@
-"""Texts to token ids with the Rust `tokenizers` library, from the files a model folder has."""
+"""Texts to token ids with the Rust `tokenizers` library, from the files a model folder has.
+
+A folder without `tokenizer.json` may add tokens to its `vocab.txt`, which are read as transformers reads them. Since
+release 4.34 `tokenizer_config.json` lists them with all their properties under `added_tokens_decoder`. Before,
+`added_tokens.json` gave their ids, and `special_tokens_map.json` said which of them are special.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, require
-from encoders.layouts.sentence_transformers import transformer_settings
-from encoders.models.json_files import LARGEST_TOKENIZER
-from encoders.tokens.added_tokens import add_to, read_added
+from encoders.models.folder import LARGEST_TOKENIZER, read_json, transformer_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,18 +34,7 @@ def well_formed(text: str) -> str:
 
 
 def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
-    """Load the tokenizer: special tokens added, nothing cut or padded (long texts and batches are others' work).
-
-    Args:
-        folder: Holds `tokenizer.json`, or the `vocab.txt` of a BERT model and what it adds to it.
-        card: Gives family and case.
-
-    Returns:
-        The tokenizer.
-
-    Raises:
-        InputError: If neither file is there, or a file is damaged.
-    """
+    """Load a folder's tokenizer: special tokens added, nothing cut or padded; `InputError` if a file is damaged."""
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     full, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
@@ -50,7 +45,7 @@ def load_tokenizer(folder: Path, card: ModelCard) -> Tokenizer:
                 f"{folder} has no tokenizer.json, only {other}: let transformers write one, with `pip install "
                 "transformers sentencepiece` and AutoTokenizer.from_pretrained(folder).save_pretrained(folder)."
             )
-        raise InputError(f"{folder} has no tokenizer.json: fetch the whole model.")
+        raise InputError(f"{folder} has no tokenizer.json: fetch the complete model.")
     read = full if full.exists() else vocabulary
     require(
         read.stat().st_size <= LARGEST_TOKENIZER,
@@ -84,3 +79,85 @@ def _fold_case(tokenizer: Tokenizer) -> None:
 
     own = [tokenizer.normalizer] if tokenizer.normalizer else []
     tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
+
+
+_CONFIG, _IDS, _SPECIAL = "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"
+_EXTRA = ("additional_special_tokens", "extra_special_tokens")  # the latter since transformers 5
+_MOST_DIGITS = 9
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """A token that the tokenizer finds in a text before it splits words.
+
+    Attributes:
+        content: As it stands in a text.
+        id: Its row of the word table; None if it has the id of the vocabulary, or the next free one.
+        special: Whether it is found in the text as given; others in the text as the tokenizer normalizes it.
+        flags: Other properties that the file sets, by the names of the library tokenizers.
+    """
+
+    content: str
+    id: int | None
+    special: bool
+    flags: tuple[tuple[str, bool], ...] = ()
+
+
+def read_added(folder: Path) -> tuple[AddedToken, ...]:
+    """Return the tokens that a folder adds, by id, those without one last; `InputError` if a file is damaged."""
+    config, ids, special = (read_json(folder / name, dict, missing={}) for name in (_CONFIG, _IDS, _SPECIAL))
+    named = [content(token) for part in (config, special) for key in _EXTRA for token in _listed(part.get(key))]
+    if decoder := config.get("added_tokens_decoder"):
+        found = [_described(folder, number, token) for number, token in _pairs(folder, _CONFIG, decoder)]
+    else:
+        found = [_numbered(folder, name, number, named) for name, number in _pairs(folder, _IDS, ids)]
+    known = {token.content for token in found}
+    rest = [AddedToken(name, None, special=True) for name in dict.fromkeys(named) if name and name not in known]
+    return (*sorted(found, key=lambda token: token.id or 0), *rest)
+
+
+def add_to(tokenizer: Tokenizer, added: Iterable[AddedToken], folder: Path) -> None:
+    """Add tokens to a tokenizer, or raise `InputError` if one can't have the id that its file gives it."""
+    from tokenizers import AddedToken as Token
+
+    for token in added:
+        flags = {"normalized": not token.special} | dict(token.flags)
+        tokenizer.add_tokens([Token(token.content, special=token.special, **flags)])
+        if token.id not in (None, tokenizer.token_to_id(token.content)):
+            raise InputError(
+                f"{folder} gives its token {token.content} the id {token.id}, and its vocabulary ends elsewhere; "
+                "fetch the complete model again."
+            )
+
+
+def content(token: Any) -> str:
+    """Return a token as it stands in a text, given as transformers writes it: a string, or an object that holds it."""
+    return str(token.get("content", "")) if isinstance(token, dict) else str(token or "")
+
+
+def _listed(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list) else list(given.values()) if isinstance(given, dict) else []
+
+
+def _pairs(folder: Path, name: str, given: Any) -> Iterable[tuple[str, Any]]:
+    if not isinstance(given, dict):
+        raise _damaged(folder, name)
+    return given.items()
+
+
+def _described(folder: Path, number: str, token: Any) -> AddedToken:
+    if not isinstance(token, dict) or not content(token) or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        raise _damaged(folder, _CONFIG)
+    flags = tuple((flag, token[flag]) for flag in _FLAGS if isinstance(token.get(flag), bool))
+    return AddedToken(content(token), int(number), token.get("special") is True, flags)
+
+
+def _numbered(folder: Path, name: str, number: Any, special: Sequence[str]) -> AddedToken:
+    if not name or type(number) is not int:
+        raise _damaged(folder, _IDS)
+    return AddedToken(name, number, name in special)
+
+
+def _damaged(folder: Path, name: str) -> InputError:
+    return InputError(f"{folder / name} doesn't tell its added tokens by id; fetch the model again.")

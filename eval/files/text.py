@@ -12,7 +12,7 @@ import orjson
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError, require
-from corpora.json_lines import JsonObject, read_lines
+from corpora.json_objects import JsonObject, read_lines
 from corpora.opening import find_compressed, open_binary
 from corpora.paper import Rejected
 from corpora.tables import open_table

@@ -20,9 +20,8 @@ from encoders.text_encoder import TextEncoder
 from eval.files.text import write_json_lines
 from eval.mteb.model import model_meta, plain, refuse_precision, runtime_of
 from eval.retrieval.protocol import collect_legs
-from search_plugin.contract.engine import Engine, Index
-from search_plugin.contract.index_name import EVALUATION
-from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
+from search_plugin.contract.engine import EVALUATION, Engine, Index
+from search_plugin.fusion.fusions import DEFAULT_FUSION, fusion_of
 from search_plugin.request import MAX_WINDOW, Mode
 
 _KINDS = {"lexical": "sparse", "vector": "dense", "hybrid": "hybrid"}
@@ -40,7 +39,7 @@ class MtebSearch:
         encoder: Makes the vectors.
         state_dir: For lists of rejected papers.
         mode: Lexical, vector or hybrid.
-        fusion: Of the hybrid mode, as `search_plugin.fusion.registry.fusion_of` takes it.
+        fusion: Of the hybrid mode, as `search_plugin.fusion.fusions.fusion_of` takes it.
         weights: Of the legs.
     """
 

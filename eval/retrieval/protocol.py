@@ -18,8 +18,7 @@ from products.indexed import in_blocks
 from search_plugin.contract.engine import Index
 from search_plugin.contract.legs import Fused, Scored
 from search_plugin.contract.plan import LEXICAL, TITLE_BOOST
-from search_plugin.fusion.combine import Legs
-from search_plugin.fusion.registry import DEFAULT_FUSION, fusion_of
+from search_plugin.fusion.fusions import DEFAULT_FUSION, Legs, fusion_of
 from search_plugin.ranking.planning import SEARCHED, make_plan
 from search_plugin.request import MAX_QUERY, MAX_WINDOW, Mode, SearchRequest
 
@@ -57,7 +56,7 @@ class Protocol:
 
     Attributes:
         modes: Search modes to compare.
-        fusions: Fusions of the hybrid mode, named as `search_plugin.fusion.registry.fusion_of` takes them; each gets a
+        fusions: Fusions of the hybrid mode, named as `search_plugin.fusion.fusions.fusion_of` takes them; each gets a
             row.
         weights: Of the legs, in all fusions.
         measures: As `eval.measures.metrics.parse_measure` takes them.

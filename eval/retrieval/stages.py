@@ -15,7 +15,7 @@ from itertools import product
 from corpora.errors import require
 from search_plugin.contract.plan import TITLE_BOOST
 from search_plugin.contract.schema import Bm25
-from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, RANKED
+from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.fusion.search_settings import SearchSettings
 
 TuningStage = Callable[[SearchSettings], Sequence[SearchSettings]]

@@ -15,8 +15,7 @@ from eval.retrieval.protocol import DEPTH, Seen, collect_legs
 from eval.trec.runs import Run
 from search_plugin.contract.engine import Index
 from search_plugin.contract.schema import Bm25
-from search_plugin.fusion.combine import Legs
-from search_plugin.fusion.registry import fusion_of
+from search_plugin.fusion.fusions import Legs, fusion_of
 from search_plugin.fusion.search_settings import SearchSettings
 
 

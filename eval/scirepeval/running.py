@@ -14,9 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpora.errors import InputError, SesError, UnavailableError, require
-from encoders.files.embeddings import Embeddings
-from encoders.files.reading import read_embeddings
-from encoders.files.writing import Writer, layout_of, open_writer
+from encoders.files.embeddings import Embeddings, Writer, layout_of, open_writer, read_embeddings
 from encoders.models.formats import Format
 from eval.embedder import Embedder, Text, Vectors, by_file, by_format
 from eval.reviewers.protocol import evaluate_reviewers

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from corpora.errors import InputError, require
-from encoders.files.writing import layout_of
+from encoders.files.embeddings import layout_of
 from eval.files.text import bad_line, numbered_lines, require_line
 from eval.measures.metrics import KINDS
 

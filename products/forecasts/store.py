@@ -10,8 +10,7 @@ import orjson
 
 from corpora.errors import InputError
 from encoders.heads import read_heads
-from encoders.layouts.write_files import write_json
-from encoders.models.json_files import read_json
+from encoders.models.folder import read_json, write_json
 from products.forecasts.forecaster import Forecaster, ForecastMeasures
 from products.trained import TrainedVectors, storing
 

@@ -11,7 +11,7 @@ from typing import Any
 from corpora.assembling import assemble
 from corpora.documents import json_of, read_within
 from corpora.errors import InputError, require
-from corpora.json_lines import read_lines
+from corpora.json_objects import read_lines
 from corpora.opening import open_binary
 from corpora.paper import Accepted, Paper, Record, Rejected
 from products.reviewers.pool import FIELD

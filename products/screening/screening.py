@@ -58,7 +58,7 @@ class Status:
 
 def candidates_of(index: Index, review: ReviewState) -> list[str]:
     """Return the ids of a review's candidates, sorted; `InputError` if the filter can't be read."""
-    from search_plugin.filters.read import read_filter
+    from search_plugin.filters.resolve import read_filter
 
     return sorted(index.ids(read_filter(review.filter, index)))
 

@@ -11,7 +11,7 @@ import orjson
 
 from corpora.errors import InputError
 from encoders.heads import read_heads
-from encoders.models.json_files import read_json
+from encoders.models.folder import read_json
 from products.tags.hierarchy import Concept, make_hierarchy
 from products.tags.measures import TaggerMeasures
 from products.tags.tagger import Tagger

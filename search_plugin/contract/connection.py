@@ -22,15 +22,15 @@ class Connection:
     """Credentials and settings of a connection; an embedded engine needs none of it.
 
     Attributes:
-        username: For basic authentication, with `password`.
-        password: Its secret.
-        api_key: Encoded, as the cluster gave it; used instead of a user name.
+        username: User name for basic authentication, with `password`.
+        password: Password of the user.
+        api_key: Encoded API key, as the cluster gave it; used instead of a user name.
         token: A bearer token, used instead of a user name.
         ca_file: File of CA certificates to trust for `https` instead of the machine's.
         compress: Whether requests are sent gzipped: useful only over a slow network.
         timeout: Request timeout in seconds.
         patience: Seconds during which a write is retried while the cluster is too busy or does not answer.
-        shards: Shards of new indexes.
+        shards: Number of shards of new indexes.
 
     Raises:
         InputError: If a request can't carry the credentials; the message never shows them.

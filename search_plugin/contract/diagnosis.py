@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
-    from search_plugin.request import Join
+from search_plugin.contract.legs import Join
+from search_plugin.contract.schema import IndexSchema
 
 _STEP = 1024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")

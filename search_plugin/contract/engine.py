@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from corpora.custom import FieldValue
 from corpora.errors import InputError
 from corpora.paper import Paper
-from search_plugin.contract.legs import Listing, Ranking, Scored
-from search_plugin.contract.schema import IndexSchema
-from search_plugin.pages.page import Facets
+from search_plugin.contract.diagnosis import Diagnosis
+from search_plugin.contract.fields import Field
+from search_plugin.contract.legs import Facets, Listing, Ranking, Scored
+from search_plugin.contract.ordering import Sort
+from search_plugin.contract.plan import Counting, Plan
+from search_plugin.contract.schema import Bm25, IndexSchema
+from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from corpora.custom import FieldValue
-    from search_plugin.contract.diagnosis import Diagnosis
-    from search_plugin.contract.fields import Field
-    from search_plugin.contract.ordering import Sort
-    from search_plugin.contract.plan import Counting, Plan
-    from search_plugin.contract.schema import Bm25
-    from search_plugin.contract.tree import Filter
 
+EVALUATION = "eval-"
+"""The names of the indexes that evaluations make begin with it; such an index is never the default."""
+
+_INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 MOST_VALUES = 60_000
 """Values of one field that an engine lists at once: a little less than the default limits of all engines."""
+
+
+def check_index_name(name: str) -> str:
+    """Return the name if every engine can hold an index of that name, or raise `InputError`."""
+    if not _INDEX_NAME.fullmatch(name):
+        raise InputError(
+            f"An index can't be named {name!r}; "
+            "use up to 64 lower-case letters, digits, - and _, a letter or digit first."
+        )
+    return name
 
 
 def too_many(field: str) -> InputError:
@@ -40,7 +53,7 @@ class Document:
 
     Attributes:
         paper: The paper.
-        content_hash: Of the paper, to tell later whether it changed.
+        content_hash: The hash of the paper's content, which shows later whether it changed.
         vectors: float32 (dimension,) by format; (passages, dimension) where the vector field's unit is the passage.
     """
 
@@ -83,16 +96,10 @@ class Index(Protocol):
         """Return the papers that have one of some ids or one of some identifiers, in one request."""
 
     def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-        """Return the values of keyword fields that regular expressions match as a whole, in any order.
+        """Return the values of keyword fields, by field and each once, that regular expressions match as a whole.
 
-        Args:
-            patterns: Expressions of `search_plugin.filters.alike` by field.
-
-        Returns:
-            Values by field, each once.
-
-        Raises:
-            InputError: If there are more than `MOST_VALUES` of a field.
+        `patterns` are expressions of `search_plugin.filters.matching` by field. Raises `InputError` if there are more
+        than `MOST_VALUES` values of a field.
         """
 
     def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
@@ -102,9 +109,9 @@ class Index(Protocol):
         """Return papers whose title or abstract holds a term like one of some terms, in any order.
 
         Args:
-            terms: As indexed; the first letter has to be the same.
+            terms: Terms as they are indexed; the first letter has to be the same.
             distance: Maximum number of edits, 1 or 2; to swap two neighbours is one.
-            size: Papers at most.
+            size: Maximum number of papers.
 
         Returns:
             The papers, with at least their titles and abstracts.
@@ -138,16 +145,10 @@ class Index(Protocol):
         """Return the values of some fields of the ids that exist; a field without a value is left out."""
 
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
-        """Write some fields of existing papers, and change nothing else; durable on return.
+        """Write some fields of existing papers, by id and field, and change nothing else; durable on return.
 
-        Args:
-            values: By id and field; None or an empty value removes the field's value.
-
-        Returns:
-            The ids that do not exist.
-
-        Raises:
-            InputError: If the index has no such field, it can't be updated, or a value is of another kind.
+        None or an empty value removes the field's value. Returns the ids that do not exist. Raises `InputError` if the
+        index has no such field, it can't be updated, or a value is of another kind.
         """
 
     def add_fields(self, fields: Sequence[Field]) -> None:
@@ -192,6 +193,9 @@ class Engine(Protocol):
     def moment(self, name: str) -> float:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
 
+    def schema(self, name: str) -> IndexSchema | None:
+        """Return the schema of the published generation without opening it; None if there is no such index."""
+
     def open(self, name: str) -> Index:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
 
@@ -212,7 +216,7 @@ class Engine(Protocol):
         """Copy the published generation of an index, and publish it as the first one of another index.
 
         Args:
-            name: Of the index.
+            name: Name of the index.
             to: Name of the copy, which has no published generation.
             done: Receives how many more papers were copied.
 

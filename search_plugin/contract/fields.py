@@ -18,8 +18,8 @@ class Field:
     """A field of the papers of an index.
 
     Attributes:
-        name: In filters, facets and the engine.
-        kind: What its values are.
+        name: Its name in filters, facets and the engine.
+        kind: The kind of its values.
         facet: Whether its values can be counted.
         origin: Source of its values.
 
@@ -77,22 +77,11 @@ ALIASES = {
 IDENTIFIER_FIELDS = {"doi": "doi", "pmid": "pmid", "pmcid": "pmc", "pmc": "pmc", "arxiv": "arxiv"}
 """What users may filter by as if they were fields: the kinds of `Paper.identifiers`."""
 
-LATER_FIELDS = ("retracted", "origins")
-"""Fields of every paper that indexes of earlier versions may lack; no paper there has a value until a write."""
-
 
 def find_field(name: str, fields: Sequence[Field] = PAPER_FIELDS) -> Field:
-    """Return the field that a user named.
+    """Return the field that a user named by its name or alias, in any case; it can be filtered by.
 
-    Args:
-        name: Its name or alias, in any case.
-        fields: Fields of the index.
-
-    Returns:
-        The field, which can be filtered by.
-
-    Raises:
-        InputError: If there is no such field, or it is text; the message names the available ones.
+    Raises `InputError` if there is no such field, or it is text; the message names the available ones.
     """
     lowered = name.strip().lower()
     known = {field.name: field for field in fields if field.kind != "text"}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Join = Literal["ses", "engine"]
+"""Who joins the legs of a hybrid search. If ses joins them, scores are explained, the same on every engine."""
 
 
 class Scored(NamedTuple):
     """A paper found by a leg.
 
     Attributes:
-        id: Of the paper.
-        score: Larger is better, whatever the leg measures.
-        value: Of the field that the plan names as its column; None where the paper has none.
+        id: The paper's id.
+        score: The leg's own score; larger is better.
+        value: The paper's value of the field that the plan names as its column; None where it has none.
     """
 
     id: str
@@ -42,7 +45,7 @@ class Fused(NamedTuple):
     Only the hits of a page need the contributions as such: a search ranks hundreds of papers.
 
     Attributes:
-        id: Of the paper.
+        id: The paper's id.
         score: The sum of its contributions.
         given: By leg and id, the parts of a contribution; all papers of a ranking share this.
     """
@@ -62,8 +65,8 @@ class Ranking:
     """The papers of legs that an engine joined.
 
     Attributes:
-        fused: Best first, ties by id.
-        values: By id, those of the plan's column; empty where the plan names none.
+        fused: The papers, best first, ties by id.
+        values: By id, the value of the plan's column; empty where the plan names none.
     """
 
     fused: Sequence[Fused]
@@ -75,12 +78,27 @@ class Listing:
     """The first papers of those that match a filter, in an order.
 
     Attributes:
-        ids: Of the papers.
+        ids: The papers' ids.
         matches: How many papers match.
     """
 
     ids: Sequence[str]
     matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Counts by field over all matches.
+
+    Attributes:
+        matches: How many papers were counted.
+        counted: Description of the counted papers.
+        counts: By field, the most frequent values with their counts; equal counts by value.
+    """
+
+    matches: int
+    counted: str
+    counts: Mapping[str, tuple[tuple[str | int | float, int], ...]]
 
 
 def ranked(scores: Iterable[Scored]) -> list[Scored]:

@@ -40,17 +40,9 @@ NEWEST_FIRST = Sort("year", descending=True)
 
 
 def parse_sort(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Sort:
-    """Read an order.
+    """Read an order: the name of a field, with `-` before it for the largest value first.
 
-    Args:
-        text: A field, with `-` before it for the largest value first.
-        fields: Fields of the index.
-
-    Returns:
-        The order.
-
-    Raises:
-        InputError: If there is no such field, or its values have no order.
+    Raises `InputError` if there is no such field, or its values have no order.
     """
     name = text.strip().lower()
     wanted = name.removeprefix("-").strip()
@@ -73,16 +65,7 @@ def title_key(title: str) -> str:
 
 
 def sorted_ids(values: Mapping[str, FieldValue], ids: Iterable[str], order: Sort) -> list[str]:
-    """Return ids in an order.
-
-    Args:
-        values: Of the order's field, by id; ids without a value are absent.
-        ids: To sort.
-        order: The order.
-
-    Returns:
-        The ids.
-    """
+    """Return ids in an order, by their values of its field; ids without a value are absent from `values`."""
     by_id = sorted(ids)
     keys = {id_: key for id_ in by_id if (key := _key(values.get(id_), order)) not in (None, "")}
     having = sorted((id_ for id_ in by_id if id_ in keys), key=keys.__getitem__, reverse=order.descending)

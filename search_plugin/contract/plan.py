@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from corpora.errors import InputError
+from search_plugin.contract.ordering import Sort
+from search_plugin.contract.tree import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
-
-    from search_plugin.contract.ordering import Sort
-    from search_plugin.contract.tree import Filter
-    from search_plugin.understanding.expansion.expand import Notion
 
 TITLE_BOOST = 0.3
 """Of the title's own BM25, added to that of title and abstract together (docs/benchmarks.md, The title's weight)."""
@@ -35,6 +32,31 @@ def check_boost(boost: float) -> None:
         raise InputError(f"Titles can't be boosted by {boost:g}; choose a number from 0 to {MAX_BOOST:,}.")
 
 
+class Spelling(NamedTuple):
+    """Another spelling of a part of a query.
+
+    Attributes:
+        text: Words that have to stand side by side.
+        weight: The weight of its score.
+    """
+
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Notion:
+    """A part of a query, and how else papers may write it.
+
+    Attributes:
+        typed: The part as it was typed; any of its words counts.
+        others: Its other spellings.
+    """
+
+    typed: str
+    others: tuple[Spelling, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class VectorClause:
     """Find the papers whose vector in `field` is nearest to `vector`, float32 (dimension,)."""
@@ -48,16 +70,13 @@ class Plan:
     """One search, leg by leg.
 
     Attributes:
-        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg.
-        vectors: One clause a vector leg.
-        filter: Holds in every leg.
-        window: Maximum papers per leg.
-        exact: Whether vector legs compare with every vector instead of using an approximate index.
-        title_boost: Weight of the title's own BM25, added to that of title and abstract together.
-        column: Single-valued field that each leg returns beside id and score; empty for none.
-        order: Of a listing, a search without words: it has no legs, and lists the papers that match the filter.
-        plain: Those of the words that have one spelling; None if all have.
-        notions: The others, each with its spellings, of which the one that matches best counts.
+        words: The query of the BM25 leg as plain text, never as query syntax; empty for no such leg. vectors: One
+        clause for each vector leg. filter: A filter that holds in every leg. window: Maximum papers per leg. exact:
+        Whether vector legs compare with every vector instead of using an approximate index. title_boost: Weight of the
+        title's own BM25, added to that of title and abstract together. column: Single-valued field that each leg
+        returns beside id and score; empty for none. order: The order of a listing, a search without words: it has no
+        legs, and lists the papers that match the filter. plain: The words that have one spelling; None if all have.
+        notions: The other words, each with its spellings, of which the one that matches best counts.
     """
 
     words: str
@@ -84,10 +103,10 @@ class Counting:
     In a listing, all papers that match the plan's filter are counted.
 
     Attributes:
-        plan: Whose words and filter.
-        found: Ids of the papers that the legs brought.
-        fields: To count by.
-        size: Values of each.
+        plan: The plan, for its words and its filter.
+        found: Ids of the papers that the legs found.
+        fields: The fields to count by.
+        size: Number of values of each field.
     """
 
     plan: Plan

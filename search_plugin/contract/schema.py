@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from corpora.errors import InputError, UnavailableError
@@ -14,10 +14,7 @@ from search_plugin.contract.fields import ALIASES, PAPER_FIELDS, Field, find_fie
 from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
 
 VERSION = 3
-"""Of the schema that new indexes get. Version 1 had no fields of its own, and called vectors by their format."""
-
-SINCE_TITLE_ORDER = 3
-"""The version since which a cluster stores what titles are sorted by."""
+"""Version of the form in which engines keep an index; an index of another version has to be made again."""
 
 Quantization = Literal["none", "int8", "int4", "1bit"]
 """How an engine keeps a vector's numbers in memory: as floats, or in 8, 4 or 1 bits; the nearest are then ranked
@@ -85,12 +82,12 @@ class IndexSchema:
     """The content of an index, and how it is searched.
 
     Attributes:
-        model: Name of the model, to tell the user.
+        model: Name of the model, for the user.
         fingerprint: Fingerprint that a model must have to search this index (`ModelCard.fingerprint`).
         vectors: One field per task format.
-        quantization: Of all of them.
-        bm25: How words are scored.
-        fields: Of the papers: `PAPER_FIELDS`, then those of other origins.
+        quantization: How the engine keeps all vectors in memory.
+        bm25: The constants by which words are scored.
+        fields: The fields of the papers: `PAPER_FIELDS`, then those of other origins.
         language: How words are analysed; a name in `search_plugin.words.languages`.
         version: Version of the index's form in its engine.
 
@@ -153,16 +150,9 @@ class IndexSchema:
         return tuple(field for field in self.fields if field.origin != "paper")
 
     def with_fields(self, fields: Iterable[Field]) -> IndexSchema:
-        """Return the schema with more fields.
+        """Return the schema with the fields that it lacks added.
 
-        Args:
-            fields: To add; existing fields stay as they are.
-
-        Returns:
-            The schema, which may be the same.
-
-        Raises:
-            InputError: If the name is that of a field of every paper, an alias, or a field of another kind or origin.
+        Raises `InputError` if a name is that of a field of every paper, an alias, or a field of another kind or origin.
         """
         held = {field.name: field for field in self.fields}
         new = []
@@ -187,32 +177,28 @@ def to_stored(schema: IndexSchema) -> dict[str, Any]:
 
 
 def from_stored(stored: Mapping[str, Any]) -> IndexSchema:
-    """Return the schema that an index was made with.
+    """Return the schema that `to_stored` returned, of this version of ses or the one before.
 
     Args:
-        stored: Output of `to_stored`, of this version of ses or the one before.
+        stored: Output of `to_stored`.
 
     Returns:
-        The schema; an index of the version before has version 1, under which engines read and write it as it is.
+        The schema.
 
     Raises:
         ValueError: If it is damaged.
-        UnavailableError: If a newer version of ses made it.
+        UnavailableError: If another version of ses made it.
     """
-    content = dict(stored)
-    version = content.setdefault("version", 1)
-    if isinstance(version, int) and version > VERSION:
+    if lacking := [one.name for one in fields(IndexSchema) if one.name not in stored]:
+        raise ValueError(f"The schema lacks {lacking[0]}.")
+    version = stored["version"]
+    if isinstance(version, int) and version != VERSION:
         raise UnavailableError(
-            f"A newer version of ses made this index (its schema is version {version}, and this one reads up to "
+            f"Another version of ses made this index (its schema is version {version}, and this one reads version "
             f"{VERSION})",
-            "install that version, or index again with <fresh>",
+            "index again with <fresh>",
         )
-    if "fields" not in content:
-        if version != 1:
-            raise ValueError("The schema names no fields.")
-        content["fields"] = [asdict(field) for field in PAPER_FIELDS if field.name != "url"]
-        content["vectors"] = [{**vector, "format": vector["name"]} for vector in content["vectors"]]
     try:
-        return typed(IndexSchema, content)
+        return typed(IndexSchema, dict(stored))
     except InputError as error:
         raise ValueError(str(error)) from error

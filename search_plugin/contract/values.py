@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from corpora.custom import LONGEST_KEYWORD, FieldKind, FieldValue
 from corpora.dates import normal_date
 from corpora.errors import InputError
 from corpora.plain import plain
-
-if TYPE_CHECKING:
-    from search_plugin.contract.fields import Field
-    from search_plugin.contract.schema import IndexSchema
+from search_plugin.contract.fields import Field
+from search_plugin.contract.schema import IndexSchema
 
 UPDATABLE = ("origins",)
 """Fields of every paper that are not part of its content."""
 
 
 def checked(schema: IndexSchema, values: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, FieldValue | None]]:
-    """Return values as engines write them.
+    """Return values, by id and field, as engines write them.
 
-    Args:
-        schema: Of the index.
-        values: By id and field.
-
-    Returns:
-        The same as values of `corpora.plain`, lists as tuples, dates in their normal form, and None for every empty
-        value.
-
-    Raises:
-        InputError: If the index has no such field, it is part of the paper's content, or a value is of another kind.
+    These are values of `corpora.plain`, lists as tuples, dates in their normal form, and None for every empty value.
+    Raises `InputError` if the index has no such field, it is part of the paper's content, or a value is of another
+    kind.
     """
     fields = {field.name: field for field in schema.fields}
     return {

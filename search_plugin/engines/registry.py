@@ -34,7 +34,6 @@ def _cluster(url: str, connection: Connection | None) -> Engine:
 
 ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
     "embedded": _embedded,
-    "lance": _embedded,  # its name in earlier versions
     "http": _cluster,
     "https": _cluster,
 }
@@ -42,18 +41,10 @@ ENGINES: dict[str, Callable[[str, Connection | None], Engine]] = {
 
 
 def connect(url: str, connection: Connection | None = None) -> Engine:
-    """Connect to an engine.
+    """Return the engine of a URL: `embedded:DIR`, or `http://HOST:PORT` of a cluster's nodes, with commas between.
 
-    Args:
-        url: Its scheme chooses the engine: `embedded:DIR`, or `http://HOST:PORT` of a cluster's nodes, with commas.
-        connection: Credentials and settings, for a cluster.
-
-    Returns:
-        The engine.
-
-    Raises:
-        InputError: If no engine has that scheme.
-        UnavailableError: If the engine does not answer, or its folder can't be used.
+    Raises `InputError` if no engine has that scheme, and `UnavailableError` if the engine does not answer, or if its
+    folder can't be used.
     """
     scheme = url.partition(":")[0]
     if ":" not in url or scheme not in ENGINES:

@@ -1,28 +1,54 @@
-"""The parser of filters, and the tree that it builds. It is imported late: few searches have a filter."""
+"""The parser of filters: the tree that it builds, comparisons as users mean them, and what is said of syntax errors.
+
+It is imported late: few searches have a filter.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Literal, NamedTuple, cast
 
-from lark import Lark, Token, Transformer
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from corpora.custom import FieldKind
+from corpora.dates import first_day, last_day, normal_date
 from corpora.errors import InputError
 from search_plugin.contract.fields import IDENTIFIER_FIELDS, Field, find_field
-from search_plugin.contract.tree import MAX_DEPTH, And, Exists, Filter, Not, Operator, Or, Says
-from search_plugin.filters.comparisons import (
-    Given,
-    alike,
-    alike_one_of,
-    compared,
-    exact,
-    exactly_one_of,
-    identified,
+from search_plugin.contract.tree import (
+    MAX_DEPTH,
+    Alike,
+    And,
+    Compare,
+    Exists,
+    Filter,
+    Manner,
+    Not,
+    OneOf,
+    Operator,
+    Or,
+    Says,
+    Value,
 )
-from search_plugin.filters.syntax import position, short, unreadable
+from search_plugin.words.identifiers import identifier_of
+
+EXAMPLE = 'Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
+
+_EXPECTATIONS = {
+    "NAME": "a field name, not or an opening bracket",
+    "OPERATOR": "=, !=, <, <=, >, >=, in, exists or says after a field name",
+    "QUOTED": "a value",
+    "_OPEN": "an opening bracket after in",
+    "_COMMA": "a comma or a closing bracket",
+    "_RIGHT": "'and', 'or' or a closing bracket",
+}
+"""What was expected, by the first of these terminals that could have come next."""
+
+# 9 digits fit the 32-bit columns of every engine.
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,17})?(e[+-]?[0-9]{1,2})?", re.ASCII | re.IGNORECASE)
 
 
 @lru_cache(maxsize=16)
@@ -124,3 +150,156 @@ def _deeper(depth: int) -> int:
     if depth >= MAX_DEPTH:
         raise InputError(f"The filter nests brackets and nots deeper than {MAX_DEPTH}; write it flatter.")
     return depth + 1
+
+
+class Given(NamedTuple):
+    """A value as written, where, and whether a star stands for its end."""
+
+    text: str
+    position: int
+    open: bool = False
+
+
+def alike(field: Field, values: Sequence[Given]) -> Filter:
+    """Return the filter for papers with a value: in any case, and authors by any form of their names."""
+    return alike_one_of(field, values) if _is_loose(field) else exact(field, values)
+
+
+def alike_one_of(field: Field, values: Sequence[Given]) -> Filter:
+    """Return the filter for papers with one of some values: in any case, and authors by any form of their names."""
+    if not _is_loose(field):
+        return exactly_one_of(field, values)
+    own: Manner = "name" if field.name == "authors" else "same"
+    asked: dict[Manner, dict[str, None]] = {}
+    for given in values:
+        asked.setdefault("prefix" if given.open else own, {})[str(_value(field, given))] = None
+    return _any_of([Alike(field.name, manner, tuple(texts)) for manner, texts in asked.items()])
+
+
+def _is_loose(field: Field) -> bool:
+    # Ids are compared exactly: they are all different, and may differ in case alone.
+    return field.kind in ("keyword", "keywords") and field.name != "id"
+
+
+def exact(field: Field, values: Sequence[Given]) -> Filter:
+    """Return the filter for papers with a value as it is written."""
+    return _any_of([_equal(field, value) for value in dict.fromkeys(_read(field, values))])
+
+
+def exactly_one_of(field: Field, values: Sequence[Given]) -> Filter:
+    """Return the filter for papers with one of some values as they are written."""
+    read = _read(field, values)
+    parts = [_equal(field, value) for value in dict.fromkeys(read)]
+    return OneOf(field.name, read) if all(isinstance(part, Compare) for part in parts) else _any_of(parts)
+
+
+def _read(field: Field, values: Sequence[Given]) -> tuple[Value, ...]:
+    whole = (Given(given.text + "*" * given.open, given.position) for given in values)
+    return tuple(_value(field, given) for given in whole)
+
+
+def compared(field: Field, op: Operator, given: Given) -> Filter:
+    """Return the filter for a number or a date in some relation to a value."""
+    value = _value(field, given)
+    if field.kind == "date":
+        value = first_day(str(value)) if op in ("<", ">=") else last_day(str(value))
+    return Compare(field.name, op, value)
+
+
+def identified(kind: str, values: Sequence[Given]) -> Filter:
+    """Return the filter for papers with one of some identifiers of a kind, or with one that begins so."""
+    parts: list[Filter] = []
+    for given in values:
+        if given.open:
+            parts.append(Alike("identifiers", "prefix", (f"{kind}:{given.text}",)))
+            continue
+        identifier = identifier_of(kind, given.text)
+        parts.append(OneOf("identifiers", identifier.identifiers))
+        if identifier.ids:
+            parts.append(OneOf("id", identifier.ids))
+    return _any_of(parts)
+
+
+def _any_of(parts: Sequence[Filter]) -> Filter:
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _equal(field: Field, value: Value) -> Filter:
+    if value is False:
+        return Not(Compare(field.name, "=", value=True))
+    if field.kind == "date" and (first := first_day(str(value))) != (last := last_day(str(value))):
+        return And((Compare(field.name, ">=", first), Compare(field.name, "<=", last)))
+    return Compare(field.name, "=", value)
+
+
+def _value(field: Field, given: Given) -> Value:
+    if not given.text:
+        raise unreadable(
+            given.position, f"expected a value but found empty quotes (papers without one: not {field.name} exists)"
+        )
+    read, expected = _WHOLE if field.whole else _READERS.get(field.kind, (str, "text"))
+    value = read(given.text)
+    if value is None:
+        raise unreadable(given.position, f"expected {expected} for {field.name} but found {short(given.text)}")
+    return value
+
+
+def _number(text: str) -> Value | None:
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+_Reader = tuple[Callable[[str], Value | None], str]
+"""Reads a value, or returns None if it is invalid, and says what was expected."""
+
+_WHOLE: _Reader = (
+    lambda text: int(text) if _WHOLE_NUMBER.fullmatch(text) else None,
+    "a whole number of at most 9 digits",
+)
+_READERS: Mapping[FieldKind, _Reader] = {
+    "boolean": (lambda text: {"true": True, "false": False}.get(text.lower()), "true or false"),
+    "number": (_number, "a number"),
+    "date": (normal_date, "a date such as 2020-03-16, 2020-03 or 2020"),
+}
+
+
+def unreadable(position: int, problem: str) -> InputError:
+    """Return the error for a filter that can't be read, with the place and an example."""
+    return InputError(f"The filter can't be read at character {position}: {problem}. {EXAMPLE}")
+
+
+def short(text: str) -> str:
+    """Return the beginning of a text in quotes, for messages."""
+    return repr(text[:30])
+
+
+def syntax_error(text: str, error: UnexpectedInput) -> InputError:
+    """Return the error for a text that the grammar does not accept: where, what was expected, and what was found."""
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        start, found = len(text), "the end"
+    else:
+        start = cast("int", error.pos_in_stream)
+        word = re.match(r"""[(),"'=<>!]|[^\s(),"'=<>!]+""", text[start:])
+        found = short(word[0] if word else text[start])
+    expected: set[str] = set()
+    if isinstance(error, UnexpectedToken):
+        expected = set(error.accepts or error.expected)
+    elif isinstance(error, UnexpectedCharacters):
+        expected = set(error.allowed)
+    if "QUOTED" in expected and text[start : start + 1] in ("'", '"'):
+        return unreadable(start + 1, "expected a second quote to close the one here")
+    return unreadable(start + 1, f"expected {_expectation(expected)} but found {found}")
+
+
+def _expectation(expected: set[str]) -> str:
+    for terminal, words in _EXPECTATIONS.items():
+        if terminal in expected:
+            return words
+    return "'and', 'or' or the end"
+
+
+def position(token: Token) -> int:
+    """Return where a token begins, from 1."""
+    return cast("int", token.start_pos) + 1

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from corpora.errors import InputError
 from search_plugin.contract.fields import PAPER_FIELDS, Field
-from search_plugin.contract.tree import And, Filter
+from search_plugin.contract.tree import Filter, all_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from search_plugin.filters.grammar import Parsed
 
 MAX_LENGTH = 10_000
@@ -31,8 +29,8 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     A year or a month as a date means all its days: `published > 2020-03` starts in April.
 
     Args:
-        text: The expression.
-        fields: Those the index has.
+        text: The expression, as a user wrote it.
+        fields: The fields of the index.
 
     Returns:
         The filter, its fields under the schema's names.
@@ -42,8 +40,7 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
     """
     from lark import UnexpectedInput
 
-    from search_plugin.filters.grammar import parser_of
-    from search_plugin.filters.syntax import syntax_error
+    from search_plugin.filters.grammar import parser_of, syntax_error
 
     _check_text(text)
     try:
@@ -54,24 +51,13 @@ def parse_filter(text: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
 
 
 def parse_filters(texts: Iterable[str], fields: Sequence[Field] = PAPER_FIELDS) -> Filter | None:
-    """Read several expressions that must all hold, as from an option that is repeated.
+    """Read several expressions that must all hold, as from an option that is repeated; None if there are none.
 
-    Args:
-        texts: The expressions.
-        fields: Those the index has.
-
-    Returns:
-        One filter, or None where there are no expressions.
-
-    Raises:
-        InputError: If one can't be read, or all together are too long.
+    Raises `InputError` if one can't be read, or all together are too long.
     """
     texts = list(texts)
     _check_length(sum(map(len, texts)))
-    parts = tuple(parse_filter(text, fields) for text in texts)
-    if not parts:
-        return None
-    return parts[0] if len(parts) == 1 else And(parts)
+    return all_of(*(parse_filter(text, fields) for text in texts))
 
 
 def _check_text(text: str) -> None:
@@ -87,19 +73,7 @@ def _check_length(length: int) -> None:
         raise InputError(f"The filter has {length:,} characters; keep it within {MAX_LENGTH:,}.")
 
 
-def equals(name: str, value: str, fields: Sequence[Field] = PAPER_FIELDS) -> Filter:
-    """Return the filter `NAME = VALUE`, as the user's query asks for it by `author:` and the like.
-
-    Args:
-        name: Of a field, an alias, or a kind of identifier.
-        value: As typed; a star at its end stands for any end.
-        fields: Those the index has.
-
-    Returns:
-        The filter.
-
-    Raises:
-        InputError: If there is no such field, or it can't have such a value.
-    """
-    escaped = re.sub(r'(["\\])', r"\\\1", value.removesuffix("*"))
-    return parse_filter(f'{name} = "{escaped}"{"*" * value.endswith("*")}', fields)
+def quoted(text: str) -> str:
+    """Return a text as a quoted value of a filter."""
+    escaped = re.sub(r'(["\\])', r"\\\1", text)
+    return f'"{escaped}"'

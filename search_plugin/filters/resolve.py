@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from corpora.errors import InputError
+from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import Alike, And, Compare, Filter, Not, OneOf, Or
-from search_plugin.filters.alike import accepts, beginnings, closeness, patterns
-
-if TYPE_CHECKING:
-    from search_plugin.contract.schema import IndexSchema
+from search_plugin.filters.matching import accepts, beginnings, closeness, patterns
+from search_plugin.filters.parse import parse_filters
 
 MOST_VALUES = 10_000
 """Values of one field that a condition may stand for."""
 
 _SUGGESTED = 3
 _CLOSE = 0.6
-
-
-class Vocabulary(Protocol):
-    """What resolving needs of an index."""
-
-    name: str
-    schema: IndexSchema
-
-    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-        """Return values by field that a pattern matches as a whole; see `Index.spelled`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +31,20 @@ class Resolved:
     notes: tuple[str, ...] = ()
 
 
-def resolve(where: Filter | None, index: Vocabulary, *, suggest: bool = True) -> Resolved:
+def read_filter(given: str | Iterable[str], index: Index) -> Filter | None:
+    """Read one expression or several that must all hold, and replace their texts by the values that an index holds.
+
+    Empty expressions are left out. Returns a filter of exact comparisons, or None; errors as of `parse_filters`.
+    """
+    texts = [text for text in ([given] if isinstance(given, str) else given) if text]
+    return resolve(parse_filters(texts, index.schema.fields), index, suggest=False).filter
+
+
+def resolve(where: Filter | None, index: Index, *, suggest: bool = True) -> Resolved:
     """Replace texts that may differ from stored values by the values that an index holds.
 
-    Args:
-        where: The filter as parsed.
-        index: That is searched.
-        suggest: Whether to look for the values that are nearest to one that no paper has.
-
-    Returns:
-        An equal filter of exact comparisons.
-
-    Raises:
-        InputError: If a condition stands for more than `MOST_VALUES` values.
+    With `suggest`, a note names the values that are nearest to one that no paper has. Raises `InputError` if a
+    condition stands for more than `MOST_VALUES` values.
     """
     asked = list(dict.fromkeys(_alike(where))) if where else []
     if not where or not asked:
@@ -100,7 +89,7 @@ def _replaced(where: Filter, found: Mapping[Alike, Sequence[str]]) -> Filter:
             return where
 
 
-def _notes(lacking: Sequence[Alike], index: Vocabulary) -> Iterator[str]:
+def _notes(lacking: Sequence[Alike], index: Index) -> Iterator[str]:
     """Yield a sentence for each value that no paper has, with the values that are nearest to it."""
     if not lacking:
         return

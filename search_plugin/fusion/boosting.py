@@ -33,15 +33,7 @@ class Boost:
 def parse_boost(text: str, fields: Sequence[Field]) -> Boost:
     """Read a boost, `FIELD` or `FIELD=STRENGTH`.
 
-    Args:
-        text: As the user wrote it.
-        fields: Of the index.
-
-    Returns:
-        The boost.
-
-    Raises:
-        InputError: If the field is no forecast of the index, or the strength is out of bounds.
+    Raises `InputError` if the field is no forecast of the index, or the strength is out of bounds.
     """
     name, equals, number = (part.strip() for part in text.partition("="))
     forecasts = [field.name for field in fields if field.origin == "forecast"]
@@ -60,15 +52,9 @@ def parse_boost(text: str, fields: Sequence[Field]) -> Boost:
 
 
 def boosted_ids(ids: Sequence[str], values: Mapping[str, FieldValue], strength: float) -> list[str]:
-    """Return the same ids, each rank multiplied by a factor near 1.
+    """Return the ids, best first, each rank multiplied by a factor near 1; equal ranks stay in their order.
 
-    Args:
-        ids: Best first.
-        values: Percentiles by id; ids without one are absent.
-        strength: Of the boost.
-
-    Returns:
-        All ids, in the new order; equal ranks stay in the order of before.
+    `values` are percentiles by id; ids without one are absent.
     """
 
     def place(rank: int, id_: str) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -13,10 +14,7 @@ from corpora.documents import read_text
 from corpora.errors import InputError
 from search_plugin.contract.plan import TITLE_BOOST, check_boost
 from search_plugin.contract.schema import Bm25
-from search_plugin.fusion.registry import DEFAULT_FUSION, LARGEST_CONSTANT, RANKED, get_fusion
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from search_plugin.fusion.fusions import DEFAULT_FUSION, LARGEST_CONSTANT, RANKED, get_fusion
 
 LARGEST_FILE = 1 << 20
 
@@ -26,12 +24,12 @@ class SearchSettings:
     """How to score words, and how to join the legs of a search.
 
     Attributes:
-        fusion: A name in `search_plugin.fusion.registry`.
-        weights: By leg.
-        rank_constant: Of reciprocal rank fusion; None for its own default, and for the other fusions.
-        title_boost: As `SearchRequest` takes it.
-        bm25: Of the index that is searched; a search can't change it.
-        fitted: What it was fitted on and how well it did, for readers; searches ignore it.
+        fusion: A name in `FUSIONS`.
+        weights: The weights of the legs, by name.
+        rank_constant: The constant of reciprocal rank fusion; None for its default, and for the other fusions.
+        title_boost: The same as of `SearchRequest`.
+        bm25: The constants of the index that is searched; a search can't change them.
+        fitted: What the settings were fitted on, and how well they did, for readers; searches ignore it.
 
     Raises:
         InputError: If the fusion is unknown, a weight is no number from 0 up or all are 0, or another number is out
@@ -76,16 +74,9 @@ def _is_number(value: object) -> bool:
 
 
 def read_search_settings(path: Path) -> SearchSettings:
-    """Read a file of tuned settings.
+    """Read and check a file of tuned settings, JSON as `search_settings_json` writes it.
 
-    Args:
-        path: JSON as `search_settings_json` writes it.
-
-    Returns:
-        The settings, checked.
-
-    Raises:
-        InputError: If the file can't be read or holds anything else.
+    Raises `InputError` if the file can't be read or holds anything else.
     """
     from pydantic import TypeAdapter, ValidationError
 

@@ -6,89 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from corpora.links import identifier_of, link_of
+from corpora.outgoing import as_html
 from corpora.paper import Paper
-from search_plugin.contract.legs import Contribution
-from search_plugin.pages.formats.registry import get_format
+from search_plugin.contract.legs import Facets
+from search_plugin.pages.hit import Hit, hits_html
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from search_plugin.pages.highlights import Snippet
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """Counts by field over all matches.
-
-    Attributes:
-        matches: How many papers were counted.
-        counted: Description of the counted papers.
-        counts: By field, the most frequent values with their counts; equal counts by value.
-    """
-
-    matches: int
-    counted: str
-    counts: Mapping[str, tuple[tuple[str | int | float, int], ...]]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Hit:
-    """One paper found.
-
-    Attributes:
-        rank: From 1, over all pages.
-        paper: The paper as indexed.
-        score: Fused score; comparable within one search only.
-        legs: Each leg's rank, raw score and contribution; legs that did not find it are absent.
-        snippets: Where the query's words stand.
-        collapsed: Candidates not shown because they share this one's value of the field collapsed by.
-        known_by: What the query named the paper by, such as `DOI 10.1000/182` or `title`; empty if it was ranked.
-        weak: Whether the paper matches weakly; never for models without a fitted floor (docs/ranking.md).
-
-    Example:
-        >>> hit = library["mine"].search("masks", mode="lexical")[0]
-        >>> hit.rank, hit.title, hit.paper.year
-        (1, 'Masks and the spread of a virus', 2020)
-    """
-
-    rank: int
-    paper: Paper
-    score: float
-    legs: Mapping[str, Contribution] = field(hash=False)
-    snippets: tuple[Snippet, ...]
-    collapsed: int = 0
-    known_by: str = ""
-    weak: bool = False
-
-    @property
-    def id(self) -> str:
-        """The paper's id."""
-        return self.paper.id
-
-    @property
-    def title(self) -> str:
-        """The paper's title."""
-        return self.paper.title
-
-    @property
-    def doi(self) -> str:
-        """The paper's DOI; empty where it has none."""
-        return identifier_of(self.paper, "doi")
-
-    @property
-    def link(self) -> str:
-        """Where to read the paper: by its DOI, its own address or another identifier; empty where there is none."""
-        return link_of(self.paper)
-
-    def __repr__(self) -> str:
-        facts = ", ".join(str(fact) for fact in (self.paper.year, self.paper.venue, self.id) if fact)
-        return f"{self.rank:3}. {self.title} ({facts}) {self.score:.4f}"
-
-    def _repr_html_(self) -> str:
-        from search_plugin.pages.notebook import hits_html
-
-        return hits_html([self])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -146,7 +70,7 @@ class Page:
         Raises `UnavailableError` if pandas isn't installed.
         """
         from corpora.installed import needing
-        from search_plugin.pages.formats.exported import facts_of, rows_of
+        from search_plugin.pages.formats import facts_of, rows_of
 
         with needing("A table needs pandas, which is not installed", "pandas"):
             import pandas as pd
@@ -160,8 +84,7 @@ class Page:
         """Return the page as text for other programs.
 
         Args:
-            name: `json` for the page, or for its hits one of `search_plugin.pages.formats.registry`: `jsonl`, `csv`,
-                `bibtex`, `ris`.
+            name: `json` for the page, or for its hits `jsonl`, `csv`, `bibtex` or `ris`.
 
         Returns:
             The text, with its last line ended.
@@ -175,6 +98,8 @@ class Page:
             from corpora.outgoing import json_text
 
             return json_text(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        from search_plugin.pages.formats import get_format
+
         return get_format(name)(self.hits)
 
     def __iter__(self) -> Iterator[Hit]:
@@ -197,6 +122,16 @@ class Page:
         return "\n".join([head, *map(repr, self.hits)])
 
     def _repr_html_(self) -> str:
-        from search_plugin.pages.notebook import page_html
+        found = f"{len(self):,} of {self.candidates:,} candidates for “{as_html(self.query)}” in {as_html(self.index)}"
+        notes = "".join(f"<p>{as_html(note)}</p>" for note in self.notes)
+        return f"<p>{found}</p>{notes}{hits_html(self.hits)}{_facets_html(self.facets) if self.facets else ''}"
 
-        return page_html(self)
+
+def _facets_html(facets: Facets) -> str:
+    items = "".join(
+        f"<li>{as_html(field)}: "
+        + (", ".join(f"{as_html(str(value))} ({count:,})" for value, count in counts) or "no values")
+        + "</li>"
+        for field, counts in facets.counts.items()
+    )
+    return f"<ul>{items}</ul><p><small>counted over {facets.matches:,} papers: {as_html(facets.counted)}</small></p>"

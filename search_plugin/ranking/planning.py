@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
+from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
 from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.request import SearchRequest
 from search_plugin.understanding.expansion.acronyms import long_forms
-from search_plugin.understanding.expansion.expand import Expanded, expand
+from search_plugin.understanding.expansion.expand import Expanded, Synonyms, expand
 
 if TYPE_CHECKING:
     import numpy as np
 
     from encoders.text_encoder import TextEncoder
-    from search_plugin.contract.engine import Index
-    from search_plugin.request import SearchRequest
-    from search_plugin.understanding.expansion.synonyms import Synonyms
 
 SEARCHED = Format.PRX.value
 """Queries search the document vectors."""

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from search_plugin.contract.plan import LEXICAL
+from search_plugin.pages.highlights import share_of_words
+from search_plugin.pages.hit import Hit
+from search_plugin.ranking.state import SearchState
 from search_plugin.words.languages import get_language
+from search_plugin.words.terms import terms_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ FLOORS: Mapping[str, Floor] = {
 }
 """By fingerprint of the model; fitted by `python -m benchmarks.weak`. Of other models nothing is said."""
 
+NOTHING_MATCHES = "Nothing matches well; the nearest papers follow."
+
 _SCRIPTS = frozenset(("LATIN", "GREEK"))
 _UNSPACED_SCRIPTS = frozenset(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "HALFWIDTH", "FULLWIDTH"))
 
@@ -51,3 +58,57 @@ def unknown_script(text: str, language: str) -> bool:
     # A character's name begins with its script.
     foreign = sum(unicodedata.name(char, "").split(" ")[0] not in known for char in letters)
     return 2 * foreign > len(letters)
+
+
+def literal(state: SearchState) -> SearchState:
+    """Move hits behind the others that do not say the query's only word, and are weak matches by their vectors.
+
+    Models know few names of genes and drugs, such as TNF-alpha. With more words, most papers say some of them, and
+    nothing is moved.
+    """
+    plan, schema = state.plan, state.index.schema
+    floor = FLOORS.get(schema.fingerprint)
+    if not floor or LEXICAL not in state.legs or not plan.vectors or not _is_one_word(state):
+        return state
+    said = {hit.id for hit in state.legs[LEXICAL]}
+    near = {hit.id for hit in state.legs[plan.vectors[0].field] if hit.score >= floor.least}
+    ranking = sorted(state.ranking, key=lambda hit: hit.id not in said and hit.id not in near)
+    return replace(state, ranking=ranking, shown=ranking)
+
+
+def _is_one_word(state: SearchState) -> bool:
+    plan = state.plan
+    if plan.notions:
+        return len(plan.notions) == 1 and not plan.plain
+    return len([term for term in terms_of(plan.words, state.index.schema.language) if term]) == 1
+
+
+def warn(state: SearchState) -> SearchState:
+    """Mark the hits below the floor of the index's model, and add notes."""
+    query, schema = state.request.searched, state.index.schema
+    notes = list(state.notes)
+    if unknown_script(query, schema.language):
+        notes.append(
+            f"Most of the query is in a script that this index does not know: it analyses words as {schema.language}."
+        )
+    hits = state.hits
+    floor = FLOORS.get(schema.fingerprint)
+    if floor and state.plan.vectors and state.legs:
+        hits = tuple(
+            hit if hit.known_by else replace(hit, weak=floor.strength(*signals(hit, state)) < floor.least)
+            for hit in hits
+        )
+        if hits and not state.request.offset and all(hit.weak for hit in hits):
+            notes.append(NOTHING_MATCHES)
+    return replace(state, hits=hits, notes=tuple(notes))
+
+
+def signals(hit: Hit, state: SearchState) -> tuple[float, float]:
+    """Return a hit's similarity to the query, and the share of the query's words that it holds."""
+    leg = state.plan.vectors[0].field
+    found = hit.legs.get(leg)
+    # A paper that the leg did not find is no nearer than the last one that it found.
+    last = state.legs[leg][-1].score if state.legs[leg] else 0.0
+    language, notions = state.index.schema.language, state.plan.notions
+    share = share_of_words(state.topic, state.held[hit.id], language, notions)
+    return (found.raw if found else last), share

@@ -10,13 +10,10 @@ import re
 from collections import Counter
 from functools import lru_cache
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
+from search_plugin.understanding.spelling import Corrected
 from search_plugin.words.names import PARTICLES
 from search_plugin.words.terms import TOKEN, term_of
-
-if TYPE_CHECKING:
-    from search_plugin.understanding.spelling import Corrected
 
 _SMALL_WORDS = {
     "english": "the of and in is are for with by on that this from does do what how which between not can has have "
@@ -66,15 +63,7 @@ FEWEST_SIGNS = 2
 
 
 def foreign_language(looked: Corrected, language: str) -> str:
-    """Return the language that a query seems to be in, if the index does not analyse it; else an empty string.
-
-    Args:
-        looked: The query's words, and those that no paper holds.
-        language: Of the index.
-
-    Returns:
-        Its name in small letters.
-    """
+    """Return the language that a query seems to be in, in small letters, if the index does not analyse it; else ""."""
     if not looked.unknown:
         return ""
     unknown = {word.lower() for word in looked.unknown}

@@ -10,15 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
 
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
 from search_plugin.understanding.expansion.expand import expand
-from search_plugin.words.edits import edits
-from search_plugin.words.terms import TOKEN, UNSPACED, distinct_words, folded, term_of, terms_of
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.schema import IndexSchema
+from search_plugin.words.terms import TOKEN, UNSPACED, distinct_words, edits, folded, term_of, terms_of
 
 MOST_WORDS = 40
 """A longer text is pasted, and not corrected."""
@@ -59,24 +55,12 @@ _CANDIDATES = 8
 _ENDINGS = ("ation", "tion", "ion", "ment", "ing", "ies", "ive", "ity", "al", "ed", "es", "ic", "s", "e", "y")
 
 
-class WordIndex(Protocol):
-    """What correcting needs of an index."""
-
-    schema: IndexSchema
-
-    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
-        """Return how many papers hold each word; see `Index.word_counts`."""
-
-    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
-        """Return papers that hold similar terms; see `Index.resembling`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Corrected:
     """A query with its misspelled words corrected.
 
     Attributes:
-        words: To search for.
+        words: The words to search for.
         changes: By word as typed, what replaced it.
         unknown: Words that no paper holds, as typed.
         known: How many of the other words some paper holds; without stop words.
@@ -96,16 +80,8 @@ class Corrected:
         return (f'No paper says {typed}: searched for "{self.words}". Search verbatim for the words as typed.',)
 
 
-def look_up_words(index: WordIndex, text: str) -> Corrected:
-    """Find which words of a query no paper holds; nothing is corrected.
-
-    Args:
-        index: Of any engine.
-        text: The words that rank.
-
-    Returns:
-        The text as it is, with its unknown words; of a pasted text there are none.
-    """
+def look_up_words(index: Index, text: str) -> Corrected:
+    """Find which words of a query no paper holds; nothing is corrected, and of a pasted text there are none."""
     language = index.schema.language
     words = list(dict.fromkeys(token[0] for token in TOKEN.finditer(text) if term_of(token[0], language)))
     if not words or len(words) > MOST_WORDS:
@@ -118,7 +94,7 @@ def look_up_words(index: WordIndex, text: str) -> Corrected:
     return Corrected(text, unknown=unknown, known=len(words) - len(unknown))
 
 
-def _spelled_otherwise(index: WordIndex, text: str, unknown: Sequence[str]) -> set[str]:
+def _spelled_otherwise(index: Index, text: str, unknown: Sequence[str]) -> set[str]:
     """Return the words of which papers hold another spelling."""
     others = {one.typed: [other.text for other in one.others] for one in expand(text, index.schema.language).notions}
     spelled = {one: word for word in unknown for one in others.get(word, ())}
@@ -126,16 +102,8 @@ def _spelled_otherwise(index: WordIndex, text: str, unknown: Sequence[str]) -> s
     return {spelled[one] for one, count in counts.items() if count}
 
 
-def correct(index: WordIndex, looked: Corrected) -> Corrected:
-    """Correct the words that no paper holds, where a similar word is found.
-
-    Args:
-        index: Of any engine.
-        looked: What `look_up_words` found.
-
-    Returns:
-        The query with the nearest words of the index; unchanged words stay as typed.
-    """
+def correct(index: Index, looked: Corrected) -> Corrected:
+    """Correct the words that no paper holds, where the index has a similar word; other words stay as typed."""
     wanted = [word for word in looked.unknown if _may_be_misspelled(word)]
     if not wanted or len(wanted) > MOST_CORRECTED:
         return looked
@@ -173,7 +141,7 @@ def _parts(text: str) -> Iterator[str]:
     yield text[end:]
 
 
-def _nearest(index: WordIndex, typed: str) -> str:
+def _nearest(index: Index, typed: str) -> str:
     """Return the word of the index that was probably meant; empty if there is none."""
     word, language = folded(typed), index.schema.language
     most = 2 if len(word) >= SHORTEST_OF_TWO else 1
@@ -213,7 +181,7 @@ def _near(word: str, papers: Iterable[Paper], distance: int) -> list[str]:
     return sorted((one for one in counts if away[one] == least), key=lambda one: (-counts[one], one))[:_CANDIDATES]
 
 
-def _split(index: WordIndex, word: str) -> str:
+def _split(index: Index, word: str) -> str:
     """Return a word as two words of the index, such as `heart attack`; empty if there are no such two."""
     halves = [(word[:at], word[at:]) for at in range(_HALF, len(word) - _HALF + 1)]
     if not halves:

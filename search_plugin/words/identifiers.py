@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from corpora.identifiers import find_identifiers, normal, one_each, other_names, read_identifier
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
+from corpora.paper import Paper
 
 OWN = "id"
 """The kind of an index's own ids."""
@@ -28,8 +25,8 @@ class Identifier:
     """A name of a paper.
 
     Attributes:
-        kind: As of `Paper.identifiers`, or `id` for the index's own.
-        value: In its normal form.
+        kind: A kind of `Paper.identifiers`, or `id` for the index's own ids.
+        value: The identifier in its normal form.
         certain: Whether it can be nothing else; a bare number may also be a word.
         typed: The word that it may be, if it is not certain.
     """
@@ -72,14 +69,10 @@ def identifier_of(kind: str, text: str) -> Identifier:
 
 
 def read_identifiers(text: str) -> tuple[tuple[Identifier, ...], str]:
-    """Find the identifiers in a query.
+    """Return the identifiers in a query in order, each once, and the text without those that are certain.
 
-    Args:
-        text: The query. Blanks, commas and semicolons separate several.
-
-    Returns:
-        The identifiers in order, each once, and the text without those that are certain. Only if a query is nothing
-        but identifiers are bare numbers, and words that can be the index's own ids, among them.
+    Blanks, commas and semicolons separate several. Only if a query is nothing but identifiers are bare numbers, and
+    words that can be the index's own ids, among them.
     """
     divided = one_each(text)
     found = list(find_identifiers(divided))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 
 from search_plugin.words.languages import DEFAULT_LANGUAGE, get_language
@@ -28,19 +28,19 @@ _LETTERS = str.maketrans(
 )
 """Small letters that ASCII folding spells out although Unicode does not decompose them."""
 
+_VOWELS = "aeiouy"
+
 LONGEST_WORD = 64
 """Longer strings are not stemmed or remembered, so that no text can fill the memory."""
 
+MOST_WORDS = 1 << 15
+"""Words of a language that are remembered; if there are more, all are forgotten."""
+
 
 def terms_of(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
-    """Return the terms of a text in their order: an empty string for a stop word, pairs of characters without spaces.
+    """Return the terms of a text in their order, one for each position.
 
-    Args:
-        text: Any.
-        language: A name in `search_plugin.words.languages`.
-
-    Returns:
-        One term for each position.
+    A stop word gives an empty string. Text without spaces gives pairs of characters.
     """
     terms: list[str] = []
     for token in TOKEN.finditer(text):
@@ -101,3 +101,64 @@ def _cached_term(token: str, language: str) -> str:
     whole = word if algorithm == "english" else token.lower()
     # A stemmer has state, so threads can't share one; it is cheap to make.
     return folded(Stemmer.Stemmer(algorithm, 0).stemWord(whole))
+
+
+class WordForms:
+    """The words that texts held so far, by their terms: most words of a text were in others before it.
+
+    Threads may share it.
+
+    Args:
+        language: A name in `search_plugin.words.languages`.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._remembered: tuple[set[str], dict[str, set[str]]] = set(), {}
+
+    @property
+    def known(self) -> Set[str]:
+        """The words that are remembered."""
+        return self._remembered[0]
+
+    def spelling(self, terms: Set[str], words: set[str]) -> Iterator[tuple[str, str]]:
+        """Yield those of some words that have one of some terms, each with its term."""
+        if len(self.known) > MOST_WORDS:
+            self._remembered = set(), {}
+        known, by_term = self._remembered
+        for word in words - known:
+            term = term_of(word, self._language)
+            if len(word) <= LONGEST_WORD:
+                by_term.setdefault(term, set()).add(word)
+                known.add(word)  # last: other threads take what is known as complete
+            elif term in terms:
+                yield word, term
+        for term in terms:
+            for word in words.intersection(by_term.get(term, ())):
+                yield word, term
+
+
+@lru_cache
+def word_forms(language: str) -> WordForms:
+    """Return the words of a language, the same for all searches."""
+    return WordForms(language)
+
+
+def edits(one: str, other: str) -> float:
+    """Return the cost of the insertions, deletions, substitutions and swaps of neighbours from one word to another.
+
+    The restricted Damerau-Levenshtein distance (Boytsov, "Indexing methods for approximate dictionary searching", 2011,
+    section 2.1), where to substitute a consonant costs 1.5: words that differ in one are mostly two words.
+    """
+    before: list[float] = []
+    last: list[float] = [float(at) for at in range(len(other) + 1)]
+    for at, letter in enumerate(one, 1):
+        row = [float(at)]
+        for to, wanted in enumerate(other, 1):
+            changed = 0.0 if letter == wanted else 1.0 if letter in _VOWELS and wanted in _VOWELS else 1.5
+            cost = min(last[to] + 1, row[to - 1] + 1, last[to - 1] + changed)
+            if at > 1 and to > 1 and letter == other[to - 2] and wanted == one[at - 2]:
+                cost = min(cost, before[to - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import SesError, UnavailableError
 from corpora.installed import installed_version
 from encoders.registry import find_model
-from encoders.runtimes.processor import processor
-from encoders.runtimes.saturation import products_saturate
+from encoders.runtimes.hardware import processor, products_saturate
 from search_plugin.contract.diagnosis import human_bytes
 from search_plugin.engines.registry import connect
 from ses.settings import stray_variables

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import rich_click as click
 
-from encoders.runtimes.base import Precision
+from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
-from encoders.tokens.long_text import LongText
-from search_plugin.pages.formats.registry import FORMATS
+from encoders.tokens.batching import LongText
+from search_plugin.pages.formats import FORMATS
 from search_plugin.request import Option, PageOptions, search_options
 from ses.terminal.arguments import settings_of
 from ses.terminal.messages import as_flag
@@ -116,7 +116,7 @@ def _option(option: Option) -> Callable[[F], F]:
     flag, help_ = as_flag(option.name), option.help
     if option.choices:
         help_ += f": {', '.join(option.values)}"
-    several = Sequence in map(get_origin, get_args(option.type))
+    several = Sequence in [get_origin(kind) for kind in get_args(option.type)]
     if several:
         help_ += "; repeatable"
     help_ += f" [default: {option.default_text}]." if option.default_text else "."

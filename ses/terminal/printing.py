@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from corpora.custom import FieldValue
     from corpora.paper import Paper
+    from search_plugin.contract.legs import Facets
     from search_plugin.pages.highlights import Snippet
-    from search_plugin.pages.page import Facets, Hit, Page
+    from search_plugin.pages.hit import Hit
+    from search_plugin.pages.page import Page
 
 _AUTHORS_SHOWN = 3
 _LONGEST_VALUE = 200

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.encodings import check_encoding
 from corpora.errors import InputError
-from corpora.opening import open_binary
+from corpora.opening import check_encoding, open_binary
 
 FRENCH = "id,title\n1,Les patients âgés traités à l'hôpital: une détérioration « rapide »\n"
 

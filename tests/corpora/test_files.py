@@ -1,5 +1,5 @@
-from corpora.files import read_each
 from corpora.paper import Deleted, Rejected
+from corpora.reading import read_each
 
 
 def test_rejections_in_a_folder_name_their_file(tmp_path):

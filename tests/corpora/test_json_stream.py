@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.json_lines import JsonObject, read_lines
-from corpora.json_stream import read_items
+from corpora.json_objects import JsonObject, read_items, read_lines
 from corpora.paper import Rejected
 
 VALUES = st.recursive(

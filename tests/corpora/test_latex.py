@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.latex import with_accents
+from corpora.markup import with_accents
 
 
 @pytest.mark.parametrize(

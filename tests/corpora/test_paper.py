@@ -22,6 +22,6 @@ def test_every_attribute_but_origins_and_fields_beside_changes_the_hash():
     assert len({*hashes.values(), WHOLE.content_hash()}) == len(hashes) + 1 == len(fields(Paper)) - 1
 
 
-def test_the_hash_of_a_paper_that_is_not_retracted_is_that_of_earlier_versions():
-    # As the version before retractions and origins computed it.
+def test_the_hash_of_a_paper_never_changes():
+    # Otherwise every index would encode all its papers again.
     assert WHOLE.content_hash() == "6e7e711223a7d54a23ce6abbcf53694e"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import encoders.models.hub_lock
+import encoders.models.hub
 from encoders.encoder import load_encoder
 
 
@@ -12,7 +12,7 @@ from encoders.encoder import load_encoder
 def hub_lock(monkeypatch, tmp_path):
     """A lock of the hub's repositories of its own for each test, whose invented repositories share names."""
     path = tmp_path / "hub-lock" / "ses-models.json"
-    monkeypatch.setattr(encoders.models.hub_lock, "lock_file", lambda: path)
+    monkeypatch.setattr(encoders.models.hub, "lock_file", lambda: path)
     return path
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError
-from encoders.composed import encode_mixed
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
@@ -109,12 +108,3 @@ def test_what_can_not_be_composed_is_told(card, message, two, tmp_path):
         find_model(str(compose(tmp_path, **card)))
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_papers_and_queries_go_in_one_call(two):
-    formats = [Format.QRY, Format.PRX, Format.QRY, Format.CLF]
-    for encoder in two:
-        vectors = encode_mixed(encoder, TEXTS, formats)
-        for row, task_format in enumerate(formats):
-            np.testing.assert_allclose(vectors[row], encoder.encode([TEXTS[row]], task_format)[0], atol=1e-5)
-    assert encode_mixed(two[0], [], []).shape == (0, 64)

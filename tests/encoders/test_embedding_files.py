@@ -19,11 +19,17 @@ from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Deleted, Paper, Rejected
 from encoders.encoder import load_encoder
 from encoders.files import encoding
-from encoders.files.embeddings import Embeddings
+from encoders.files.embeddings import (
+    LAYOUTS,
+    Embeddings,
+    ids_beside,
+    layout_of,
+    open_writer,
+    read_embeddings,
+    write_embeddings,
+)
 from encoders.files.encoding import EncodeReport, encode_texts
-from encoders.files.reading import read_embeddings
 from encoders.files.texts import TextRecord, papers_as_texts, read_json_texts, read_plain_texts
-from encoders.files.writing import LAYOUTS, ids_beside, layout_of, open_writer, write_embeddings
 from encoders.models.formats import Format
 from tests.tiny import make_model, papers
 

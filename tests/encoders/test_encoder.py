@@ -288,5 +288,5 @@ def test_a_damaged_graph_file_is_told_in_one_sentence(tmp_path, name, capfd):
     (folder / name).write_bytes(b"damaged")
     with pytest.raises(InputError) as refused:
         used(model, tmp_path)
-    assert str(refused.value) == f"{folder} holds no whole ONNX file; delete it, and it is created again."
+    assert str(refused.value) == f"{folder} holds an incomplete ONNX file; delete it, and it is created again."
     assert capfd.readouterr().err == ""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from encoders.composed import encode_mixed
 from encoders.encoder import load_encoder
-from encoders.export import export_model
+from encoders.layouts.exported import export_model
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.every import MAKERS, TORCH_MAKERS
@@ -27,15 +26,12 @@ def encoder_of(model, tmp_path, runtime="onnx", precision="fp32"):
 
 
 @pytest.mark.torch
-def test_torch_and_onnx_agree_on_padded_batches_of_mixed_formats(model, tmp_path):
+def test_torch_and_onnx_agree_on_padded_batches(model, tmp_path):
     onnx, torch = encoder_of(model, tmp_path), encoder_of(model, tmp_path, "torch")
     formats = onnx.card.formats
     expected = onnx.encode_formats(TEXTS, formats)
     for task_format, vectors in torch.encode_formats(TEXTS, formats).items():
         np.testing.assert_allclose(vectors, expected[task_format], atol=1e-4)
-    own = [formats[row % len(formats)] for row in range(len(TEXTS))]
-    mixed = encode_mixed(torch, TEXTS, own)
-    np.testing.assert_allclose(mixed, [expected[one][row] for row, one in enumerate(own)], atol=1e-4)
 
 
 @pytest.mark.openvino

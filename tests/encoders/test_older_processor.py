@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.runtimes.samples import sample_texts
+from encoders.runtimes.sessions import sample_texts
 
 pytestmark = pytest.mark.emulation
 
@@ -27,7 +27,7 @@ def test_int8_gives_the_same_vectors_without_vnni(shared_cache, tmp_path):
     here = vectors(shared_cache)
     code = (
         "import sys, numpy; from pathlib import Path; from tests.encoders.test_older_processor import vectors\n"
-        "from encoders.runtimes.saturation import products_saturate; assert products_saturate()\n"
+        "from encoders.runtimes.hardware import products_saturate; assert products_saturate()\n"
         "numpy.save(sys.argv[1], vectors(Path(sys.argv[2])))"
     )
     command = ["qemu-x86_64", "-cpu", "Haswell", sys.executable, "-c", code, tmp_path / "there.npy", shared_cache]

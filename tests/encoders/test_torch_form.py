@@ -8,7 +8,7 @@ import pytest
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
 from encoders.models.model import read_checked
-from encoders.ops.module import as_module, freeze
+from encoders.models.module import as_module, freeze
 from encoders.registry import find_model
 from encoders.tokens.batching import batches
 from encoders.tokens.tokenizer import load_tokenizer

@@ -13,7 +13,7 @@ from corpora.errors import UnavailableError
 from search_plugin.contract import connection
 from search_plugin.contract.connection import Connection
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.engines.cluster import reader
+from search_plugin.engines.cluster import index as cluster_index
 from search_plugin.engines.cluster.transport import RetryPolicy
 from search_plugin.engines.registry import connect
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, every_version
@@ -41,7 +41,7 @@ def through(index, proxy):
 @pytest.fixture
 def hasty(monkeypatch):
     """Searches that try again for a second only."""
-    monkeypatch.setattr(reader, "READING", RetryPolicy(1.0, 0.2))
+    monkeypatch.setattr(cluster_index, "READING", RetryPolicy(1.0, 0.2))
 
 
 def closed_port():

@@ -11,7 +11,7 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.filters.evaluate import matches
+from search_plugin.filters.matching import matches
 from tests.engines.conftest import DIMENSION, EVERYWHERE, SCHEMA, documents, emptied, facets_of
 from tests.search_plugin.filters.filtered import exact_filter
 

@@ -16,8 +16,8 @@ from search_plugin.contract.legs import ranked
 from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
 from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.registry import connect
-from search_plugin.filters.evaluate import matches
-from search_plugin.fusion import minmax, rrf
+from search_plugin.filters.matching import matches
+from search_plugin.fusion.fusions import minmax, rrf
 from search_plugin.request import SearchRequest
 from search_plugin.search import similar
 from tests.conftest import server_url
@@ -111,20 +111,20 @@ def assert_equal(theirs, ours):
 def test_our_minmax_equals_the_normalization_processor(index, window):
     for weights in ({}, {"lexical": 1.0, "prx": 2.5}, {"lexical": 0.0}):
         for plan in plans(window):
-            ours = minmax.fuse(index.search(plan), weights, floor=0.001)
+            ours = minmax(index.search(plan), weights, floor=0.001)
             assert_equal(joined(index, plan, weights=weights), ours)
 
 
 @pytest.mark.parametrize("window", [5, 30, 200])
 def test_our_rrf_equals_the_score_ranker_processor(index, window):
     for plan in plans(window):
-        assert_equal(joined(index, plan, fusion="rrf"), rrf.fuse(index.search(plan), {}))
+        assert_equal(joined(index, plan, fusion="rrf"), rrf(index.search(plan), {}))
 
 
 @pytest.mark.parametrize("opensearch", lanes("opensearch"), indirect=True)
 def test_weighted_rrf_equals_ours_by_shares(index):
     for plan in plans(30):
-        ours = rrf.fuse(index.search(plan), {"lexical": 0.25, "prx": 0.75})
+        ours = rrf(index.search(plan), {"lexical": 0.25, "prx": 0.75})
         assert_equal(joined(index, plan, fusion="rrf", weights={"lexical": 1, "prx": 3}), ours)
 
 
@@ -187,7 +187,7 @@ def test_a_filter_holds_in_every_leg(index, text):
         plan = replace(plan, filter=where)
         theirs = joined(index, plan)
         assert {hit.id for hit in theirs} == passing
-        assert_equal(theirs, minmax.fuse(index.search(plan), {}, floor=0.001))
+        assert_equal(theirs, minmax(index.search(plan), {}, floor=0.001))
 
 
 @pytest.mark.parametrize("quantization", ["none", "int8"])
@@ -195,7 +195,7 @@ def test_vectors_are_scored_whole_in_exact_and_in_quantized_searches(opensearch,
     index = publish(opensearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))
     # A window and its oversampling that hold all papers, so that only the scores are left to differ.
     for plan in plans(150, exact=True):
-        ours = minmax.fuse(index.search(plan), {}, floor=0.001)
+        ours = minmax(index.search(plan), {}, floor=0.001)
         assert_equal(joined(index, plan), ours)
         assert_equal(joined(index, replace(plan, exact=False)), ours)
 
@@ -203,7 +203,7 @@ def test_vectors_are_scored_whole_in_exact_and_in_quantized_searches(opensearch,
 def test_words_are_never_query_syntax(index):
     for words in ('virus" OR *:*', 'x"}}]}}, {"match_all": {}', "病毒", "xyzzy"):
         plan = replace(next(plans(5)), words=words)
-        assert_equal(joined(index, plan), minmax.fuse(index.search(plan), {}, floor=0.001))
+        assert_equal(joined(index, plan), minmax(index.search(plan), {}, floor=0.001))
 
 
 def test_a_pipeline_is_made_once_kept_and_made_again_if_somebody_deletes_it(opensearch, index):
@@ -262,7 +262,7 @@ def test_elasticsearch_without_retrievers_falls_back_and_says_so_once(elasticsea
 @pytest.mark.parametrize("quantization", ["none", "int8"])
 def test_the_legs_of_a_retriever_are_our_legs(elasticsearch, quantization):
     """No server here has `linear`; but its legs are searches of their own, and bring what ours bring."""
-    from search_plugin.engines.cluster.elasticsearch_retriever import _retrievers
+    from search_plugin.engines.cluster.elasticsearch import _retrievers
     from search_plugin.engines.cluster.queries import ID_COLUMN, scored
 
     index = publish(elasticsearch, f"kept-{quantization}", documents(200), replace(SCHEMA, quantization=quantization))
@@ -302,5 +302,5 @@ def test_scifact_is_ranked_alike(opensearch, data_dir):
         plan = Plan(query, (VectorClause("prx", vector(DIMENSION)),), None, 100)
         legs = index.search(plan)
         assert all(found == ranked(found) for found in legs.values())
-        assert_equal(joined(index, plan), minmax.fuse(legs, {}, floor=0.001))
-        assert_equal(joined(index, plan, fusion="rrf"), rrf.fuse(legs, {}))
+        assert_equal(joined(index, plan), minmax(legs, {}, floor=0.001))
+        assert_equal(joined(index, plan, fusion="rrf"), rrf(legs, {}))

@@ -12,7 +12,7 @@ from corpora.errors import InputError
 from search_plugin.contract import engine as contract_engine
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
-from search_plugin.filters.alike import ANYTHING, accepts, patterns
+from search_plugin.filters.matching import ANYTHING, accepts, patterns
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.request import make_request
@@ -20,7 +20,7 @@ from search_plugin.search import search, similar
 from tests.engines.conftest import DIMENSION, SCHEMA, forget
 from tests.search_plugin.filters.filtered import PAPERS, expected
 from tests.search_plugin.filters.test_filters import FIELDS, any_filters, loose
-from tests.search_plugin.understanding.test_known import KNOWN, TITLE
+from tests.search_plugin.understanding.test_meaning import KNOWN, TITLE
 from tests.tiny import papers
 
 ADDED = [field for field in FIELDS if field.origin != "paper"]

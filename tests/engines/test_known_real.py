@@ -17,7 +17,7 @@ from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.request import make_request
 from search_plugin.search import search
-from search_plugin.understanding.known import look_up
+from search_plugin.understanding.meaning import look_up
 from search_plugin.understanding.preferences.recognise import recognise
 from search_plugin.words.names import stored_readings
 

@@ -13,7 +13,7 @@ import pytest
 from corpora.errors import UnavailableError
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.cluster import lease
-from search_plugin.engines.cluster.holder import here
+from search_plugin.engines.cluster.lease import here
 from search_plugin.engines.registry import connect
 from tests.engines.conftest import SCHEMA, documents
 

@@ -9,12 +9,11 @@ import pytest
 from corpora.errors import InputError
 from search_plugin.contract.fields import Field
 from search_plugin.contract.ordering import parse_sort
-from search_plugin.filters.evaluate import matches
+from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest, make_request
 from search_plugin.search import search
-from tests.engines.conftest import CLUSTERS, SCHEMA, documents, emptied
-from tests.engines.earlier import make_earlier
+from tests.engines.conftest import SCHEMA, documents
 from tests.engines.test_search import ENCODER
 
 FIELDS = SCHEMA.with_fields([Field("seen", "date"), Field("impact", "number")])
@@ -164,18 +163,3 @@ def test_what_a_listing_can_not_do_is_said(listed):
     assert listing(listed, offset=9_990).hits == ()
     with pytest.raises(InputError, match="can't be sorted by 'venue'; choose one of title, year, seen, impact, with -"):
         listing(listed, sort="venue")
-
-
-@pytest.mark.parametrize("lane", CLUSTERS)
-def test_an_earlier_index_is_listed_by_year_and_not_by_title(lane, tmp_path):
-    for engine in emptied(lane, tmp_path):
-        index = engine.build("papers", SCHEMA, "source")
-        index.upsert(documents(20))
-        index.finish()
-        engine.publish(index)
-        make_earlier(engine, "papers")
-        earlier = engine.open("papers")
-        newest = sorted((d.paper for d in documents(20)), key=lambda paper: (-(paper.year or 0), paper.id))
-        assert ids(search(earlier, SearchRequest("", size=20))) == [paper.id for paper in newest]
-        with pytest.raises(InputError, match="stored no order of titles; sort by year, or index again"):
-            search(earlier, SearchRequest("", sort=parse_sort("title")))

@@ -12,7 +12,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import Compare
-from search_plugin.filters.evaluate import matches
+from search_plugin.filters.matching import matches
 from tests.conftest import SERVERS
 from tests.engines.conftest import DIMENSION, SCHEMA, documents, facets_of
 from tests.search_plugin.filters.filtered import exact_filter

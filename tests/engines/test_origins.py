@@ -1,4 +1,4 @@
-"""Several corpora in one index, papers that leave one, retracted papers, and indexes of earlier versions."""
+"""Several corpora in one index, papers that leave one, and retracted papers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted, Rejected
 from indexer.pipeline import index_corpus
 from search_plugin.contract.engine import Document
-from search_plugin.contract.plan import Plan
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import CLUSTERS, EVERYWHERE, emptied
-from tests.engines.earlier import make_earlier
+from tests.engines.conftest import EVERYWHERE, emptied
 from tests.indexer.jobs import make_job
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
@@ -62,7 +60,7 @@ def test_pruning_stays_within_its_origin(engine, home):
     index_into(engine, home, "b", SIX[3:])
     assert origins(engine) == {**dict.fromkeys(IDS[:3], ("a",)), **dict.fromkeys(IDS[3:], ("b",))}
     report = index_into(engine, home, "b", SIX[4:], prune=True, encoder=no_encoder)
-    assert (report.origin, report.deleted, report.kept, report.unowned, report.papers) == ("b", 1, 0, 0, 5)
+    assert (report.origin, report.deleted, report.kept, report.papers) == ("b", 1, 0, 5)
     assert sorted(origins(engine)) == [*IDS[:3], *IDS[4:]]
     listed, page = found(engine, "corpus=a")
     assert listed == set(IDS[:3])
@@ -170,29 +168,3 @@ def test_a_build_that_holds_more_than_it_was_given_is_not_published(engine, home
     with pytest.raises(UnavailableError, match="holds 6 papers and was given 3, so it was not put in place of the one"):
         index_corpus(job, engine)
     assert "papers" not in engine.names()
-
-
-@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
-def test_an_index_of_the_version_before_opens_searches_and_is_adopted(engine, home):
-    index_into(engine, home, "a", SIX)
-    make_earlier(engine, "papers")
-    # It is read as it is, and nothing is known of origins and retractions.
-    index = engine.open("papers")
-    assert index.papers(IDS) == {paper.id: paper for paper in SIX}
-    assert index.search(Plan("virus", (), exact_filter("not retracted=true and not corpus=a"), 10))["lexical"]
-    listed, page = found(engine, "retracted=false")
-    assert listed == set(IDS)
-    assert page.facets.counts == {"corpus": (), "retracted": ()}
-    assert found(engine, "retracted=true or corpus exists")[0] == set()
-
-    # Papers without an origin are not pruned, and it is told; but a record that deletes one does.
-    report = index_into(engine, home, "a", [*SIX[:3], Deleted(9, IDS[3])], prune=True, encoder=no_encoder)
-    assert (report.deleted, report.deleted_by_corpus, report.unowned, report.papers) == (0, 1, 2, 5)
-    assert origins(engine) == {**dict.fromkeys(IDS[:3], ("a",)), **dict.fromkeys(IDS[4:], ())}
-    assert engine.open("papers").count("prx") == 5
-
-    # Indexing again records their origin without encoding, and then pruning is whole.
-    assert index_into(engine, home, "a", [*SIX[:3], SIX[4]], encoder=no_encoder).unchanged == 4
-    report = index_into(engine, home, "a", [replace(SIX[0], retracted=True)], prune=True)
-    assert (report.deleted, report.unowned, report.updated) == (3, 1, 1)
-    assert found(engine, "retracted=true")[0] == {IDS[0]}

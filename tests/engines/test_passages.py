@@ -14,7 +14,7 @@ from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, VectorField, paper_vector
 from search_plugin.engines.cluster.dialect import GRAPH
 from search_plugin.engines.memory import estimate_index
-from search_plugin.filters.evaluate import matches
+from search_plugin.filters.matching import matches
 from tests.conftest import SERVERS
 from tests.engines.conftest import ENGINES, another, emptied, facets_of
 from tests.search_plugin.filters.filtered import exact_filter

@@ -15,11 +15,9 @@ from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from search_plugin.contract.fields import Field
 from search_plugin.contract.plan import Plan
-from search_plugin.contract.schema import VERSION
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from tests.engines.conftest import CLUSTERS, EVERYWHERE, SCHEMA, another, documents, emptied
-from tests.engines.earlier import SOURCE, make_earlier
+from tests.engines.conftest import EVERYWHERE, SCHEMA, another, documents, emptied
 from tests.indexer.jobs import make_job
 from tests.search_plugin.filters.filtered import exact_filter
 from tests.tiny import papers
@@ -304,39 +302,6 @@ def test_an_index_is_moved_to_another_model_with_all_that_is_said_of_its_papers(
     assert opened.vectors(IDS[:1], "prx")[IDS[0]].shape == (32,)
     # And back.
     assert engine.rollback("papers").papers(IDS) == before
-
-
-@pytest.mark.parametrize("engine", CLUSTERS, indirect=True)
-def test_an_index_of_the_version_before_is_searched_updated_and_moved_as_it_is(engine, home):
-    index_into(engine, home, SIX)
-    words = " ".join({word for paper in SIX for word in paper.title.split()})
-    asked = SearchRequest(words, mode="lexical", facets=("authors",))
-    page = search(engine.open("papers"), asked)
-    make_earlier(engine, "papers", lacking=())
-    index = engine.open("papers")
-    assert index.schema.version == 1
-    again = search(index, asked)
-    assert [(hit.paper.id, round(hit.score, 4)) for hit in again.hits] == [
-        (hit.paper.id, round(hit.score, 4)) for hit in page.hits
-    ]
-    assert again.facets == page.facets
-    vector = index.vectors(IDS[:1], "prx")[IDS[0]]
-    assert len(vector) == 64
-    # It takes custom fields and papers.
-    report = index_into(engine, home, GIVEN, fields=CUSTOM, encoder=no_encoder)
-    assert (report.unchanged, report.revalued) == (6, 6)
-    assert index_into(engine, home, [*GIVEN, *papers(7)[6:]], fields=CUSTOM).new == 1
-    index = engine.open("papers")
-    assert index.schema.version == 1
-    assert passing(index, 'shelf="A 3"') == {IDS[3]}
-    assert index.count("prx") == 7
-    # One command makes it anew in this version's form.
-    index_corpus(rebuild(make_job(home, home / "none"), index), engine)
-    index = engine.open("papers")
-    assert (index.schema.version, index.count(), index.schema.added) == (VERSION, 7, CUSTOM)
-    assert index.papers(IDS)[IDS[3]].extra == GIVEN[3].extra
-    if hasattr(engine, "cluster"):
-        assert SOURCE not in str(engine.cluster.call("GET", "/ses.*/_mapping"))
 
 
 GERMAN = {

@@ -9,7 +9,7 @@ import pytest
 
 from corpora.errors import InputError
 from search_plugin.contract.tree import And
-from search_plugin.filters.evaluate import matches
+from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search, similar

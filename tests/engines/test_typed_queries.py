@@ -12,7 +12,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Document
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
-from search_plugin.filters.evaluate import matches
+from search_plugin.filters.matching import matches
 from search_plugin.filters.parse import parse_filter
 from search_plugin.filters.resolve import resolve
 from search_plugin.request import make_request

@@ -139,19 +139,3 @@ def test_an_index_of_another_ses_is_told_and_can_be_made_anew(tmp_path):
     (tmp_path / "a.json").write_text("?")
     with pytest.raises(UnavailableError, match=r"a\.json can't be read .* delete it and index again"):
         engine.open("a")
-
-
-def test_an_index_of_lancedb_is_told_and_goes_when_it_is_made_anew(tmp_path):
-    """Earlier versions kept a table of LanceDB's for each generation in the same place."""
-    (tmp_path / "a.v3.lance").mkdir()
-    (tmp_path / "a.json").write_text('{"current": 3, "previous": 2}')
-    engine = connect(f"lance:{tmp_path}")
-    told = r"in the form of an earlier version of ses, LanceDB; index again with fresh"
-    with pytest.raises(UnavailableError, match=told):
-        engine.open("a")
-    assert any("LanceDB; index again with" in trouble for trouble in engine.diagnose().troubles)
-    engine.publish(build(engine, "a", 6))
-    assert engine.open("a").count() == 6
-    assert not (tmp_path / "a.v3.lance").exists()
-    with pytest.raises(InputError, match="no earlier version"):
-        engine.rollback("a")

@@ -9,13 +9,13 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Deleted, Rejected
-from indexer.dead_letter import DeadLetter
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from indexer.pruning import Released, release, withdrawn_ids
 from indexer.report import Silent
 from indexer.survey import Survey
 from indexer.target import checked_count
+from indexer.work import DeadLetter
 from search_plugin.contract.schema import Bm25
 from search_plugin.engines.registry import connect
 from tests.conftest import SERVERS, server_url
@@ -114,9 +114,9 @@ def test_a_new_index_with_papers_of_somebody_else_is_not_put_in_place(tmp_path):
         checked_count(index, given, dead, published=False)
 
 
-def test_papers_that_a_corpus_withdraws_are_deleted_also_where_no_origin_is_known(tmp_path):
+def test_papers_that_a_corpus_withdraws_are_deleted_if_they_are_of_no_other_corpus(tmp_path):
     _, index = make(tmp_path)
-    origins = {"a": ("tiny",), "b": (), "c": ("other",), "d": ("tiny",), "e": ("other", "tiny")}
+    origins = {"a": ("tiny",), "b": ("tiny",), "c": ("other",), "d": ("tiny",), "e": ("other", "tiny")}
     index.upsert([document(id_, origins=found) for id_, found in origins.items()])
     survey = Survey(sqlite3.connect(":memory:"), "tiny")
     withdrawn = [Deleted(line, id_) for line, id_ in enumerate("abce")]

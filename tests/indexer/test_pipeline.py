@@ -14,8 +14,7 @@ from corpora.errors import ConflictError, InputError, UnavailableError
 from corpora.paper import Accepted, Rejected
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
-from indexer.blocks import prefetch
-from indexer.pipeline import index_corpus
+from indexer.pipeline import index_corpus, prefetch
 from search_plugin.contract.engine import Refused
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import make_model, papers, write_jsonl

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_plugin.engines.cluster.diagnosis.nodes import (
+from search_plugin.engines.cluster.diagnosis.diagnose import (
     Watermark,
     Watermarks,
     parse_size,
@@ -14,7 +14,7 @@ from search_plugin.engines.cluster.diagnosis.nodes import (
     read_watermarks,
     share_or_size,
 )
-from search_plugin.engines.cluster.diagnosis.shards import plain_reason
+from search_plugin.engines.cluster.diagnosis.indexes import plain_reason
 
 GIB = 1 << 30
 DISK = "cluster.routing.allocation.disk"

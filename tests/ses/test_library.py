@@ -4,8 +4,10 @@ import pytest
 
 import ses
 from corpora.paper import Paper
+from search_plugin.contract.legs import Facets
 from search_plugin.pages.highlights import Snippet
-from search_plugin.pages.page import Facets, Hit, Page
+from search_plugin.pages.hit import Hit
+from search_plugin.pages.page import Page
 from ses.terminal.messages import EXIT_CODES
 from tests.tiny import make_model, papers, write_jsonl
 

@@ -10,7 +10,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from encoders.models.model import read_checked
-from encoders.ops.module import as_module
+from encoders.models.module import as_module
 from encoders.registry import find_model
 from tests.tiny import make_model
 from tests.training.recipes import write_recipe

@@ -20,7 +20,7 @@ from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.models.formats import Format
-from encoders.tokens.long_text import pieces
+from encoders.tokens.batching import pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 from training.data.examples import Example, read_examples
 from training.task import FILES, TrainingTask

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from corpora.json_lines import read_lines
-from corpora.json_stream import read_items
+from corpora.json_objects import read_items, read_lines
 from corpora.opening import BUFFER_BYTES, open_binary
 from corpora.paper import Rejected
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import layer_name
-from encoders.layouts.write_adapters import write_adapter
+from encoders.layouts.adapter_writing import write_adapter
 from encoders.models.formats import Format
 from training.trainables.base import (
     Trainable,

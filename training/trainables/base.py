@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.layouts.own_card import CARD_FILE
-from encoders.layouts.write_files import write_json, writing
+from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import WORDS
-from encoders.layouts.write_network import bert_config, card_of, write_network
+from encoders.layouts.network_writing import card_of, write_network
+from encoders.models.folder import bert_config
 from encoders.models.formats import Format
 from encoders.tokens.tokenizer import load_tokenizer
 from training.trainables.base import DEVIATION, Trainable, TrainableOptions

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
-from encoders.layouts.adapter_weights import FUSIONS, prefix_of
-from encoders.layouts.write_adapters import write_adapter, write_fusion
+from encoders.layouts.adapter_files import FUSIONS, prefix_of
+from encoders.layouts.adapter_writing import write_adapter, write_fusion
 from encoders.models.formats import Format
 from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with, write_card
 

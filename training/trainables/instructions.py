@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from encoders.architectures.instruction_encoder import INSTRUCTOR
+from encoders.architectures.instructions import INSTRUCTOR
 from encoders.layouts.unipr import SEMANTIC
 from encoders.models.formats import Format
 from training.trainables import network

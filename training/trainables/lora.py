@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from encoders.architectures.adapters import lora_name
 from encoders.architectures.bert import layer_name
-from encoders.layouts.adapter_lora import ATTENTION
-from encoders.layouts.write_lora import write_lora
+from encoders.layouts.adapter_kinds import ATTENTION
+from encoders.layouts.adapter_writing import write_lora
 from encoders.models.formats import Format
-from encoders.ops.lora import lora_name
 from training.trainables.adapters import write_each
 from training.trainables.base import Trainable, TrainableOptions, at_least_one, last_layers, those_with
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.architectures.bert import layer_name
-from encoders.layouts.write_files import write_safetensors, writing
+from encoders.models.folder import writing
 from encoders.models.formats import Format
-from encoders.models.weights import SAFETENSORS
+from encoders.models.weights import SAFETENSORS, write_safetensors
 from training.trainables.base import Trainable, TrainableOptions, everything, last_layers
 
 if TYPE_CHECKING:

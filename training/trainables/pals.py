@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from encoders.architectures.bert import attention_names, layer_name
 from encoders.architectures.pals import ATTENTION_HEADS
+from encoders.layouts.network_writing import write_pals
 from encoders.layouts.pals import EPSILON
-from encoders.layouts.write_pals import write_pals
 from encoders.models.formats import Format
 from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with
 

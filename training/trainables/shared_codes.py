@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from encoders.architectures.bert import WORDS
 from encoders.layouts.own_card import CARD_FILE
 from encoders.layouts.shared_codes import CODES_FILE
-from encoders.layouts.write_files import write_json, write_safetensors, writing
+from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
+from encoders.models.weights import write_safetensors
 from encoders.tokens.tokenizer import load_tokenizer
 from training.trainables.base import Trainable, TrainableOptions
 

@@ -32,23 +32,14 @@ _EVERY_DOCUMENTS = ("index_closed_exception",)
 def write(
     cluster: Cluster, alias: str, batches: Iterable[BulkRequest], *, loading: bool = False, unchanged: str = ""
 ) -> list[Refused]:
-    """Write batches, several at once; durable on return.
+    """Write batches, several at once; durable on return. Return the documents that the cluster refused.
 
-    Args:
-        cluster: Where.
-        alias: Alias of the index. A write under the index's own name would create it again, without a mapping, after a
-            deletion. Empty if the lines name aliases.
-        batches: Rendered one at a time, when needed.
-        loading: Whether nobody searches yet. Every request then creates its own segment: the cost of a graph grows
-            faster than its size, so many small segments, merged in the background at the end, are faster
-            (docs/benchmarks.md, Loading a cluster).
-        unchanged: Why a document that its update left as it was counts as refused; empty if it does not.
-
-    Returns:
-        The documents that the cluster refused.
-
-    Raises:
-        UnavailableError: If the cluster can't be written to.
+    Writes go through an alias: under the index's own name, one would create it again, without a mapping, after a
+    deletion. The alias is empty if the lines name aliases. While `loading`, nobody searches yet, and every request
+    creates a segment of its own: the cost of a graph grows faster than its size, so many small segments, merged in the
+    background at the end, are faster (docs/benchmarks.md, Loading a cluster). `unchanged` is the reason by which a
+    document that its update left as it was counts as refused; without it, it does not. Raises `UnavailableError` if the
+    cluster can't be written to.
     """
     stopped = Event()
     params = {"require_alias": True, **({"refresh": True} if loading else {})}

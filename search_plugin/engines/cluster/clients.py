@@ -31,18 +31,9 @@ class Send(Protocol):
 
 
 def open_client(product: Product, hosts: tuple[str, ...], connection: Connection) -> Send:
-    """Return a function that sends requests to a product.
+    """Return a function that sends requests through the product's own client, of the server's major version if needed.
 
-    Args:
-        product: What the server is.
-        hosts: URLs of its nodes.
-        connection: Credentials and settings.
-
-    Returns:
-        Sends requests through the product's own client, of the server's major version where that matters.
-
-    Raises:
-        UnavailableError: If that client is not installed.
+    Raises `UnavailableError` if that client is not installed.
     """
     common: dict[str, Any] = {
         "headers": {"authorization": connection.authorization} if connection.authorization else {},

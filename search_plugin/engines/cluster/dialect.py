@@ -5,7 +5,10 @@ The scores of both mean the same. They are converted here to the similarities th
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
 
 from encoders.models.formats import Similarity
 from search_plugin.contract.schema import VectorField
@@ -16,6 +19,38 @@ if TYPE_CHECKING:
 
 QueryBody = dict[str, Any]
 """A query in JSON, as both products take it."""
+
+
+class Enclosed:
+    """A query that is sent as text, for which a server counts levels of nesting from 1 again; see `as_json`."""
+
+    def __init__(self, query: QueryBody) -> None:
+        self.query = query
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Enclosed) and self.query == other.query
+
+    __hash__ = None  # type: ignore[assignment]  # a query can change
+
+
+def enclosed(query: QueryBody) -> QueryBody:
+    """Return a query that contains another one as text."""
+    return {"wrapper": {"query": Enclosed(query)}}
+
+
+def as_json(body: Any) -> bytes:
+    """Return a body of a request as JSON: with arrays of numpy as lists, and enclosed queries as text in base64."""
+    return orjson.dumps(body, _packed, orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _packed(value: object) -> str:
+    if not isinstance(value, Enclosed):
+        raise TypeError
+    return base64.b64encode(as_json(value.query)).decode()
+
+
+TEXT = "title_abstract"
+"""The field that holds title and abstract together, which lexical searches use."""
 
 GRAPH = {"m": 16, "ef_construction": 100}
 """Edges per node and build candidates of every HNSW graph; set explicitly because defaults change."""

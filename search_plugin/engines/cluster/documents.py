@@ -1,11 +1,11 @@
-"""A paper as a document of a cluster, and back."""
+"""A paper as a document of a cluster, and back: written in bulk, read by id."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -14,9 +14,16 @@ from corpora.errors import UnavailableError
 from corpora.paper import Paper, is_empty
 from search_plugin.contract.engine import Document, Refused
 from search_plugin.contract.ordering import title_key
-from search_plugin.contract.schema import SINCE_TITLE_ORDER, IndexSchema
+from search_plugin.contract.schema import IndexSchema
+from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.mapping import TITLE_ORDER
-from search_plugin.engines.cluster.passages import as_stored
+from search_plugin.engines.cluster.passages import as_stored, path_of, read_vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search_plugin.contract.schema import VectorField
+
 
 ATTRIBUTES = tuple(field.name for field in fields(Paper) if field.name != "extra")
 _MAX_ID_BYTES = 512
@@ -44,19 +51,10 @@ def document_id(id_: str) -> str:
 def batches(
     documents: Iterable[Document], schema: IndexSchema, limit: int, refused: list[Refused]
 ) -> Iterator[BulkRequest]:
-    """Render documents in batches.
+    """Yield documents in batches of at most `limit` bytes, in order.
 
-    Args:
-        documents: To write.
-        schema: Of the index.
-        limit: Maximum bytes of a batch.
-        refused: Receives the documents that can't be sent to a cluster, such as those with half a surrogate pair.
-
-    Yields:
-        Batches in order.
-
-    Raises:
-        InputError: If a vector has another length than the index's.
+    `refused` receives the documents that can't be sent to a cluster, such as those with half a surrogate pair. Raises
+    `InputError` if a vector has another length than the index's.
     """
     ids: list[str] = []
     lines: list[bytes] = []
@@ -64,7 +62,7 @@ def batches(
     for document in documents:
         try:
             action = orjson.dumps({"index": {"_id": document_id(document.paper.id)}})
-            source = orjson.dumps(_source(document, schema), option=orjson.OPT_SERIALIZE_NUMPY)
+            source = as_json(_source(document, schema))
         except (orjson.JSONEncodeError, UnicodeEncodeError) as error:
             refused.append(Refused(document.paper.id, f"It can't be written as JSON: {error}."))
             continue
@@ -148,8 +146,71 @@ def _source(document: Document, schema: IndexSchema) -> dict[str, Any]:
     held = ((name, getattr(document.paper, name)) for name in ATTRIBUTES)
     kept: dict[str, Any] = {name: value for name, value in held if not is_empty(value)}
     kept |= {field.name: value for field in schema.added if (value := document.paper.value(field.name)) is not None}
-    if schema.version >= SINCE_TITLE_ORDER and (key := title_key(document.paper.title)):
+    if key := title_key(document.paper.title):
         kept[TITLE_ORDER] = key
     for field in schema.vectors:
         kept[field.name] = as_stored(field, document.vectors[field.format])
     return {**kept, "content_hash": document.content_hash}
+
+
+def papers_of(schema: IndexSchema) -> dict[str, list[str]]:
+    """Return the options that make a search return whole papers."""
+    return {"_source": [*ATTRIBUTES, *(field.name for field in schema.added)]}
+
+
+def among(ids: Sequence[str]) -> dict[str, Any]:
+    """Return a search for papers by their ids; the caller adds what to return of them."""
+    return {"query": {"terms": {"id": list(ids)}}, "size": len(ids), "sort": ["_doc"]}
+
+
+MOST_NAMED = 1_000
+"""Papers that some identifiers may name; a corpus in which more share one is in disorder."""
+
+
+def having(ids: Sequence[str], identifiers: Sequence[str]) -> dict[str, Any]:
+    """Return a search for papers with one of some ids or identifiers; the caller adds what to return of them."""
+    either = [{"terms": {"id": list(ids)}}, {"terms": {"identifiers": list(identifiers)}}]
+    return {"query": {"bool": {"should": either, "minimum_should_match": 1}}, "size": MOST_NAMED, "sort": ["_doc"]}
+
+
+def read_papers(reply: Mapping[str, Any], schema: IndexSchema) -> dict[str, Paper]:
+    """Return the papers of a reply by id."""
+    return {paper.id: paper for paper in (paper_of(hit["_source"], schema) for hit in reply["hits"]["hits"])}
+
+
+def document_bodies(
+    ids: Sequence[str], schema: IndexSchema, fields: Sequence[VectorField]
+) -> dict[str, dict[str, Any]]:
+    """Return the searches for papers with their vectors in some fields.
+
+    There are two: OpenSearch gives no vectors where the source is filtered, and Elasticsearch none in the source.
+    """
+    return {
+        "papers": {**among(ids), "_source": [*papers_of(schema)["_source"], "content_hash"]},
+        "vectors": {**among(ids), "_source": False, "fields": ["id", *map(path_of, fields)]},
+    }
+
+
+def read_documents(
+    replies: Mapping[str, Any], schema: IndexSchema, fields: Sequence[VectorField]
+) -> dict[str, Document]:
+    """Return the papers of the replies to `document_bodies`, without those deleted between the two."""
+    held = {id_of(hit): hit for hit in replies["vectors"]["hits"]["hits"]}
+    sources = [hit["_source"] for hit in replies["papers"]["hits"]["hits"]]
+    papers = ((paper_of(source, schema), source.get("content_hash", "")) for source in sources)
+    return {
+        paper.id: Document(paper, content_hash, vectors_of(held[paper.id], fields))
+        for paper, content_hash in papers
+        if paper.id in held
+    }
+
+
+def vectors_of(hit: Mapping[str, Any], fields: Sequence[VectorField]) -> dict[str, np.ndarray]:
+    """Return a hit's float32 vectors by format, or raise `UnavailableError` if ses did not write the document."""
+    found: dict[str, np.ndarray] = {}
+    for field in fields:
+        held = read_vectors(field, hit["fields"])
+        if held is None:
+            raise foreign(id_of(hit))
+        found[field.format] = held
+    return found

@@ -2,20 +2,18 @@
 
 Their limits shape the rendering. OpenSearch takes 1,024 clauses in a whole search, so tests of one field that ask for
 values are gathered into one `terms`. Elasticsearch takes 30 levels of nesting, and the grammar can make twice as many:
-deeper parts are sent as text in a `wrapper` query, for which the servers restart the count. Neither accepts values that
-an index can't hold, such as numbers beyond 32 bits, so such tests are evaluated here.
+deeper parts are enclosed as text, for which the servers restart the count. Neither accepts values that an index can't
+hold, such as numbers beyond 32 bits, so such tests are evaluated here.
 """
 
 from __future__ import annotations
 
-import base64
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-
-import orjson
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from corpora.errors import InputError
 from search_plugin.contract.fields import PAPER_FIELDS
 from search_plugin.contract.tree import Alike, And, Compare, Exists, Filter, Not, OneOf, Or, Says, Value, unresolved
+from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,30 +43,18 @@ _RANGES: dict[Operator, str] = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 class _Clause(NamedTuple):
     """A query, its nesting depth, and the number of clauses that a server counts for it."""
 
-    query: dict[str, Any]
+    query: QueryBody
     levels: int
     cost: int
 
 
-def to_query(
-    where: Filter, fields: Sequence[Field] = PAPER_FIELDS, text_field: str = "title_abstract"
-) -> dict[str, Any]:
-    """Render a filter as a query for non-scoring contexts, such as `bool.filter`.
+def to_query(where: Filter, fields: Sequence[Field] = PAPER_FIELDS) -> QueryBody:
+    """Return a filter as a query for non-scoring contexts, such as `bool.filter`.
 
-    Args:
-        where: The filter.
-        fields: Of the index.
-        text_field: Holds title and abstract together.
-
-    Returns:
-        JSON that finds the papers the filter passes, in an index that has such fields and whose documents leave out
-        what is missing.
-
-    Raises:
-        InputError: If it exceeds the servers' default limits.
+    The documents of the index leave out what is missing. Raises `InputError` if the filter exceeds the servers' limits.
     """
     known = {field.name: field for field in fields}
-    clause = _render(_gathered(where, known), known, text_field)
+    clause = _render(_gathered(where, known), known)
     if clause.cost > MAX_CLAUSES:
         raise InputError(
             f"The filter comes to {clause.cost:,} clauses, and search servers take {MAX_CLAUSES} beside the words; ask "
@@ -142,7 +128,7 @@ def _spliced(kind: type[And | Or], parts: Iterable[Filter]) -> list[Filter]:
     return [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
 
 
-def _render(where: Filter, known: Known, text_field: str) -> _Clause:
+def _render(where: Filter, known: Known) -> _Clause:
     match where:
         case OneOf(field, values):
             return _terms(field, values, _cost(known[field]))
@@ -151,20 +137,20 @@ def _render(where: Filter, known: Known, text_field: str) -> _Clause:
         case Exists(field):
             return _Clause({"exists": {"field": field}}, 1, 1)
         case Says(field, words):
-            return _Clause({"match_phrase": {text_field if field == "text" else field: {"query": words}}}, 1, 1)
+            return _Clause({"match_phrase": {TEXT if field == "text" else field: {"query": words}}}, 1, 1)
         case Alike():
             raise unresolved(where)
         case Or(parts):
-            any_of = _bool(should=[_render(part, known, text_field) for part in parts])
+            any_of = _bool(should=[_render(part, known) for part in parts])
             any_of.query["bool"]["minimum_should_match"] = 1
             return any_of
         case And(parts):
             return _bool(
-                filter=[_render(part, known, text_field) for part in parts if not isinstance(part, Not)],
-                must_not=[_render(part.part, known, text_field) for part in parts if isinstance(part, Not)],
+                filter=[_render(part, known) for part in parts if not isinstance(part, Not)],
+                must_not=[_render(part.part, known) for part in parts if isinstance(part, Not)],
             )
         case Not(part):
-            return _bool(must_not=[_render(part, known, text_field)])
+            return _bool(must_not=[_render(part, known)])
 
 
 def _terms(field: str, values: Sequence[Value], cost: int) -> _Clause:
@@ -197,5 +183,4 @@ def _bool(**occurrences: Sequence[_Clause]) -> _Clause:
 def _shallow(clause: _Clause) -> _Clause:
     if clause.levels < _MAX_LEVELS:
         return clause
-    packed = base64.b64encode(orjson.dumps(clause.query)).decode()
-    return _Clause({"wrapper": {"query": packed}}, 1, clause.cost)
+    return _Clause(enclosed(clause.query), 1, clause.cost)

@@ -13,26 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
 from search_plugin.contract.connection import Connection
-from search_plugin.contract.engine import Index
-from search_plugin.contract.index_name import check_index_name
+from search_plugin.contract.engine import Index, check_index_name
 from search_plugin.engines.cluster.attached.attachment import companion_name, not_ours, read_attachments
-from search_plugin.engines.cluster.attached.opening import open_attached
-from search_plugin.engines.cluster.copying import copy_documents
+from search_plugin.engines.cluster.attached.index import open_attached
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.generation import Generation, read_generations
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.lease import hold
-from search_plugin.engines.cluster.mapping import body_of, later_properties
+from search_plugin.engines.cluster.mapping import body_of, check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.physical import (
+    Generation,
     check_seen,
     create_index,
     delete_index,
     find_indexes,
     physical_name,
     publish_generation,
+    read_generations,
 )
-from search_plugin.engines.cluster.stored import check_open, check_unchanged, schema_of
 from search_plugin.engines.cluster.transport import Cluster
 
 if TYPE_CHECKING:
@@ -71,6 +69,13 @@ class ClusterEngine:
         """Return when the generation that is searched was published, in seconds since 1970; 0 if it is not known."""
         published = [g for g in self._generations(check_index_name(name)) if g.published]
         return next((one.moment for one in published or self.attachments(name)), 0.0)
+
+    def schema(self, name: str) -> IndexSchema | None:
+        """Return the schema of the published generation or attached index; None if there is none."""
+        for generation in self._generations(check_index_name(name)):
+            if generation.published:
+                return schema_of(generation.mappings, f"The index {name} in {self.url}")
+        return next((attachment.searched for attachment in self.attachments(name)), None)
 
     def open(self, name: str) -> ClusterIndex:
         """Return the published generation or attached index, or raise `NotFoundError` that names the existing ones."""
@@ -188,8 +193,7 @@ class ClusterEngine:
         schema = schema_of(generation.mappings, f"The{told[3:]}")
         check_unchanged(generation.mappings, generation.settings, schema, self.dialect, told)
         lease = self._leases.get(generation.name)
-        lacking = later_properties(generation.mappings)
-        return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease, lacking)
+        return ClusterIndex(self.cluster, self.dialect, generation.name, generation.number, schema, lease)
 
     def _generations(self, name: str) -> list[Generation]:
         """Return the generations of an index, or of all by `*`."""
@@ -228,3 +232,26 @@ def _plain(facts: Mapping[str, Any]) -> Any:
     import orjson
 
     return orjson.loads(orjson.dumps(facts))
+
+
+_PAGE = 500
+
+
+def copy_documents(source: ClusterIndex, target: ClusterIndex, done: Callable[[int], None]) -> None:
+    """Write all papers of an index, with their vectors, values and content hashes, into an empty one, page by page.
+
+    `_reindex` would lose vectors that a server keeps out of `_source`. `done` receives how many more papers were
+    written. Raises `ClusterError` if the cluster refuses a paper, or if the copy holds another number of papers.
+    """
+    formats = [field.format for field in source.schema.vectors]
+    written = 0
+    ids = list(source.ids())
+    for start in range(0, len(ids), _PAGE):
+        documents = list(source.documents(ids[start : start + _PAGE], formats).values())
+        if refused := target.upsert(documents):
+            raise ClusterError(f"The paper {refused[0].id} can't be copied: {refused[0].reason}.")
+        written += len(documents)
+        done(len(documents))
+    target.finish()
+    if not target.count() == written == source.count():
+        raise ClusterError(f"The index {source.name} changed while it was copied; copy it again.")

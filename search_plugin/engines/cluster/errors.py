@@ -1,13 +1,47 @@
-"""Errors of a cluster, explained to the user."""
+"""Errors of a cluster, explained to the user: refused requests, missing rights, incomplete replies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpora.errors import InputError, SesError, UnavailableError
-from search_plugin.engines.cluster.privileges import lacking
+
+SEEING = ("read", "view_index_metadata")
+"""The privileges by which a user sees an index; a request by pattern silently leaves out what the user may not see."""
+
+_GRANTED_BY = re.compile(r"granted by the (?P<scope>index|cluster) privileges \[(?P<names>[^\]]+)\]")
+_ON = re.compile(r"on indices \[([^\]]+)\]")
+_NO_PERMISSIONS = re.compile(r"no permissions for \[([^\]]+)\]")
+
+
+def lacking(reason: str) -> str:
+    """Return the right that a refused request needed, from the cluster's reason; empty if it names none.
+
+    Elasticsearch names privileges that grant the action. OpenSearch's security plugin names the permission itself.
+    """
+    if granted := _GRANTED_BY.search(reason):
+        # All rights are more than anybody should ask for.
+        names = [name for name in granted["names"].split(",") if name != "all"] or ["all"]
+        on = _ON.search(reason)
+        where = " on " + ", ".join(on[1].split(",")) if on else ""
+        return f"{_named(granted['scope'] + ' privilege', names)}{where} is missing"
+    if lacks := _NO_PERMISSIONS.search(reason):
+        return f"{_named('permission', lacks[1].split(','))} is missing"
+    return ""
+
+
+def unseen(reply: Mapping[str, Any]) -> str:
+    """Return what a user lacks to see some indexes, from the reply to a question for `SEEING`; empty if nothing."""
+    for name, held in reply.get("index", {}).items():
+        if missing := [privilege for privilege in SEEING if not held.get(privilege, True)]:
+            return f"the index privilege {' and '.join(missing)} on {name} is missing"
+    return ""
+
+
+def _named(kind: str, names: Sequence[str]) -> str:
+    return f"the {kind} {names[0].strip()}" if len(names) == 1 else f"one of the {kind}s {', '.join(names)}"
 
 
 class ClusterError(UnavailableError):
@@ -73,16 +107,7 @@ def unreachable(url: str, reason: str) -> ClusterError:
 
 
 def failure(url: str, status: int, reply: Any) -> SesError:
-    """Return the error for a reply that isn't a success.
-
-    Args:
-        url: Of the cluster.
-        status: Of the reply.
-        reply: Its body, parsed where it was JSON.
-
-    Returns:
-        A `BusyError` where it is worth trying again, otherwise a `ClusterError` or an `InputError`.
-    """
+    """Return the error for a reply that isn't a success: a `BusyError` if it is worth trying again."""
     kind, reason = cause(reply)
     if blocked := blockade(url, kind, reason):
         return blocked
@@ -165,3 +190,24 @@ def _index_of(reply: Any) -> str:
 def short(text: str) -> str:
     """Return a text of unknown origin as one short line that fits into a sentence."""
     return " ".join(text.split())[:300].rstrip(".;")
+
+
+def check_whole(reply: Mapping[str, Any], *, url: str, name: str) -> None:
+    """Raise `UnavailableError` if a reply, or one of a multiple search, is an error or lacks the part of a shard."""
+    for part in reply.get("responses", [reply]):
+        if "error" in part:
+            raise failure(url, int(part.get("status", 500)), part)
+        shards = part.get("_shards", {})
+        answered, all_ = shards.get("successful", 0), shards.get("total", 0)
+        # A count reports an unassigned shard neither as answered nor as failed.
+        if shards.get("failed") or answered < all_ or part.get("timed_out"):
+            reason = "it ran out of time" if part.get("timed_out") else _reason_of(shards)
+            raise ClusterError(
+                f"{url} answered for {answered} of {all_} parts of the index {name} only ({reason}); "
+                "wait until the cluster is complete and less busy, and try again."
+            )
+
+
+def _reason_of(shards: Mapping[str, Any]) -> str:
+    failures = shards.get("failures") or [{}]
+    return short(cause(failures[0].get("reason", ""))[1]) or "the others are on no node"

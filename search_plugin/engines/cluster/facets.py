@@ -7,11 +7,11 @@ from typing import Any
 
 from search_plugin.contract.engine import MOST_VALUES, too_many
 from search_plugin.contract.fields import Field
+from search_plugin.contract.legs import Facets
 from search_plugin.contract.plan import LISTED, Counting
 from search_plugin.contract.schema import IndexSchema
-from search_plugin.engines.cluster.mapping import text_field
+from search_plugin.engines.cluster.dialect import TEXT
 from search_plugin.engines.cluster.queries import condition, holding
-from search_plugin.pages.page import Facets
 
 _SPARE = 100
 """Extra values requested from each shard, so that a value that is second on every shard is not lost."""
@@ -23,7 +23,7 @@ def facets_body(counting: Counting, schema: IndexSchema) -> dict[str, Any]:
     where = condition(plan.filter, schema)
     matching: list[dict[str, Any]] = [{"terms": {"id": list(counting.found)}}]
     if plan.words:
-        holds = holding(plan, text_field(schema))
+        holds = holding(plan, TEXT)
         matching.append({"bool": {"must": [holds], "filter": [where]}} if where else holds)
     if plan.order:
         matching = [where or {"match_all": {}}]

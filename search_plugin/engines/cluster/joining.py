@@ -10,7 +10,7 @@ from search_plugin.contract.legs import Fused, Ranking
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.passages import scored_papers
 from search_plugin.engines.cluster.queries import check_vector, condition, nearest_query, value_of, words_query
-from search_plugin.fusion.combine import shares
+from search_plugin.fusion.fusions import shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,26 +38,15 @@ class Searched(Protocol):
 
 def leg_queries(index: Searched, plan: Plan) -> list[QueryBody]:
     """Return each leg as one query, in the order of the legs; raises `InputError` as `Index.search` does."""
-    lexical = [words_query(plan, index.schema, condition(plan.filter, index.schema))] if plan.words else []
+    lexical = [words_query(plan, condition(plan.filter, index.schema))] if plan.words else []
     return [*lexical, *(_vector_query(index, plan, clause) for clause in plan.vectors)]
 
 
 def _vector_query(index: Searched, plan: Plan, clause: VectorClause) -> QueryBody:
-    """Return a vector leg as one query.
+    """Return a vector leg as one query: a plain graph search only if its scores come from float vectors.
 
     A request that joins legs has one `rescore` for all of them, which would also rank the lexical leg again. So for
     quantized vectors the graph search is the filter of a query that scores the candidates by their float vectors.
-
-    Args:
-        index: To be searched.
-        plan: Gives window and filter.
-        clause: The leg.
-
-    Returns:
-        A plain graph search only if its scores come from float vectors.
-
-    Raises:
-        InputError: If the vector has another length than the index's.
     """
     field = check_vector(clause, index.schema)
     where = condition(plan.filter, index.schema)

@@ -1,15 +1,19 @@
-"""Mappings and settings of an index in a cluster. All are explicit, because defaults change between versions."""
+"""Mappings and settings of an index in a cluster, and what is read back of them.
+
+All are explicit, because defaults change between versions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from corpora.errors import InputError
-from search_plugin.contract.fields import LATER_FIELDS, PAPER_FIELDS
+from corpora.errors import UnavailableError
+from encoders.models.formats import Format
 from search_plugin.contract.ordering import TITLE
-from search_plugin.contract.schema import SINCE_TITLE_ORDER, IndexSchema, to_stored
-from search_plugin.engines.cluster.dialect import Dialect
+from search_plugin.contract.schema import IndexSchema, from_stored, to_stored
+from search_plugin.engines.cluster.dialect import TEXT, Dialect
 from search_plugin.engines.cluster.passages import mapping_of
 from search_plugin.words.languages import get_language
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from search_plugin.contract.fields import Field
     from search_plugin.contract.ordering import Sort
     from search_plugin.contract.schema import Bm25
+
 
 BUILT_IN = ("english", "cjk")
 """Languages for which both products' own analyzer is used."""
@@ -41,7 +46,6 @@ _KINDS: dict[FieldKind, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "date": {"type": "date", "format": "strict_date||strict_year_month||strict_year"},
 }
-_STORED = {**_KEYWORD, "index": False, "doc_values": False}
 
 LOADING = {
     "refresh_interval": "-1",
@@ -57,19 +61,9 @@ SERVING = {"refresh_interval": "1s", "auto_expand_replicas": "0-1", "merge.polic
 
 
 def body_of(schema: IndexSchema, source: str, dialect: Dialect, shards: int) -> dict[str, Any]:
-    """Return the body that creates an empty index for loading.
+    """Return the body that creates an empty index for loading; `InputError` if the product has no such vectors.
 
-    Args:
-        schema: What it holds.
-        source: Of the papers, to recognise an interrupted build.
-        dialect: Of the product.
-        shards: Number of shards.
-
-    Returns:
-        Mappings and settings.
-
-    Raises:
-        InputError: If the product does not support such vectors.
+    An interrupted build is recognised by the source of its papers.
     """
     return {
         "settings": {
@@ -94,27 +88,13 @@ def similarity_of(bm25: Bm25) -> dict[str, Any]:
     return {"default": {"type": "BM25", "k1": float(bm25.k1), "b": float(bm25.b)}}
 
 
-def text_field(schema: IndexSchema) -> str:
-    """Return the field that holds title and abstract together, which lexical searches use."""
-    return "text" if schema.version == 1 else "title_abstract"
-
-
-def sort_field(order: Sort, schema: IndexSchema) -> str:
-    """Return the field to sort by, or raise `InputError` if the index was built before titles had an order."""
-    if order.field != TITLE:
-        return order.field
-    if schema.version < SINCE_TITLE_ORDER:
-        raise InputError(
-            "This index was made by an earlier version of ses, which stored no order of titles",
-            "sort by year, or index again with <fresh>",
-        )
-    return TITLE_ORDER
+def sort_field(order: Sort) -> str:
+    """Return the field to sort by."""
+    return TITLE_ORDER if order.field == TITLE else order.field
 
 
 def analysis_of(schema: IndexSchema) -> dict[str, Any]:
-    """Return the analysis settings; empty if the analyzer is built in."""
-    if schema.version == 1:
-        return {}
+    """Return the analysis settings."""
     analyzers: dict[str, Any] = {"names": NAMES}
     filters: dict[str, Any] = {}
     language = get_language(schema.language)
@@ -137,19 +117,13 @@ def properties_of(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
     """Return the mappings of all fields."""
     words = {"type": "text", "analyzer": _analyzer(schema)}
     own = {field.name: property_of(field, words) for field in schema.fields}
-    if schema.version == 1:
-        own["abstract"] = {"type": "text", "index": False}
-        own["url"] = _STORED
-    else:
-        own["authors"] = {**_KEYWORD, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}}
-    if schema.version >= SINCE_TITLE_ORDER:
-        own[TITLE_ORDER] = {**_KEYWORD, "index": False}
-    together = text_field(schema)
     return {
         **own,
-        "title": {**own["title"], "copy_to": [together]},
-        "abstract": {**own["abstract"], "copy_to": [together]},
-        together: words,
+        "authors": {**_KEYWORD, "fields": {"analyzed": {"type": "text", "analyzer": "names"}}},
+        "title": {**own["title"], "copy_to": [TEXT]},
+        "abstract": {**own["abstract"], "copy_to": [TEXT]},
+        TEXT: words,
+        TITLE_ORDER: {**_KEYWORD, "index": False},
         "content_hash": {**_KEYWORD, "index": False},
         **{field.name: mapping_of(field, dialect, schema.quantization) for field in schema.vectors},
     }
@@ -162,35 +136,73 @@ def property_of(field: Field, words: Mapping[str, Any]) -> dict[str, Any]:
     return dict(words) if field.kind == "text" else _KINDS[field.kind]
 
 
-def later_properties(mappings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mappings of those fields that an index of an earlier version lacks."""
-    there = mappings.get("properties", {})
-    return {f.name: _KINDS[f.kind] for f in PAPER_FIELDS if f.name in LATER_FIELDS and f.name not in there}
-
-
 def added_mapping(
     schema: IndexSchema, wider: IndexSchema, facts: Mapping[str, Any], dialect: Dialect
 ) -> dict[str, Any]:
     """Return the change of an index's mapping that adds fields, and stores the wider schema in the same step.
 
-    Args:
-        schema: That the index has.
-        wider: The same with more fields.
-        facts: What is stored beside the schema.
-        dialect: Of the product.
-
-    Returns:
-        The body of a request.
+    `facts` are stored beside the schema, and kept.
     """
     held = {field.name for field in schema.fields}
     properties = properties_of(wider, dialect)
     added = {field.name: properties[field.name] for field in wider.fields if field.name not in held}
-    return {"_meta": {"ses": {**kept_facts(facts), "schema": to_stored(wider)}}, "properties": added}
+    return {"_meta": {"ses": {**facts, "schema": to_stored(wider)}}, "properties": added}
 
 
-def kept_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a change of stored facts keeps: all, but of an index that was published before, not its source.
+def schema_of(mappings: Mapping[str, Any], told: str) -> IndexSchema:
+    """Return the schema that an index, named by `told`, was made with; `UnavailableError` if ses can't read it."""
+    try:
+        schema = from_stored(mappings["_meta"]["ses"]["schema"])
+        # Each format occurs once, and is one that a model of ses can have.
+        sound = len({Format(field.format) for field in schema.vectors}) == len(schema.vectors)
+    except (KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise UnavailableError(f"{told} is damaged, or not made by this version of ses", "index again with <fresh>")
+    return schema
 
-    Only an unfinished build is recognised by its source, and an earlier version of ses stored a whole path there.
-    """
-    return {name: fact for name, fact in facts.items() if name != "source" or "published" not in facts}
+
+def check_open(settings: Mapping[str, Any], physical: str, told: str) -> None:
+    """Raise `UnavailableError` if an index is closed."""
+    if settings.get("verified_before_close") == "true":
+        raise UnavailableError(
+            f"{told[0].upper()}{told[1:]} is closed, by somebody or by a trial of BM25 that was killed; open it with "
+            f"POST /{physical}/_open, and try again."
+        )
+
+
+def check_unchanged(
+    mappings: Mapping[str, Any], settings: Mapping[str, Any], schema: IndexSchema, dialect: Dialect, told: str
+) -> None:
+    """Raise `UnavailableError` if somebody has changed what the fields of an index are, or how words are scored."""
+    properties = properties_of(schema, dialect)
+    expected = {"dynamic": "strict", "properties": properties}
+    added = (f"properties.{name}" for name in mappings.get("properties", {}) if name not in properties)
+    if changed := next(chain(_differences(expected, mappings, ""), added), ""):
+        raise UnavailableError(
+            f"The mapping of {told} was changed by somebody else (at {changed})",
+            "undo that, or index again with <fresh>",
+        )
+    scoring = {"similarity": similarity_of(schema.bm25), **analysis_of(schema)}
+    if changed := next(_differences(scoring, settings, ""), ""):
+        raise UnavailableError(
+            f"The setting {changed} of {told} was changed by somebody else, or by a trial of BM25 that was killed",
+            "set it back, or index again with <fresh>",
+        )
+
+
+def _differences(expected: Any, found: Any, path: str) -> Any:
+    """Yield the places where the actual settings differ from the requested ones, except additions."""
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for name, value in expected.items():
+            inner = f"{path}.{name}".lstrip(".")
+            if name in found:
+                yield from _differences(value, found[name], inner)
+            elif value not in _UNSAID:
+                yield inner
+    elif str(expected).lower() != str(found).lower():
+        yield path
+
+
+_UNSAID: tuple[Any, ...] = (True, {})
+"""Settings that servers leave out of a mapping because they are the default."""

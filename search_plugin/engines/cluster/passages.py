@@ -55,17 +55,10 @@ def scored_papers(dialect: Dialect, field: VectorField, vector: np.ndarray, wher
 
 
 def as_stored(field: VectorField, vectors: np.ndarray) -> Any:
-    """Return vectors as a document holds them.
+    """Return what a document holds under a field's name: float32 (dimension,), or a list of objects for passages.
 
-    Args:
-        field: Of the vectors.
-        vectors: (dimension,), or (passages, dimension) for a field of passages.
-
-    Returns:
-        What to put under the field's name.
-
-    Raises:
-        InputError: If they have another shape.
+    Vectors are (dimension,), or (passages, dimension) for a field of passages. Raises `InputError` if they have another
+    shape.
     """
     import numpy as np
 

@@ -1,19 +1,74 @@
-"""Physical indexes and their aliases: made, found, published and deleted by requests to the cluster."""
+"""Physical indexes and their aliases, one for each generation: made, found, published and deleted by requests."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import UnavailableError
-from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.generation import Generation, previous_alias
-from search_plugin.engines.cluster.mapping import kept_facts
-from search_plugin.engines.cluster.privileges import SEEING, unseen
+from search_plugin.engines.cluster.errors import SEEING, ClusterError, unseen
 
 if TYPE_CHECKING:
     from search_plugin.engines.cluster.transport import Cluster
+
+
+_PHYSICAL = re.compile(r"ses\.(?P<name>[a-z0-9][a-z0-9_-]*)\.v(?P<generation>\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A physical index of ses: which version of which index, and what the cluster reports about it."""
+
+    name: str
+    number: int
+    mappings: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    aliases: frozenset[str]
+
+    @property
+    def published(self) -> bool:
+        """Whether it is searched."""
+        return self.name in self.aliases
+
+    @property
+    def previous(self) -> bool:
+        """Whether it is kept for a rollback."""
+        return previous_alias(self.name) in self.aliases
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The metadata of ses in it."""
+        kept = self.mappings.get("_meta", {}).get("ses")
+        return kept if isinstance(kept, Mapping) else {}
+
+    @property
+    def moment(self) -> float:
+        """When it was published, in seconds since 1970; 0 if it is not known."""
+        when = self.facts.get("published")
+        return when if isinstance(when, float) else 0.0
+
+
+def read_generations(reply: Mapping[str, Any]) -> list[Generation]:
+    """Return the generations among the indexes of a reply, by what they are called there."""
+    return [
+        Generation(
+            parts["name"],
+            int(parts["generation"]),
+            facts.get("mappings", {}),
+            facts.get("settings", {}).get("index", {}),
+            frozenset(facts.get("aliases", {})),
+        )
+        for physical, facts in reply.items()
+        if (parts := _PHYSICAL.fullmatch(physical))
+    ]
+
+
+def previous_alias(name: str) -> str:
+    """Return the alias of the generation that a rollback brings back."""
+    return f"ses.{name}.previous"
 
 
 def physical_name(name: str, generation: int) -> str:
@@ -28,12 +83,7 @@ def find_indexes(cluster: Cluster, name: str) -> Mapping[str, Any]:
 
 
 def check_seen(cluster: Cluster, names: Sequence[str]) -> None:
-    """Raise `UnavailableError` if a user may not see the indexes of some names, and so can't tell whether they exist.
-
-    Args:
-        cluster: Where they may be.
-        names: Patterns of physical names.
-    """
+    """Raise `UnavailableError` if a user may not see some indexes, by patterns, and can't tell whether they exist."""
     body = {"index": [{"names": list(names), "privileges": list(SEEING)}]}
     try:
         reply = cluster.call("POST", "/_security/user/_has_privileges", body)
@@ -76,7 +126,7 @@ def delete_index(cluster: Cluster, physical: str) -> None:
 def publish_generation(cluster: Cluster, name: str, to: Generation, before: Generation | None) -> None:
     """Put the alias of a name on a generation, and mark the one before for a rollback, in one request."""
     # The source stays, so that a run that is killed between the two requests resumes.
-    facts = {"ses": {**kept_facts(to.facts), "published": time.time()}}
+    facts = {"ses": {**to.facts, "published": time.time()}}
     physical = physical_name(name, to.number)
     cluster.call("PUT", f"/{physical}/_mapping", {"_meta": facts}, retry=cluster.writing)
     actions: list[dict[str, Any]] = [{"add": {"index": physical, "alias": name}}]

@@ -45,16 +45,9 @@ class Product:
 
 
 def split_hosts(url: str) -> tuple[str, ...]:
-    """Return the nodes' URLs, each as `http://host:port`.
+    """Return the URLs of nodes, each as `http://host:port`, from one URL or several with commas between.
 
-    Args:
-        url: One, or several with commas between.
-
-    Returns:
-        All of one scheme.
-
-    Raises:
-        InputError: If one can't be read, or holds a password.
+    Raises `InputError` if one can't be read or holds a password, or if http and https are mixed.
     """
     from urllib3.exceptions import LocationParseError
     from urllib3.util import parse_url
@@ -101,17 +94,9 @@ def _is_loopback(name: str) -> bool:
 
 
 def probe(hosts: tuple[str, ...], connection: Connection) -> Product:
-    """Ask the first node that answers what it is.
+    """Return what the first node that answers is.
 
-    Args:
-        hosts: URLs of the nodes.
-        connection: Credentials.
-
-    Returns:
-        A product and version that ses works with.
-
-    Raises:
-        UnavailableError: If none answers, the credentials are refused, or it is something else.
+    Raises `UnavailableError` if none answers, the credentials are refused, or ses does not work with it.
     """
     for host in hosts[:-1]:
         try:

@@ -9,20 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-import orjson
-
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored, ranked
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import LEXICAL, Plan, VectorClause
+from search_plugin.contract.plan import LEXICAL, Plan, Spelling, VectorClause
 from search_plugin.contract.schema import IndexSchema, Quantization, VectorField
 from search_plugin.contract.tree import Filter
-from search_plugin.engines.cluster.dialect import Dialect, QueryBody, raw_closeness
+from search_plugin.engines.cluster.dialect import TEXT, Dialect, QueryBody, as_json, raw_closeness
 from search_plugin.engines.cluster.documents import id_of
 from search_plugin.engines.cluster.dsl import to_query
-from search_plugin.engines.cluster.mapping import sort_field, text_field
+from search_plugin.engines.cluster.mapping import sort_field
 from search_plugin.engines.cluster.passages import nearest_papers, scored_papers
-from search_plugin.understanding.expansion.expand import Spelling
 
 MIN_CANDIDATES = 200
 MAX_CANDIDATES = 10_000
@@ -38,11 +35,11 @@ ID_COLUMN = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["i
 _BEST_FIRST = {"sort": [{"_score": "desc"}, {"id": "asc"}]}
 
 
-def words_query(plan: Plan, schema: IndexSchema, where: QueryBody | None) -> QueryBody:
+def words_query(plan: Plan, where: QueryBody | None) -> QueryBody:
     """Return the query for papers with at least one of the plan's words, with a boost for titles."""
     return {
         "bool": {
-            "must": [holding(plan, text_field(schema))],
+            "must": [holding(plan, TEXT)],
             "should": [holding(plan, "title", plan.title_boost)],
             **({"filter": [where]} if where else {}),
         }
@@ -67,7 +64,7 @@ def holding(plan: Plan, field: str, boost: float | None = None) -> QueryBody:
 
 def condition(where: Filter | None, schema: IndexSchema) -> QueryBody | None:
     """Return a plan's filter as a query, if it has one."""
-    return to_query(where, schema.fields, text_field(schema)) if where else None
+    return to_query(where, schema.fields) if where else None
 
 
 def columns(plan: Plan) -> dict[str, Any]:
@@ -81,23 +78,14 @@ def value_of(hit: Mapping[str, Any], column: str) -> Any:
 
 
 def leg_bodies(plan: Plan, schema: IndexSchema, dialect: Dialect) -> dict[str, dict[str, Any]]:
-    """Return the search of each leg.
+    """Return the search of each leg, whose hits carry an id, a score and the plan's column, and nothing else.
 
-    Args:
-        plan: The legs.
-        schema: Of the index.
-        dialect: Of the product.
-
-    Returns:
-        By leg, the body of a search whose hits carry an id, a score and the plan's column, and nothing else.
-
-    Raises:
-        InputError: If a vector has another length than the index's.
+    Raises `InputError` if a vector has another length than the index's.
     """
     where = condition(plan.filter, schema)
     bodies = {}
     if plan.words:
-        query = words_query(plan, schema, where)
+        query = words_query(plan, where)
         bodies[LEXICAL] = {"query": query, "size": plan.window, **columns(plan), **_BEST_FIRST}
     for clause in plan.vectors:
         bodies[clause.field] = {**_nearest(clause, plan, schema, dialect, where), "size": plan.window, **columns(plan)}
@@ -138,25 +126,12 @@ def check_vector(clause: VectorClause, schema: IndexSchema) -> VectorField:
 
 
 def listing_body(where: Filter | None, order: Sort, size: int, schema: IndexSchema) -> dict[str, Any]:
-    """Return the search for the first papers that match a filter, in an order.
-
-    Args:
-        where: The filter.
-        order: The order.
-        size: Papers to return.
-        schema: Of the index.
-
-    Returns:
-        The body; its hits carry an id and nothing else, and all matches are counted.
-
-    Raises:
-        InputError: If the index stores no such order.
-    """
+    """Return the search for the first papers that match a filter, in an order; it counts all matches."""
     field = {"order": "desc" if order.descending else "asc", "missing": "_last"}
     return {
         "query": {"bool": {"filter": [condition(where, schema) or {"match_all": {}}]}},
         "size": size,
-        "sort": [{sort_field(order, schema): field}, {"id": "asc"}],
+        "sort": [{sort_field(order): field}, {"id": "asc"}],
         **ID_COLUMN,
         "track_total_hits": True,
     }
@@ -170,7 +145,7 @@ def multi_search(bodies: Mapping[str, Mapping[str, Any]]) -> bytes:
         # Word frequencies are counted over all shards, or a paper's score would depend on its shard. With one shard
         # this costs nothing.
         header = whole | ({"search_type": "dfs_query_then_fetch"} if name == LEXICAL else {})
-        lines += [orjson.dumps(header), orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)]
+        lines += [as_json(header), as_json(body)]
     return b"\n".join([*lines, b""])
 
 
@@ -184,3 +159,21 @@ def scored(
         scores = (raw_closeness(measure, score) for score in scores)
     values = [value_of(hit, column) for hit in hits] if column else repeat(None)
     return ranked(map(Scored, map(id_of, hits), scores, values))[:window]
+
+
+def word_counts_body(words: Sequence[str]) -> dict[str, Any]:
+    """Return the search that counts the papers with each word."""
+    held = {str(at): {"match": {TEXT: {"query": word, "operator": "and"}}} for at, word in enumerate(words)}
+    return {"size": 0, "track_total_hits": False, "aggs": {"words": {"filters": {"filters": held}}}}
+
+
+def read_word_counts(reply: Mapping[str, Any], words: Sequence[str]) -> dict[str, int]:
+    """Return the counts of the reply to `word_counts_body`."""
+    buckets = reply["aggregations"]["words"]["buckets"]
+    return {word: int(buckets[str(at)]["doc_count"]) for at, word in enumerate(words)}
+
+
+def resembling_query(terms: Sequence[str], distance: int) -> QueryBody:
+    """Return the query for papers that hold similar terms."""
+    near = [{"fuzzy": {TEXT: {"value": term, "fuzziness": distance, "prefix_length": 1}}} for term in terms]
+    return {"bool": {"should": near}}

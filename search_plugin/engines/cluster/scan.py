@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError
-from search_plugin.engines.cluster.errors import ClusterError
-from search_plugin.engines.cluster.replies import check_whole
+from search_plugin.engines.cluster.errors import ClusterError, check_whole
 from search_plugin.engines.cluster.transport import ONCE
 
 if TYPE_CHECKING:
@@ -29,16 +28,9 @@ _NAME = re.compile(r'[^-_+.\\/*?"<>|\s,#:][^\\/*?"<>|\s,#:]{0,254}')
 
 
 def split_index_url(url: str) -> tuple[str, str]:
-    """Divide the URL of an index.
+    """Return the URL of the cluster, and the name of the index or alias, of `http://HOST:PORT/NAME`.
 
-    Args:
-        url: `http://HOST:PORT/NAME`; several nodes with commas between, the name after the last.
-
-    Returns:
-        The URL of the cluster, and the name of the index or alias.
-
-    Raises:
-        InputError: If it has another form.
+    Several nodes have commas between, and the name after the last. Raises `InputError` if the URL has another form.
     """
     cluster, _, name = url.rstrip("/").rpartition("/")
     if not cluster.startswith(("http://", "https://")) or not _is_plain(name):
@@ -48,14 +40,7 @@ def split_index_url(url: str) -> tuple[str, str]:
 
 
 def check_plain_name(name: str) -> None:
-    """Refuse what can't be the name of an index or an alias: a pattern, a list, a request.
-
-    Args:
-        name: As given.
-
-    Raises:
-        InputError: If it is none.
-    """
+    """Raise `InputError` for what can't be the name of an index or alias: a pattern, a list, a request."""
     if not _is_plain(name):
         raise InputError(f"{name!r} is not the name of an index or alias", "for several indexes, make an alias of them")
 
@@ -73,18 +58,10 @@ def scan_url(url: str, connection: Connection) -> Iterator[Mapping[str, Any]]:
 
 
 def scan(cluster: Cluster, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the documents of an index as they were when the first one was read, each with its id as `_id`.
+    """Yield the source of each document, without vectors, as it was when the first one was read; its id is `_id`.
 
-    Args:
-        cluster: Where it is.
-        name: Of the index, or of an alias with any number of indexes.
-
-    Yields:
-        Each document's source without vectors.
-
-    Raises:
-        NotFoundError: If there is no such index.
-        UnavailableError: If a request fails, or fewer documents arrive than the cluster has counted.
+    The name may be an alias of any number of indexes. Raises `NotFoundError` if there is no such index, and
+    `UnavailableError` if a request fails, or if fewer documents arrive than the cluster has counted.
     """
     try:
         mappings = cluster.call("GET", f"/{quote(name, safe='')}/_mapping")
@@ -98,21 +75,11 @@ def scan(cluster: Cluster, name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def scan_hits(cluster: Cluster, name: str, body: Mapping[str, Any]) -> Generator[Mapping[str, Any], None, None]:
-    """Yield the hits of a search as they were when the first one was read.
+    """Yield the hits of a search, in any order, as they were when the first one was read.
 
     A scroll is used, which all versions of both products offer; OpenSearch 2 can't page through a point in time by
-    shard and document.
-
-    Args:
-        cluster: Where the index is.
-        name: Of the index, or of an alias with any number of indexes.
-        body: The query, and what to return of each document.
-
-    Yields:
-        Each hit, in any order.
-
-    Raises:
-        UnavailableError: If a request fails, or fewer hits arrive than the cluster has counted.
+    shard and document. Raises `UnavailableError` if a request fails, or if fewer hits arrive than the cluster has
+    counted.
     """
     # A page that got lost on its way can't be asked for again, so nothing here is sent twice.
     reply = cluster.call(

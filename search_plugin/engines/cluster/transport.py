@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import orjson
-
 from search_plugin.contract.connection import Connection
 from search_plugin.engines.cluster.clients import open_client
+from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, BusyError, ClusterError
 from search_plugin.engines.cluster.product import Product, probe, split_hosts
 
@@ -78,24 +77,12 @@ class Cluster:
     ) -> Any:
         """Send a request and return the parsed reply.
 
-        Args:
-            method: Of HTTP.
-            path: From the root, `/index/_search`; made of checked names only.
-            body: JSON, or lines of JSON as bytes.
-            params: For the URL.
-            retry: How long to retry while the cluster is busy or does not answer.
-            check: Receives the reply, and may raise; its `BusyError` is retried like one of the cluster.
-
-        Returns:
-            The reply's JSON.
-
-        Raises:
-            UnavailableError: If the request fails.
-            InputError: If the cluster finds too many words or conditions in a query.
+        The path begins at the root, `/index/_search`, and is made of checked names only. The body is JSON, or lines of
+        JSON as bytes. `check` receives the reply, and may raise; its `BusyError` is retried like one of the cluster.
+        Raises `UnavailableError` if the request fails, and `InputError` if the query has too many words or conditions
+        for the cluster.
         """
-        data = (
-            body if isinstance(body, bytes) or body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
-        )
+        data = body if isinstance(body, bytes) or body is None else as_json(body)
 
         def send() -> Any:
             return self._send(method, path, params or {}, data)
@@ -129,16 +116,9 @@ class Cluster:
 
 
 def with_retries(retry: RetryPolicy, request: Callable[[], R], stopped: Event | None = None, *, attempts: int = 1) -> R:
-    """Call until it raises no `BusyError`, or the time for retries is over.
+    """Call a function until it raises no `BusyError`, or the time for retries is over; return what it returns.
 
-    Args:
-        retry: How long.
-        request: To call.
-        stopped: Ends retries when it is set.
-        attempts: Minimum number of attempts, whatever their time.
-
-    Returns:
-        What the request returns.
+    `stopped` ends the retries when it is set. At least so many `attempts` are made, whatever their time.
     """
     from tenacity import (
         Retrying,

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from search_plugin.contract import tree
 from search_plugin.engines.embedded.derived import Derived, deriving, newest
 from search_plugin.engines.embedded.errors import reads_stored
-from search_plugin.engines.embedded.fields import COMPARED, held_values
+from search_plugin.engines.embedded.fields import COMPARED, held_values, number_of
 from search_plugin.engines.embedded.files import mapped
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from corpora.paper import Paper
     from search_plugin.engines.embedded.fields import Kinds
+
 
 NAME = "columns"
 _POSTINGS = {"keys": "<u8", "starts": "<i8", "rows": "<u4"}
@@ -83,16 +85,7 @@ class Columns:
 
 
 def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
-    """Make the columns of some rows.
-
-    Args:
-        papers: Of consecutive rows; None for a row without a paper.
-        start: The first row.
-        kinds: Of the fields.
-
-    Returns:
-        The columns.
-    """
+    """Return the columns of the papers of consecutive rows from `start` on; None is a row without a paper."""
     import numpy as np
 
     numbers = {name: array("d") for name, kind in kinds.items() if kind in COMPARED}
@@ -117,12 +110,7 @@ def gather(papers: Iterable[Paper | None], start: int, kinds: Kinds) -> Columns:
 
 
 def save(folder: Path, parts: Sequence[Columns]) -> None:
-    """Write the columns of adjacent ranges as one into the folder of a generation, and remove those that cover less.
-
-    Args:
-        folder: Of the generation.
-        parts: In order; the first begins at row 0.
-    """
+    """Write the columns of adjacent ranges, the first from row 0 on, as one, and remove those that cover less."""
     import numpy as np
 
     with deriving(folder, NAME, parts[-1].stop) as part:
@@ -191,3 +179,91 @@ def _inverted(keys: np.ndarray, rows: np.ndarray) -> Postings:
 
 def _key(value: object) -> int:
     return int.from_bytes(hashlib.blake2b(str(value).encode(), digest_size=8).digest(), "little")
+
+
+def passing(
+    where: tree.Filter, parts: Sequence[Columns], count: int, saying: Callable[[tree.Filter], np.ndarray]
+) -> np.ndarray:
+    """Return which rows match a filter.
+
+    Args:
+        where: The filter.
+        parts: Columns of all rows; a field without a column has no values.
+        count: Of rows.
+        saying: Does the same for filters of words alone, which have no columns.
+
+    Returns:
+        bool (count,); undefined for rows without a paper.
+    """
+    import numpy as np
+
+    match where:
+        case tree.Says():
+            return saying(where)
+        case tree.Not() | tree.And() | tree.Or() if _of_words(where):
+            return saying(where)
+        case tree.Not(part):
+            return ~passing(part, parts, count, saying)
+        case tree.And(inner) | tree.Or(inner):
+            joined = np.logical_and if isinstance(where, tree.And) else np.logical_or
+            return reduce(joined, (passing(part, parts, count, saying) for part in _together(type(where), inner)))
+        case tree.Alike():
+            raise tree.unresolved(where)
+    mask = np.zeros(count, bool)
+    for columns in parts:
+        if (numbers := columns.numbers.get(where.field)) is not None:
+            mask[columns.start : columns.stop] = _compared(where, numbers)
+        elif (postings := columns.postings.get(where.field)) is not None:
+            for rows in _listed(where, postings):
+                _mark(mask, rows)
+    return mask
+
+
+@reads_stored
+def _mark(mask: np.ndarray, rows: np.ndarray) -> None:
+    mask[rows] = True
+
+
+def _of_words(where: tree.Filter) -> bool:
+    """Return whether a filter asks for words alone."""
+    match where:
+        case tree.Says():
+            return True
+        case tree.Not(part):
+            return _of_words(part)
+        case tree.And(parts) | tree.Or(parts):
+            return all(map(_of_words, parts))
+    return False
+
+
+def _together(kind: type[tree.And | tree.Or], parts: Sequence[tree.Filter]) -> list[tree.Filter]:
+    """Return the parts with those of words as one: together they find fewer rows than each by itself."""
+    words = tuple(part for part in parts if _of_words(part))
+    if len(words) < 2:
+        return list(parts)
+    return [kind(words), *(part for part in parts if not _of_words(part))]
+
+
+def _compared(test: tree.Test, numbers: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    match test:
+        case tree.Exists():
+            there: np.ndarray = ~np.isnan(numbers)
+            return there
+        case tree.OneOf(_, values):
+            within: np.ndarray = np.isin(numbers, np.array([number_of(value) for value in values]))
+            return within
+        case tree.Compare(_, op, value):
+            passed: np.ndarray = tree.RELATIONS[op](numbers, number_of(value))
+            return passed
+
+
+def _listed(test: tree.Test, postings: Postings) -> list[np.ndarray]:
+    match test:
+        case tree.Exists():
+            return [postings.rows]
+        case tree.OneOf(_, values):
+            return [postings.of(value) for value in values]
+        case tree.Compare(_, _, value):
+            return [postings.of(value)]

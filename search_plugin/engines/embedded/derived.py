@@ -39,16 +39,10 @@ class Derived:
 
 
 def newest(folder: Path, name: str, most: int, read: Callable[[Derived], T]) -> T | None:
-    """Read the derived folder that covers the most rows or vectors.
+    """Return what `read` makes of the derived folder that covers the most rows or vectors, up to `most` of them.
 
-    Args:
-        folder: Of the generation.
-        name: Of the derived folders, without the number.
-        most: How many rows or vectors it may cover.
-        read: Reads it. It may raise `ValueError`, `OSError` or `RuntimeError` if what it reads is damaged.
-
-    Returns:
-        What was read; None if there is no folder, or if it is damaged, which is logged in a sentence.
+    None if there is no folder, or if it is damaged, which is logged in a sentence: then `read` raises `ValueError`,
+    `OSError` or `RuntimeError`.
     """
     while found := max((one for one in _all(folder, name) if one[0] <= most), default=None):
         covered, path = found

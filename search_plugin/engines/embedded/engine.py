@@ -9,16 +9,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from corpora.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from corpora.writing import replacing
-from search_plugin.contract.engine import Index
-from search_plugin.contract.index_name import check_index_name
+from search_plugin.contract.engine import Index, check_index_name
 from search_plugin.engines.embedded.checksums import sealed, unsealed
 from search_plugin.engines.embedded.errors import explained, failure
-from search_plugin.engines.embedded.facts import Facts, read_facts, write_facts
-from search_plugin.engines.embedded.index import EmbeddedIndex, check_bm25, create_generation
+from search_plugin.engines.embedded.index import (
+    EmbeddedIndex,
+    Facts,
+    check_bm25,
+    create_generation,
+    read_facts,
+    write_facts,
+)
 
 if TYPE_CHECKING:
     from search_plugin.contract.diagnosis import Diagnosis
@@ -34,13 +37,9 @@ class Alias:
 
 
 class EmbeddedEngine:
-    """Keeps indexes in a folder; see `Engine`.
+    """Keeps indexes in a folder, `embedded:DIR`; see `Engine`.
 
-    Args:
-        url: `embedded:DIR`.
-
-    Raises:
-        UnavailableError: If the folder can't be made.
+    Raises `UnavailableError` if the folder can't be made.
     """
 
     def __init__(self, url: str) -> None:
@@ -59,6 +58,11 @@ class EmbeddedEngine:
         with suppress(OSError):
             return (self.root / f"{check_index_name(name)}.json").stat().st_mtime
         return 0.0
+
+    def schema(self, name: str) -> IndexSchema | None:
+        """Return the schema of the published generation without opening it; None if there is no such index."""
+        current = self.alias(check_index_name(name)).current
+        return self._facts(name, current).schema if current else None
 
     def open(self, name: str) -> EmbeddedIndex:
         """Return the published generation, or raise `NotFoundError` that names the existing indexes."""
@@ -168,9 +172,7 @@ class EmbeddedEngine:
         """Return which generation of an index is searched; raises `UnavailableError` if that can't be read."""
         path = self.root / f"{name}.json"
         try:
-            content = path.read_bytes()
-            # Earlier versions wrote it without a checksum. What it leads to is refused later.
-            return Alias(**(unsealed(content) if b"checksum" in content else orjson.loads(content)))
+            return Alias(**unsealed(path.read_bytes()))
         except FileNotFoundError:
             return Alias()
         except (ValueError, TypeError, OSError) as error:
@@ -190,14 +192,8 @@ class EmbeddedEngine:
         return EmbeddedIndex(name, generation, self._facts(name, generation).schema, self.folder(name, generation))
 
     def _facts(self, name: str, generation: int) -> Facts:
-        folder = self.folder(name, generation)
-        if not folder.exists() and (self.root / f"{folder.name}.lance").exists():
-            raise UnavailableError(
-                f"The index {name} in {self.root} is in the form of an earlier version of ses, LanceDB",
-                "index again with <fresh>",
-            )
         try:
-            return read_facts(folder)
+            return read_facts(self.folder(name, generation))
         except (OSError, ValueError) as error:
             raise UnavailableError(
                 f"The index {name} in {self.root} is damaged, or not made by this version of ses",
@@ -211,5 +207,3 @@ class EmbeddedEngine:
     def _drop_all_but(self, name: str, kept: set[int]) -> None:
         for generation in set(self.generations(name)) - kept:
             shutil.rmtree(self.folder(name, generation), ignore_errors=True)
-        for old in self.root.glob(f"{name}.v*.lance"):
-            shutil.rmtree(old, ignore_errors=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import shutil
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from corpora.errors import ConflictError, UnavailableError
 
@@ -23,21 +24,20 @@ _NEARLY_FULL = 16 << 20
 
 P = ParamSpec("P")
 R = TypeVar("R")
+K = TypeVar("K")
 
 
-class _Rooted(Protocol):
-    @property
-    def root(self) -> Path: ...
+def explains_errors(kind: type[K]) -> type[K]:
+    """Wrap the public methods of a class with a `root` folder in `explained`, except those that yield."""
+    for name, method in list(vars(kind).items()):
+        if inspect.isfunction(method) and not (name.startswith("_") or inspect.isgeneratorfunction(method)):
+            setattr(kind, name, _explaining(method))
+    return kind
 
 
-S = TypeVar("S", bound=_Rooted)
-
-
-def told(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Wrap a method of an object with a `root` folder in `explained`."""
-
+def _explaining(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    def wrapped(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapped(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         with explained(self.root):
             return method(self, *args, **kwargs)
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.contract.engine import MOST_VALUES, too_many
+from search_plugin.contract.legs import Facets
 from search_plugin.contract.plan import LISTED
-from search_plugin.engines.embedded.filters import to_tantivy
 from search_plugin.engines.embedded.lexical import matching
-from search_plugin.engines.embedded.queries import among, both, either
-from search_plugin.filters.alike import joined
-from search_plugin.pages.page import Facets
+from search_plugin.engines.embedded.queries import among, both, either, to_tantivy
+from search_plugin.filters.matching import joined
 
 if TYPE_CHECKING:
     from search_plugin.contract.plan import Counting
@@ -19,16 +18,7 @@ if TYPE_CHECKING:
 
 
 def count_facets(words: Words, searcher: Any, counting: Counting) -> Facets:
-    """Count the papers of `Counting`.
-
-    Args:
-        words: The word index.
-        searcher: tantivy's, of one commit.
-        counting: What to count.
-
-    Returns:
-        The counts, and which papers were counted.
-    """
+    """Return the counts of the papers of `Counting`, and which papers were counted."""
     from tantivy import Query
 
     plan = counting.plan
@@ -54,16 +44,9 @@ def column_paths(fields: Iterable[str]) -> dict[str, str]:
 def counted(
     searcher: Any, query: Any, fields: Mapping[str, str], size: int
 ) -> tuple[int, dict[str, list[tuple[Any, int]]]]:
-    """Count the papers that a query finds by their values.
+    """Return how many papers a query finds, and the most frequent values of fields with their counts, ties by value.
 
-    Args:
-        searcher: Of the index.
-        query: The papers.
-        fields: tantivy's names of the fields, by name.
-        size: Values of each field.
-
-    Returns:
-        How many papers there are, and the most frequent values of each field with their counts; equal counts by value.
+    `fields` gives tantivy's names of the fields, `size` how many values of each to return.
     """
     # Often several values have the count of the last one: asking for more than are shown saves the second request.
     ask = dict.fromkeys(fields, 8 * size)

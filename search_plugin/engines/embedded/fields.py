@@ -33,12 +33,7 @@ def number_of(value: Value) -> float:
 def held_values(paper: Paper, kinds: Kinds) -> dict[str, Any]:
     """Return a paper's values by field, without missing ones.
 
-    Args:
-        paper: The paper.
-        kinds: Of the fields.
-
-    Returns:
-        Numbers and dates as float, booleans as True, lists without repetitions.
+    Numbers and dates are floats, booleans True, and lists have no repetitions.
     """
     held: dict[str, Any] = {}
     for name, kind in kinds.items():

@@ -92,13 +92,7 @@ class Files:
         return self._lengths(self._lines(opstamp))
 
     def append(self, opstamp: int, held: Lengths, batch: Appended) -> None:
-        """Append and sync the data of the next commit.
-
-        Args:
-            opstamp: Of the last commit.
-            held: The lengths at that commit.
-            batch: The data to append.
-        """
+        """Append and sync the data of the next commit to files that have the lengths `held` at the last one."""
         import numpy as np
 
         line = np.zeros(1, self._line)
@@ -115,13 +109,7 @@ class Files:
     def check(self, name: str, opstamp: int, content: np.ndarray) -> None:
         """Compare what was appended to a file since the last check with its checksums, where that is cheap.
 
-        Args:
-            name: Of the file.
-            opstamp: Of a commit.
-            content: The file's committed part.
-
-        Raises:
-            ValueError: If it has changed.
+        `content` is the file's committed part. Raises `ValueError` if it has changed.
         """
         import numpy as np
 

@@ -1,34 +1,88 @@
-"""One generation of an index in the embedded engine."""
+"""One generation of an index in the embedded engine. Each read sees one commit: the last one at its start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from corpora.writing import replacing
 from search_plugin.contract.engine import Document, Refused
-from search_plugin.contract.schema import Bm25
+from search_plugin.contract.legs import Facets
+from search_plugin.contract.schema import Bm25, IndexSchema, from_stored, to_stored
 from search_plugin.contract.values import checked
-from search_plugin.engines.embedded import derived
-from search_plugin.engines.embedded.appending import Written, batch_of, check_dimensions, check_numbers
-from search_plugin.engines.embedded.errors import told
-from search_plugin.engines.embedded.facts import read_facts, write_facts
-from search_plugin.engines.embedded.files import PAPERS, Appended
-from search_plugin.engines.embedded.finishing import cover_rows, cover_vectors
-from search_plugin.engines.embedded.reading import WORDS_FOLDER, EmbeddedReader, files_of
+from search_plugin.engines.embedded import derived, writing
+from search_plugin.engines.embedded.checksums import sealed, unsealed
+from search_plugin.engines.embedded.errors import explained, explains_errors, reads_stored
+from search_plugin.engines.embedded.facets import column_paths, count_facets, counted, spelled
+from search_plugin.engines.embedded.files import PAPERS, Appended, Files, folder_bytes
+from search_plugin.engines.embedded.legs import listing, run_legs
+from search_plugin.engines.embedded.queries import named, resembling, rows_of, word_counts
 from search_plugin.engines.embedded.records import Stored, encoded, with_values
 from search_plugin.engines.embedded.snapshot import Snapshot
-from search_plugin.engines.embedded.words import create_words, open_words
+from search_plugin.engines.embedded.words import META, create_words, open_words
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from corpora.custom import FieldValue
+    from corpora.paper import Paper
     from search_plugin.contract.fields import Field
-    from search_plugin.contract.legs import Ranking
-    from search_plugin.contract.plan import Plan
-    from search_plugin.contract.schema import IndexSchema
+    from search_plugin.contract.legs import Listing, Ranking, Scored
+    from search_plugin.contract.ordering import Sort
+    from search_plugin.contract.plan import Counting, Plan
+    from search_plugin.contract.tree import Filter
+
+
+_NAME = "facts.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A generation's facts.
+
+    Attributes:
+        begun: The schema it was begun with.
+        schema: The same with the fields that were added since.
+        source: What it is built from.
+    """
+
+    begun: IndexSchema
+    schema: IndexSchema
+    source: str
+
+
+@reads_stored
+def read_facts(folder: Path) -> Facts:
+    """Read the facts of a generation; raises `ValueError` or `OSError` if they are damaged."""
+    content = unsealed((folder / _NAME).read_bytes())
+    return Facts(from_stored(content["begun"]), from_stored(content["schema"]), str(content["source"]))
+
+
+def write_facts(folder: Path, facts: Facts) -> None:
+    """Write the facts of a generation."""
+    told = {"begun": to_stored(facts.begun), "schema": to_stored(facts.schema), "source": facts.source}
+    with replacing(folder / _NAME, locked=True) as part:
+        part.write_bytes(sealed(told))
+
+
+WORDS_FOLDER = "words"
+
+
+def _cores() -> int:
+    """Return how many cores this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def files_of(folder: Path, schema: IndexSchema) -> Files:
+    """Return the files of a generation."""
+    return Files(folder, {vector.name: vector.dimension for vector in schema.vectors})
 
 
 def check_bm25(bm25: Bm25) -> None:
@@ -46,26 +100,144 @@ def create_generation(folder: Path, schema: IndexSchema) -> None:
     create_words(folder / WORDS_FOLDER)
 
 
-class EmbeddedIndex(EmbeddedReader):
-    """See `Index`: the writing half, and what the engine says of itself. One process writes at a time."""
+@explains_errors
+class EmbeddedIndex:
+    """One generation of an index; see `Index`. Threads may share it; one process writes at a time.
 
-    @told
+    Args:
+        name: Name of the index.
+        generation: Number of the generation.
+        schema: Content of the index.
+        folder: Folder of the generation.
+    """
+
+    def __init__(self, name: str, generation: int, schema: IndexSchema, folder: Path) -> None:
+        self.name, self.generation, self.schema, self.folder = name, generation, schema, folder
+        self.root = folder.parent
+        with explained(self.root):
+            self._files = files_of(folder, schema)
+            self._words = open_words(folder / WORDS_FOLDER, schema)
+        self._lock = threading.Lock()
+        # More threads than cores would take the interpreter's lock from each other at every call of a library.
+        self._turns = threading.BoundedSemaphore(_cores())
+        self._seen: tuple[object, Snapshot] | None = None
+
+    def hashes(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the content hashes of the ids that exist."""
+        return {stored.paper.id: stored.content_hash for stored in self._stored(ids)}
+
+    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that exist."""
+        snapshot = self._seen_last()
+        return {stored.paper.id: stored.paper for stored in map(snapshot.stored, snapshot.find(ids))}
+
+    def named(self, ids: Sequence[str], identifiers: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers that have one of some ids or one of some identifiers."""
+        snapshot = self._snapshot()
+        rows, _ = rows_of(snapshot.searcher, named(self._words, ids, identifiers), len(snapshot.rows))
+        papers = [snapshot.stored(row).paper for row in rows]
+        return {paper.id: paper for paper in papers}
+
+    def spelled(self, patterns: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the values of keyword fields that regular expressions match; see `Index`."""
+        return spelled(self._snapshot().searcher, column_paths(patterns), patterns)
+
+    def word_counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return how many papers hold each of some words in title or abstract, compared by stem."""
+        snapshot = self._snapshot()
+        return snapshot.counts.look_up(words, partial(word_counts, snapshot.searcher, self._words))
+
+    def resembling(self, terms: Sequence[str], distance: int, size: int) -> Sequence[Paper]:
+        """Return papers whose title or abstract holds a term like one of some terms; see `Index`."""
+        snapshot = self._snapshot()
+        rows, _ = rows_of(snapshot.searcher, resembling(self._words, terms, distance), size)
+        return [snapshot.stored(row).paper for row in rows]
+
+    def remembered(self, key: str, find: Callable[[], str]) -> str:
+        """Return what `find` returned for the same key in the same commit, or call it."""
+        return self._snapshot().answers.look_up([key], lambda _: {key: find()})[key]
+
+    def values(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Return the values of some fields of the ids that exist; a field without a value is left out."""
+        papers = [stored.paper for stored in self._stored(ids)]
+        held = {paper.id: {name: paper.value(name) for name in fields} for paper in papers}
+        return {id_: {name: value for name, value in row.items() if value is not None} for id_, row in held.items()}
+
+    def documents(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Document]:
+        """Return the papers that exist, with their vectors of some formats."""
+        snapshot = self._seen_last()
+        rows = [(snapshot.stored(row), row) for row in snapshot.find(ids)]
+        wanted = {name: self.schema.leg(name) for name in fields}
+        return {
+            stored.paper.id: Document(
+                stored.paper,
+                stored.content_hash,
+                {name: snapshot.vectors_of(row, field) for name, field in wanted.items()},
+            )
+            for stored, row in rows
+        }
+
+    def vectors(self, ids: Sequence[str], field: str) -> Mapping[str, np.ndarray]:
+        """Return float32 (dimension,) vectors of a format, or (passages, dimension), of the ids that exist."""
+        snapshot = self._seen_last()
+        wanted = self.schema.leg(field)
+        return {snapshot.id_of(row): snapshot.vectors_of(row, wanted) for row in snapshot.find(ids)}
+
+    def count(self, field: str | None = None) -> int:
+        """Return how many papers the index holds, or how many of them have a vector of a format."""
+        snapshot = self._snapshot()
+        if field is None:
+            return int(snapshot.live.sum())
+        return int((snapshot.live & (snapshot.rows[f"{self.schema.leg(field).name}.count"] > 0)).sum())
+
+    def disk_bytes(self) -> int:
+        """Return how much disk this generation takes."""
+        return folder_bytes(self.folder)
+
+    def tally(self, field: str, size: int) -> Sequence[tuple[FieldValue, int]]:
+        """Return the most frequent values of a field over all papers, with their counts; equal counts by value."""
+        from tantivy import Query
+
+        _, counts = counted(self._snapshot().searcher, Query.all_query(), {field: f"fields.{field}"}, size)
+        return counts[field]
+
+    def ids(self, where: Filter | None = None) -> Iterator[str]:
+        """Yield the ids of all papers, or of the papers that match a filter, in any order."""
+        with explained(self.root):
+            snapshot = self._snapshot()
+            for row in snapshot.passing(where).nonzero()[0]:
+                yield snapshot.id_of(int(row))
+
+    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
+        """Return the papers of each leg, best first; equal scores are ordered by id."""
+        with self._turns:
+            return run_legs(self._snapshot(), self._words, self.schema, plan)
+
+    def listed(self, where: Filter | None, order: Sort, size: int) -> Listing:
+        """Return the first papers of those that match a filter, in an order."""
+        return listing(self._snapshot(), where, order, size)
+
+    def fetch(self, ids: Sequence[str], counting: Counting | None = None) -> tuple[Mapping[str, Paper], Facets | None]:
+        """Return the papers that exist, and the requested facet counts."""
+        with self._turns:
+            facets = count_facets(self._words, self._seen_last().searcher, counting) if counting else None
+            return self.papers(ids), facets
+
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Write documents in one commit: after a crash, either all of them exist or none."""
         refused: list[Refused] = []
-        latest: dict[str, Written] = {}
+        latest: dict[str, writing.Written] = {}
         for document in documents:
-            check_dimensions(document, self.schema)
+            writing.check_dimensions(document, self.schema)
             try:
                 paper = encoded(Stored(document.paper, document.content_hash))
-                check_numbers(document, self.schema)
-                latest[document.paper.id] = Written(document.paper, paper, document.vectors)
+                writing.check_numbers(document, self.schema)
+                latest[document.paper.id] = writing.Written(document.paper, paper, document.vectors)
             except ValueError as error:
                 refused.append(Refused(document.paper.id, f"The embedded engine would not take it: {error}"))
         self._append(list(latest.values()), self._snapshot())
         return refused
 
-    @told
     def delete(self, ids: Sequence[str]) -> None:
         """Delete papers; unknown ids are ignored."""
         snapshot = self._snapshot()
@@ -79,7 +251,6 @@ class EmbeddedIndex(EmbeddedReader):
                 self._files.append(snapshot.opstamp, snapshot.lengths, Appended(rows, b"", {}))
             self._seen = None
 
-    @told
     def update(self, values: Mapping[str, Mapping[str, FieldValue | None]]) -> Sequence[str]:
         """Write some fields of existing papers, in one commit; returns the ids that do not exist."""
         changes = checked(self.schema, values)
@@ -88,12 +259,11 @@ class EmbeddedIndex(EmbeddedReader):
         for row in sorted(snapshot.find(list(changes))):
             stored = snapshot.stored(row)
             paper = with_values(stored.paper, changes[stored.paper.id])
-            changed.append(Written(paper, encoded(Stored(paper, stored.content_hash)), row))
+            changed.append(writing.Written(paper, encoded(Stored(paper, stored.content_hash)), row))
         self._append(changed, snapshot)
         there = {one.paper.id for one in changed}
         return [id_ for id_ in changes if id_ not in there]
 
-    @told
     def add_fields(self, fields: Sequence[Field]) -> None:
         """Add fields to the schema; a missing value takes no space."""
         schema = self.schema.with_fields(fields)
@@ -103,13 +273,12 @@ class EmbeddedIndex(EmbeddedReader):
             self._words = open_words(self.folder / WORDS_FOLDER, schema)
             self._seen = None
 
-    @told
     def finish(self) -> None:
         """Update columns, titles and vector indexes if there are many new rows."""
         snapshot = self._snapshot()
-        cover_rows(self._files, snapshot, self._words.kinds)
+        writing.cover_rows(self._files, snapshot, self._words.kinds)
         for field in self.schema.vectors:
-            cover_vectors(self._files, snapshot, field)
+            writing.cover_vectors(self._files, snapshot, field)
         self._seen = None
 
     @contextmanager
@@ -122,7 +291,6 @@ class EmbeddedIndex(EmbeddedReader):
         """Raise `InputError`: the legs are so fast that joining them here would gain nothing."""
         raise InputError("The embedded engine can't join the legs of a search", "let ses join them")
 
-    @told
     def damaged(self) -> list[str]:
         """Return what differs from what was written, without derived files; reads all of it."""
         snapshot = self._snapshot()
@@ -130,23 +298,39 @@ class EmbeddedIndex(EmbeddedReader):
         words = [f"{WORDS_FOLDER}/{name}" for name in self._words.damaged()]
         return [*appended, *words, *(snapshot.damaged_records() if PAPERS in appended else [])]
 
-    @told
     def damaged_derived(self) -> Mapping[Path, str]:
         """Return which derived folders are damaged, and why; reads all of them."""
         return derived.damaged(self.folder)
 
-    @told
     def derive_again(self, folders: Iterable[Path]) -> None:
         """Delete derived folders, and make them again of papers and vectors."""
         for folder in folders:
             derived.remove(folder)
         self.finish()
 
-    def _append(self, written: Sequence[Written], snapshot: Snapshot) -> None:
+    def _seen_last(self) -> Snapshot:
+        """Return the snapshot of the last search, so that a page shows one state."""
+        seen = self._seen
+        return seen[1] if seen else self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
+        """Return a snapshot of the last commit, of any writer."""
+        status = (self.folder / WORDS_FOLDER / META).stat()
+        mark = status.st_ino, status.st_mtime_ns
+        with self._lock:
+            if self._seen is None or self._seen[0] != mark:
+                self._seen = mark, Snapshot(self._files, self._words)
+            return self._seen[1]
+
+    def _stored(self, ids: Sequence[str]) -> list[Stored]:
+        snapshot = self._snapshot()
+        return [snapshot.stored(row) for row in snapshot.find(ids)]
+
+    def _append(self, written: Sequence[writing.Written], snapshot: Snapshot) -> None:
         if written:
             older = {snapshot.id_of(row): row for row in snapshot.find([one.paper.id for one in written])}
             # tantivy indexes the papers in a thread of its own, while their records are compressed and synced.
             with self._words.committing(enumerate((one.paper for one in written), snapshot.lengths.rows), older):
-                batch = batch_of(written, older, snapshot, self.schema, self._files)
+                batch = writing.batch_of(written, older, snapshot, self.schema, self._files)
                 self._files.append(snapshot.opstamp, snapshot.lengths, batch)
             self._seen = None

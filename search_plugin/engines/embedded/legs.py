@@ -1,4 +1,4 @@
-"""The legs of a search, in one snapshot."""
+"""The legs of a search, and listings of papers in an order, in one snapshot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from search_plugin.contract.legs import Scored, ranked
+from search_plugin.contract.legs import Listing, Scored, ranked
+from search_plugin.contract.ordering import TITLE
 from search_plugin.contract.plan import LEXICAL
 from search_plugin.engines.embedded import lexical
 from search_plugin.engines.embedded.queries import rows_of
@@ -15,8 +16,12 @@ from search_plugin.engines.embedded.vectors import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+
+    from search_plugin.contract.ordering import Sort
     from search_plugin.contract.plan import Plan, VectorClause
     from search_plugin.contract.schema import IndexSchema
+    from search_plugin.contract.tree import Filter
     from search_plugin.engines.embedded.snapshot import Snapshot
     from search_plugin.engines.embedded.words import Words
 
@@ -81,3 +86,31 @@ def _scored(snapshot: Snapshot, rows: Sequence[int], scores: Sequence[float], co
     ids = snapshot.found(rows)
     values = [snapshot.stored(row).paper.value(column) for row in rows] if column else [None] * len(rows)
     return ranked(map(Scored, ids, scores, values))
+
+
+def listing(snapshot: Snapshot, where: Filter | None, order: Sort, size: int) -> Listing:
+    """Return the first papers of those that match a filter, and how many match.
+
+    Papers without a value come last, ties are ordered by id.
+    """
+    import numpy as np
+
+    rows = np.flatnonzero(snapshot.passing(where))
+    matches = len(rows)
+    values = _title_ranks(snapshot, rows) if order.field == TITLE else snapshot.numbers(order.field)[rows]
+    values = np.where(np.isnan(values), np.inf, -values if order.descending else values)
+    if 0 < size < matches:
+        # Ids are read only of the papers that can be among the first.
+        kept = values <= np.partition(values, size - 1)[size - 1]
+        rows, values = rows[kept], values[kept]
+    pairs = zip(values.tolist(), (snapshot.id_of(row) for row in rows.tolist()), strict=True) if size else ()
+    return Listing([id_ for _, id_ in sorted(pairs)[:size]], matches)
+
+
+def _title_ranks(snapshot: Snapshot, rows: np.ndarray) -> np.ndarray:
+    """Return the place of each title among all different ones, float64 (rows,); NaN where there is none."""
+    import numpy as np
+
+    keys = snapshot.title_keys(rows.tolist())
+    ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))} | {b"": np.nan}
+    return np.array([ranks[key] for key in keys], np.float64)

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from search_plugin.engines.embedded.filters import to_tantivy
-from search_plugin.engines.embedded.queries import Positions, both, either, positions, side_by_side
+from search_plugin.engines.embedded.queries import Positions, both, either, positions, side_by_side, to_tantivy
 
 if TYPE_CHECKING:
-    from search_plugin.contract.plan import Plan
+    from search_plugin.contract.plan import Notion, Plan
     from search_plugin.engines.embedded.words import Words
-    from search_plugin.understanding.expansion.expand import Notion
 
 LARGE = 100_000
 """Papers in a large index, where more than one query or thread for a search saves more than it costs."""

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from search_plugin.contract.tree import Not
-from search_plugin.engines.embedded import approximate, columns, titles
+from search_plugin.engines.embedded import columns, titles, vectors
+from search_plugin.engines.embedded.columns import passing
 from search_plugin.engines.embedded.errors import reads_stored
 from search_plugin.engines.embedded.files import LOG, NOTHING, ROWS, vectors_file
-from search_plugin.engines.embedded.filters import to_tantivy
-from search_plugin.engines.embedded.passing import passing
-from search_plugin.engines.embedded.queries import among, from_row, rows_of
+from search_plugin.engines.embedded.queries import among, from_row, rows_of, to_tantivy
 from search_plugin.engines.embedded.records import Stored, damaged_record, from_record, id_of
-from search_plugin.engines.embedded.word_files import META
+from search_plugin.engines.embedded.words import META
 from search_plugin.engines.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -30,12 +29,7 @@ _NOTED = 10_000
 
 
 class Snapshot:
-    """The content of one commit. Threads may share it: lazily computed values are the same in every thread.
-
-    Args:
-        files: Of the generation.
-        words: Of the generation.
-    """
+    """The content of one commit. Threads may share it: lazily computed values are the same in every thread."""
 
     def __init__(self, files: Files, words: Words) -> None:
         self._files, self._words = files, words
@@ -51,7 +45,7 @@ class Snapshot:
         self._papers = files.papers(self.lengths).data
         self._vectors = {name: files.vectors(name, self.lengths) for name in files.dimensions}
         self._matrices: dict[str, np.ndarray] = {}
-        self._approximate: dict[str, approximate.Approximate | None] = {}
+        self._approximate: dict[str, vectors.Approximate | None] = {}
         self._owners: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
         self._found: dict[str, int] = {}
         # What was found in this commit for words of queries: by `Index.remembered`, and how many papers hold a word.
@@ -140,10 +134,10 @@ class Snapshot:
         owners[np.repeat(starts, counts) + offsets] = np.repeat(rows, counts)
         return owners
 
-    def approximate(self, field: str) -> approximate.Approximate | None:
+    def approximate(self, field: str) -> vectors.Approximate | None:
         """Return the index of a vector field, if there is one."""
         if field not in self._approximate:
-            self._approximate[field] = approximate.load(self._files.folder, field, len(self._vectors[field]))
+            self._approximate[field] = vectors.load(self._files.folder, field, len(self._vectors[field]))
         return self._approximate[field]
 
     def passing(self, where: Filter | None) -> np.ndarray:

@@ -49,12 +49,7 @@ def gather(papers: Iterable[Paper | None]) -> Titles:
 
 
 def save(folder: Path, parts: Sequence[Titles]) -> None:
-    """Write the keys of adjacent ranges as one into the folder of a generation, and remove those that cover less.
-
-    Args:
-        folder: Of the generation.
-        parts: In order; the first begins at row 0.
-    """
+    """Write the keys of adjacent ranges, the first from row 0 on, as one, and remove those that cover less."""
     before = 0
     with (
         deriving(folder, NAME, sum(map(len, parts))) as part,

@@ -1,26 +1,240 @@
 """Nearest-neighbour search: through faiss's index if there are many vectors, always scored by the float32 vectors.
 
+faiss's index keeps lists of similar vectors, of which a search reads the nearest lists. They keep 8 bits per dimension.
+A search of an HNSW graph is faster among many vectors, but lists are built in a fraction of the time, take no memory
+for links, and answer filters of any share (docs/benchmarks.md, Vectors of the embedded engine).
+
 The index finds twice as many candidates as requested; the float32 vectors in the file rank them again. Vectors added
 after the index was built are scanned. If a filter matches few vectors, those are scanned too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from search_plugin.engines.embedded.closeness import closeness, normal
+from search_plugin.engines.embedded.derived import Derived, deriving, newest
+from search_plugin.engines.embedded.errors import reads_stored
 
 if TYPE_CHECKING:
     import numpy as np
 
     from encoders.models.formats import Similarity
-    from search_plugin.engines.embedded.approximate import Approximate
+
+
+def closeness(vectors: np.ndarray, query: np.ndarray, similarity: Similarity) -> np.ndarray:
+    """Return scores that grow with closeness.
+
+    Args:
+        vectors: float32 (count, dimension).
+        query: float32 (dimension,).
+        similarity: Which.
+
+    Returns:
+        float32 (count,): cosine (0 for a zero vector), dot product, or minus Euclidean distance.
+    """
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite scores are refused where legs are joined
+        if similarity == "l2":
+            away: np.ndarray = -np.linalg.norm(vectors - query, axis=1)
+            return away
+        dots: np.ndarray = vectors @ query
+        if similarity == "dot":
+            return dots
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) * np.linalg.norm(query)
+        cosines: np.ndarray = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        return cosines
+
+
+def normal(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
+    """Return vectors of length 1 for the cosine, unless they are zero; others as they are."""
+    import numpy as np
+
+    vectors = np.ascontiguousarray(vectors, np.float32)
+    if similarity != "cosine":
+        return vectors
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: np.ndarray = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return unit
+
+
+INDEXED_FROM = 5_000
+"""Number of vectors; fewer are scanned."""
+
+LISTS = 4
+"""Lists per square root of the number of vectors."""
+
+READ = 7
+"""Lists that a search without a filter reads, per square root of their number."""
+
+_FILE = "lists"
+_SAMPLE = 30
+"""Vectors per list from which the centres of the lists are computed."""
+
+_ROUNDS = 4
+_BLOCK = 4_096
+_GROWTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """faiss's index of the first vectors of a field.
+
+    Attributes:
+        covered: How many.
+        index: faiss's.
+    """
+
+    covered: int
+    index: Any
+
+    def candidates(self, asked: np.ndarray, most: int, allowed: np.ndarray | None) -> np.ndarray:
+        """Return the rows of vectors that are probably the nearest.
+
+        The fewer vectors a filter lets pass, the farther away the nearest of them are, so more lists are read.
+
+        Args:
+            asked: float32 (1, dimension).
+            most: How many rows to return at most.
+            allowed: bool (vectors,), which may be found; None for all.
+
+        Returns:
+            int64 (rows,).
+        """
+        import faiss
+        import numpy as np
+
+        selector, share = None, 1.0
+        if allowed is not None:
+            among = allowed[: self.covered]
+            selector = faiss.IDSelectorBitmap(np.packbits(among, bitorder="little"))
+            share = max(float(among.mean()), 1 / self.covered)
+        parameters = faiss.SearchParametersIVF(nprobe=read_lists(self.index.nlist, share), sel=selector)
+        _, found = self.index.search(asked, min(most, self.covered), params=parameters)
+        rows: np.ndarray = found[0][found[0] >= 0]
+        return rows
+
+
+def read_lists(lists: int, share: float = 1.0) -> int:
+    """Return how many lists a search reads of which a filter lets a share of the vectors pass."""
+    return min(lists, round(READ * math.sqrt(lists / share)))
+
+
+def extend(folder: Path, name: str, mapped: Callable[[], np.ndarray], similarity: Similarity) -> None:
+    """Build the index of a field, or add new vectors to it, if there are enough.
+
+    `mapped` maps all vectors of the field, float32 (vectors, dimension). It is called for each block, because what was
+    read of a mapping stays in memory as long as the mapping.
+    """
+    import faiss
+
+    count = len(mapped())
+    covered = newest(folder, _name(name), count, lambda derived: derived.covered) or 0
+    if count < INDEXED_FROM or count - covered <= max(INDEXED_FROM // 2, covered // _GROWTH):
+        return
+    kept = load(folder, name, count, to_extend=True) if covered else None
+    if kept is None or _lists(count) >= 2 * kept.index.nlist:
+        kept = Approximate(0, _empty(mapped, similarity))
+    _add(kept, mapped, similarity)
+    with deriving(folder, _name(name), count) as part:
+        faiss.write_index(kept.index, str(part / _FILE))
+
+
+def _lists(count: int) -> int:
+    return round(LISTS * math.sqrt(count))
+
+
+def _add(kept: Approximate, mapped: Callable[[], np.ndarray], similarity: Similarity) -> None:
+    """Add the vectors that an index does not cover.
+
+    A list that grows takes up to twice its size, so each is made as long as it will be.
+    """
+    import faiss
+    import numpy as np
+
+    index, count = kept.index, len(mapped())
+    blocks = list(_blocks(kept.covered, count))
+    # A vector at an infinite distance from all centres has the list -1, and is put into the first.
+    nearest = [index.quantizer.assign(normal(mapped()[block], similarity), 1).ravel().clip(0) for block in blocks]
+    more = np.bincount(np.concatenate(nearest), minlength=index.nlist).tolist()
+    for at, added in enumerate(more):
+        size = index.invlists.list_size(at)
+        index.invlists.resize(at, size + added)
+        index.invlists.resize(at, size)
+    for block, lists in zip(blocks, nearest, strict=True):
+        vectors = normal(mapped()[block], similarity)
+        index.add_core(len(lists), faiss.swig_ptr(vectors), None, faiss.swig_ptr(lists))
+
+
+def _empty(mapped: Callable[[], np.ndarray], similarity: Similarity) -> Any:
+    """Return an index without vectors, whose lists have centres."""
+    import faiss
+    import numpy as np
+
+    count, dimension = mapped().shape
+    if similarity == "l2":
+        metric, centres = faiss.METRIC_L2, faiss.IndexFlatL2(dimension)
+    else:
+        metric, centres = faiss.METRIC_INNER_PRODUCT, faiss.IndexFlatIP(dimension)
+    index = faiss.IndexIVFScalarQuantizer(centres, dimension, _lists(count), faiss.ScalarQuantizer.QT_8bit, metric)
+    index.by_residual = False  # or a vector would be decoded in another way for every list
+    index.cp.niter, index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = _ROUNDS, 1, _SAMPLE
+    rows = np.linspace(0, count - 1, min(count, _SAMPLE * index.nlist)).astype(np.int64)
+    sample = np.empty((len(rows), dimension), np.float32)
+    for block in _blocks(0, count):
+        part = slice(*np.searchsorted(rows, (block.start, block.stop)))
+        sample[part] = normal(mapped()[rows[part]], similarity)
+    index.train(sample)
+    return index
+
+
+def _blocks(start: int, stop: int) -> Iterator[slice]:
+    return (slice(at, min(at + _BLOCK, stop)) for at in range(start, stop, _BLOCK))
+
+
+def load(folder: Path, name: str, count: int, *, to_extend: bool = False) -> Approximate | None:
+    """Return the index of a field that covers the most vectors, up to `count`; None if there is none that can be used.
+
+    If no vectors will be added to it, the file is mapped, so that processes share its memory.
+    """
+
+    def read(derived: Derived) -> Approximate:
+        import faiss
+
+        index = faiss.read_index(str(derived.path / _FILE), 0 if to_extend else faiss.IO_FLAG_MMAP_IFC)
+        return Approximate(derived.covered, _checked(index, derived.covered))
+
+    return newest(folder, _name(name), count, read)
+
+
+@reads_stored
+def _checked(index: Any, covered: int) -> Any:
+    """Return the index, or raise `ValueError` if it would find vectors that do not exist."""
+    import faiss
+    import numpy as np
+
+    if not isinstance(index, faiss.IndexIVFScalarQuantizer) or index.quantizer.ntotal != index.nlist:
+        raise ValueError("a vector index is of another kind")
+    lists = index.invlists
+    parts = [faiss.rev_swig_ptr(lists.get_ids(at), lists.list_size(at)) for at in range(index.nlist)]
+    rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    if not index.ntotal == len(rows) == covered or rows.min(initial=0) < 0 or rows.max(initial=0) >= covered:
+        raise ValueError("a vector index does not hold what its name says")
+    return index
+
+
+def _name(field: str) -> str:
+    return f"{field}.lists"
+
 
 SCANNED = 10_000
 """If a filter matches at most this many vectors, their float32 values are scanned."""
 
 _CANDIDATES = 2
-_BLOCK = 4_096
 
 
 def nearest(

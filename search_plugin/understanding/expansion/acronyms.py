@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
-from search_plugin.contract.legs import Scored
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
 from search_plugin.contract.plan import LEXICAL, Plan
 from search_plugin.words.terms import TOKEN, folded, terms_of
-
-if TYPE_CHECKING:
-    from corpora.paper import Paper
-    from search_plugin.contract.schema import IndexSchema
 
 SAMPLE = 30
 """Papers with the acronym that are read: those that say it most, which often define it."""
@@ -34,21 +30,6 @@ _TYPED_IN_CAPITALS = 2
 """Of more words in capitals, none is an acronym for sure."""
 
 
-class DefiningIndex(Protocol):
-    """What looking up an acronym needs of an index."""
-
-    schema: IndexSchema
-
-    def search(self, plan: Plan) -> Mapping[str, Sequence[Scored]]:
-        """Return the papers of each leg; see `Index.search`."""
-
-    def papers(self, ids: Sequence[str]) -> Mapping[str, Paper]:
-        """Return the papers that exist; see `Index.papers`."""
-
-    def remembered(self, key: str, find: Callable[[], str]) -> str:
-        """Return what was found before, or find it; see `Index.remembered`."""
-
-
 def acronyms_of(text: str) -> list[str]:
     """Return the words of a query that are written as acronyms: HIV, mTOR, BRCA1; none if all of it is in capitals."""
     words = [token[0] for token in TOKEN.finditer(text)]
@@ -56,15 +37,10 @@ def acronyms_of(text: str) -> list[str]:
     return [] if len(words) > _TYPED_IN_CAPITALS and text.isupper() else found[:MOST]
 
 
-def long_forms(index: DefiningIndex, text: str) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return what the papers of an index mean by a query's acronyms.
+def long_forms(index: Index, text: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return what the papers of an index mean by a query's acronyms: by acronym in small letters, its long form.
 
-    Args:
-        index: Of any engine.
-        text: The query.
-
-    Returns:
-        By acronym in small letters, its long form; acronyms that no paper read defines are left out.
+    Acronyms that no paper read defines are left out.
     """
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for short in acronyms_of(text):
@@ -73,7 +49,7 @@ def long_forms(index: DefiningIndex, text: str) -> dict[tuple[str, ...], tuple[s
     return found
 
 
-def _long_form_of(index: DefiningIndex, short: str) -> str:
+def _long_form_of(index: Index, short: str) -> str:
     hits = index.search(Plan(short, (), None, SAMPLE, title_boost=0.0))[LEXICAL]
     return _usual(short, index.papers([hit.id for hit in hits]).values(), index.schema.language)
 
@@ -97,14 +73,9 @@ def _usual(short: str, papers: Iterable[Paper], language: str) -> str:
 
 
 def definitions(text: str, asked: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the acronyms that a text defines, each with its long form, such as `("NF", "nuclear factor")`.
+    """Yield the acronyms that a title or an abstract defines, with their long forms: `("NF", "nuclear factor")`.
 
-    Args:
-        text: A title or an abstract.
-        asked: The acronym to look for, in any case; empty for all.
-
-    Yields:
-        Acronyms as written, and their long forms.
+    If `asked` is given, only that acronym is looked for, in any case.
     """
     wanted = folded(asked)
     for found in _BRACKETS.finditer(text):

@@ -37,13 +37,7 @@ def is_greek(word: str) -> bool:
 def continues(word: str, after: str, gap: str) -> bool:
     """Return whether a word and the next one may be parts of one, such as `TNF alpha`, `IL 6` and `non-smokers`.
 
-    Args:
-        word: The first.
-        after: The second.
-        gap: What stands between them.
-
-    Returns:
-        True for a hyphen between them, and for a space before a Greek letter, or before a number after an acronym.
+    They may if a hyphen stands between them, or a space before a Greek letter, or before a number after an acronym.
     """
     if gap in HYPHENS:
         return True
@@ -60,14 +54,10 @@ HYPHENS = ("-", "\u2010", "\u2011", "\u2012", "\u2013", "\u2212", "/-", "-/")
 
 
 def spellings(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the other spellings of a word of one or more parts.
+    """Return the other spellings of a word, given as its parts as typed, such as `TNF` and `alpha`.
 
-    Args:
-        words: Its parts as typed, such as `TNF` and `alpha`.
-
-    Returns:
-        Spellings in small letters, with a space where parts stand side by side, the typed ones among them. Empty if
-        the word has one part.
+    These are in small letters, with a space where parts stand side by side, the typed ones among them. Empty if the
+    word has one part.
     """
     parts = [part for word in words for part in _parts(word)]
     if (

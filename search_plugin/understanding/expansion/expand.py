@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
-from search_plugin.understanding.expansion import compounds, continents, plurals
-from search_plugin.understanding.expansion.synonyms import Synonyms
+from corpora.documents import read_text
+from corpora.errors import InputError
+from search_plugin.contract.plan import Notion, Spelling
+from search_plugin.understanding.expansion import compounds, english
 from search_plugin.words.languages import DEFAULT_LANGUAGE
 from search_plugin.words.terms import TOKEN, folded
 
+Synonyms = Mapping[tuple[str, ...], tuple[str, ...]]
+"""By words in small letters, what else to search for."""
+
 Rule = Callable[[str], Sequence[str]]
 
-RULES: Mapping[str, Rule] = {"continents": continents.spellings, "plurals": plurals.spellings}
+RULES: Mapping[str, Rule] = {"continents": english.transatlantic, "plurals": english.plurals}
 """Of single words in English."""
 
 COMPOUNDS = "compounds"
@@ -25,39 +30,17 @@ MOST_WORDS = 40
 MOST_SPELLINGS = 200
 """Of a whole query, each searched in two fields: OpenSearch takes 1,024 clauses, of which a filter may be 512."""
 
+MOST_BYTES = 8 << 20
+"""Of a file of synonyms."""
+
 _NONE: Synonyms = {}
-
-
-class Spelling(NamedTuple):
-    """Another spelling of a part of a query.
-
-    Attributes:
-        text: Words that have to stand side by side.
-        weight: Of its score.
-    """
-
-    text: str
-    weight: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Notion:
-    """A part of a query, and how else papers may write it.
-
-    Attributes:
-        typed: As it was typed; any of its words counts.
-        others: Other spellings.
-    """
-
-    typed: str
-    others: tuple[Spelling, ...]
 
 
 class Expanded(NamedTuple):
     """A query's words in two parts.
 
     Attributes:
-        plain: Words with one spelling.
+        plain: The words with one spelling.
         notions: All others.
     """
 
@@ -71,16 +54,10 @@ def expand(
     kinds: Sequence[str] = KINDS,
     synonyms: Synonyms = _NONE,
 ) -> Expanded:
-    """Return a query's words with their other spellings.
+    """Return a query's plain words with their other spellings.
 
-    Args:
-        text: Plain words.
-        language: Of the index.
-        kinds: Of spellings, of `KINDS`; those of single words are for English alone.
-        synonyms: Of words of the query.
-
-    Returns:
-        The same text as plain words where nothing has another spelling.
+    The kinds of spellings are those of `KINDS`; those of single words are for English alone. `synonyms` are those of
+    words of the query. Where nothing has another spelling, the same text is returned as plain words.
     """
     plain: list[str] = []
     notions: list[Notion] = []
@@ -120,3 +97,42 @@ def _runs(text: str, synonyms: Synonyms) -> Iterator[tuple[list[str], str]]:
                 break
         yield words[at:end], text[tokens[at].start() : tokens[end - 1].end()]
         at = end
+
+
+def read_synonyms(path: Path) -> Synonyms:
+    """Read a file of synonyms, text in UTF-8.
+
+    In each line there are words or phrases with commas between them: a paper with any of them counts for all. Of `a, b
+    => c, d`, only c and d are searched for beside a or b. What follows `#` is a comment. Raises `InputError` if the
+    file can't be read, or a line has another form; the message names it.
+    """
+    try:
+        lines = read_text(path, MOST_BYTES).splitlines()
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise InputError(f"The synonyms in {path} can't be read ({reason}); give a text file in UTF-8.") from None
+    found: dict[tuple[str, ...], dict[str, None]] = {}
+    for number, line in enumerate(lines, 1):
+        content = line.partition("#")[0].strip()
+        if not content:
+            continue
+        left, arrow, right = content.partition("=>")
+        typed, meant = _phrases(left), _phrases(right if arrow else left)
+        if not typed or not meant or (not arrow and len(typed) < 2) or "=>" in right:
+            raise InputError(
+                f"Line {number} of {path} is no group of synonyms",
+                "write it as `heart attack, infarction` or `MI => infarction`",
+            )
+        for one in typed:
+            others = found.setdefault(key_of(one), {})
+            others |= {other: None for other in meant if key_of(other) != key_of(one)}
+    return {words: tuple(others) for words, others in found.items()}
+
+
+def _phrases(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if key_of(one)]
+
+
+def key_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text in small letters without accents."""
+    return tuple(folded(token[0]) for token in TOKEN.finditer(text))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import TYPE_CHECKING
 
+from search_plugin.contract.engine import Index
 from search_plugin.contract.ordering import NEWEST_FIRST
-from search_plugin.contract.tree import Says
+from search_plugin.contract.tree import Filter, Says
+from search_plugin.understanding.meaning import Preference
 from search_plugin.words.terms import TOKEN, term_of
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
-    from search_plugin.understanding.known import Preference
 
 RARE = 2
 """Papers that may say anything by chance."""
@@ -35,21 +32,22 @@ def rare_words(index: Index, text: str) -> Set[str]:
 def is_term(index: Index, *words: str) -> bool:
     """Return whether more papers than by chance say some words side by side: "disease 2019", "peer review"."""
     phrase = " ".join(words)
-
-    def look() -> str:
-        papers = index.listed(Says("text", phrase), NEWEST_FIRST, 1).matches
-        return "yes" if papers > _at_most(index, TERM) else "no"
-
-    return index.remembered(f"side by side: {phrase.lower()}", look) == "yes"
+    by_chance = _at_most(index, TERM)
+    return _remembered(index, f"side by side: {phrase.lower()}", Says("text", phrase), by_chance)
 
 
 def has_papers(index: Index, preference: Preference) -> bool:
     """Return whether the index holds any paper of a preference; the answer is remembered."""
+    return _remembered(index, f"papers {preference.description}", preference.filter, 0)
+
+
+def _remembered(index: Index, key: str, where: Filter, more_than: int) -> bool:
+    """Return whether more than a number of papers match a filter, as it was when the key was first asked for."""
 
     def look() -> str:
-        return "yes" if index.listed(preference.filter, NEWEST_FIRST, 1).matches else "no"
+        return "yes" if index.listed(where, NEWEST_FIRST, 1).matches > more_than else "no"
 
-    return index.remembered(f"papers {preference.told}", look) == "yes"
+    return index.remembered(key, look) == "yes"
 
 
 def _at_most(index: Index, one_of: int) -> int:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import Alike, Filter, OneOf, Or
 from search_plugin.filters.resolve import resolve
-from search_plugin.understanding.known import Known, Preference
+from search_plugin.understanding.meaning import Meaning, Preference
 from search_plugin.understanding.preferences.years import YEAR
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
 
 NAMES = {"issn": "ISSN", "orcid": "ORCID"}
 
@@ -44,17 +41,12 @@ def _value(digit: str) -> int:
     return 10 if digit == "X" else int(digit)
 
 
-def read_numbers(index: Index, known: Known) -> Known:
-    """Find an ISSN or an ORCID in a query.
+def read_numbers(index: Index, meaning: Meaning) -> Meaning:
+    """Find an ISSN or an ORCID in a query without identifiers of papers.
 
-    Args:
-        index: Of any engine.
-        known: The query, without identifiers of papers.
-
-    Returns:
-        The rest of the query, and a preference for the papers with the number; or a note that no paper has it.
+    Returns the rest of the query, and a preference for the papers with the number; or a note that no paper has it.
     """
-    for found in _NUMBER.finditer(known.topic):
+    for found in _NUMBER.finditer(meaning.topic):
         number = found["number"].upper()
         kind = "orcid" if len(number) > len("1234-5679") else "issn"
         if kind == "issn" and not found["named"] and re.fullmatch(f"{YEAR}-{YEAR}", number):
@@ -62,15 +54,15 @@ def read_numbers(index: Index, known: Known) -> Known:
         if not (orcid_is_valid if kind == "orcid" else issn_is_valid)(number):
             if found["named"] or found[0].lower().startswith(("orcid", "http")):
                 note = f"{number} is no {NAMES[kind]}: its check digit is wrong. It was searched as words."
-                return replace(known, notes=(*known.notes, note))
+                return replace(meaning, notes=(*meaning.notes, note))
             continue
-        rest = " ".join(f"{known.topic[: found.start()]} {known.topic[found.end() :]}".split()).strip(" ,;:")
+        rest = " ".join(f"{meaning.topic[: found.start()]} {meaning.topic[found.end() :]}".split()).strip(" ,;:")
         if where := _papers_with(index, kind, number):
             preference = Preference("number", where, f"with the {NAMES[kind]} {number}")
-            return replace(known, topic=rest, preferences=(preference, *known.preferences))
+            return replace(meaning, topic=rest, preferences=(preference, *meaning.preferences))
         note = f"{number} is an {NAMES[kind]}, and no paper of this index has it."
-        return replace(known, topic=rest, notes=(*known.notes, note))
-    return known
+        return replace(meaning, topic=rest, notes=(*meaning.notes, note))
+    return meaning
 
 
 def _papers_with(index: Index, kind: str, number: str) -> Filter | None:

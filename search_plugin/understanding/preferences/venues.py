@@ -10,19 +10,16 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
+from search_plugin.contract.engine import Index
 from search_plugin.contract.tree import Compare, OneOf
-from search_plugin.filters.alike import ANYTHING
-from search_plugin.filters.text import quoted
-from search_plugin.understanding.known import Preference
+from search_plugin.filters.matching import ANYTHING
+from search_plugin.filters.parse import quoted
+from search_plugin.understanding.meaning import Preference
 from search_plugin.understanding.preferences.frequency import rare_words
 from search_plugin.understanding.preferences.years import YEAR
 from search_plugin.words.terms import folded
-
-if TYPE_CHECKING:
-    from search_plugin.contract.engine import Index
 
 MOST_WORDS = 12
 """Words of a query in which a venue is looked for."""
@@ -34,7 +31,7 @@ MOST_STARTS = 5
 """Beginnings of words by which venues are looked up."""
 
 MOST_VENUES = 4
-"""Venues that an abbreviation may stand for; if there are more, they are only told."""
+"""Venues that an abbreviation may stand for; if there are more, a note names them."""
 
 _SMALL = frozenset(
     (
@@ -68,7 +65,7 @@ class VenueRead:
     """A venue that a query names.
 
     Attributes:
-        preference: For its papers; None if it is only told.
+        preference: For its papers; None if only a note names it.
         topic: The other words.
         note: What the user should know instead of a preference; empty for nothing.
     """
@@ -128,28 +125,23 @@ def _either_way(one: str, other: str) -> int | None:
 def read_venue(index: Index, query: str, whole: str) -> VenueRead | None:
     """Return the venue that a query names by its first or last words; None if it names none.
 
-    Args:
-        index: Of any engine.
-        query: Without identifiers, and without a year at its beginning or end.
-        whole: The same with the year; one word alone can be a venue only beside it.
-
-    Returns:
-        The venue. Its name or abbreviation must cover all words of a venue of the index, and hold one that hardly any
-        paper says, or one of journals' names.
+    Its name or abbreviation must cover all words of a venue of the index, and hold one that hardly any paper says, or
+    one of journals' names. `query` has no identifiers, and no year at its beginning or end. `whole` is the same with
+    the year; one word alone can be a venue only beside it.
     """
     words = _words_of(query)
     segments = [one for one in _segments(query) if len(one.words) > 1 or _is_dated(one.typed, whole)]
     if len(words) > MOST_WORDS or not segments:
         return None
-    telling = _telling(index, query, words)
+    distinctive = _distinctive_words(index, query, words)
     capitalised = [one for one in segments if _is_name(one.typed) and _is_dated(one.typed, whole)]
-    if not (telling or capitalised):
+    if not (distinctive or capitalised):
         return None
-    stored = {venue: venue_words(venue) for venue in _candidates(index, words, telling, capitalised)}
+    stored = {venue: venue_words(venue) for venue in _candidates(index, words, distinctive, capitalised)}
     for segment in segments:
         steps = {venue: step for venue, of in stored.items() if (step := distance(segment.words, of)) is not None}
         near = [venue for venue, step in steps.items() if step < 2] or list(steps)
-        sure = [venue for venue in near if _is_meant(segment, stored[venue], telling)]
+        sure = [venue for venue in near if _is_meant(segment, stored[venue], distinctive)]
         if sure:
             return _meant(segment, sure)
         if segment in capitalised and (same := [venue for venue in near if steps[venue] == 0]):
@@ -157,7 +149,7 @@ def read_venue(index: Index, query: str, whole: str) -> VenueRead | None:
             fields = f"journal:{quoted(same[0])} year:{year}"
             note = f"{segment.typed} is also a venue of this index; {fields} finds its papers of that year."
             return VenueRead(None, query, note)
-    if _ABBREVIATED & set(words[:-1]) and telling - {"j"} and not _initial(query):
+    if _ABBREVIATED & set(words[:-1]) and distinctive - {"j"} and not _initial(query):
         return VenueRead(None, query, "The query seems to name a journal, but no venue of this index has such a name.")
     return None
 
@@ -171,7 +163,7 @@ def _initial(query: str) -> bool:
     return bool(re.match(r"\S+,? j\b", query, re.IGNORECASE))
 
 
-def _telling(index: Index, query: str, words: Sequence[str]) -> Set[str]:
+def _distinctive_words(index: Index, query: str, words: Sequence[str]) -> Set[str]:
     """Return the words that hardly any paper says, or that only names of journals hold."""
     rare = {folded(word) for word in rare_words(index, query) if word.isalpha()}
     return {*rare - _SMALL, *(word for word in words if word == "j" or word in _SERIALS)}
@@ -199,15 +191,15 @@ def _is_name(typed: str) -> bool:
     return all(word[0].isupper() for word in _WORDS.findall(typed) if word not in _SMALL)
 
 
-def _is_meant(segment: _Segment, stored: Sequence[str], telling: Set[str]) -> bool:
+def _is_meant(segment: _Segment, stored: Sequence[str], distinctive: Set[str]) -> bool:
     """Return whether a segment can be nothing but a venue's name."""
     if len(segment.words) > 1:
         for one, other in zip(segment.words, stored, strict=True):
             if one in _SERIALS or (one == "j" and other in ("j", "jornal", *_SERIALS)):
                 return True
-            if one in telling and len(one) > 1 and one != other and len(other) > len(one) + 1:
+            if one in distinctive and len(one) > 1 and one != other and len(other) > len(one) + 1:
                 return True
-    return bool(telling & set(segment.words)) and _is_name(segment.typed) and tuple(segment.words) == tuple(stored)
+    return bool(distinctive & set(segment.words)) and _is_name(segment.typed) and tuple(segment.words) == tuple(stored)
 
 
 def _meant(segment: _Segment, venues: Sequence[str]) -> VenueRead:
@@ -221,22 +213,16 @@ def _meant(segment: _Segment, venues: Sequence[str]) -> VenueRead:
     return VenueRead(Preference("venue", where, f"in {' or '.join(shown)}"), segment.topic)
 
 
-def _candidates(index: Index, words: Sequence[str], telling: Set[str], names: Sequence[_Segment]) -> Sequence[str]:
+def _candidates(index: Index, words: Sequence[str], distinctive: Set[str], names: Sequence[_Segment]) -> Sequence[str]:
     """Return the venues of the index with a word that begins like one that a venue must have, in one request.
 
-    Args:
-        index: Of any engine.
-        words: Of the query, folded.
-        telling: Those of them that tell of a venue.
-        names: Its beginnings and ends that may be whole names.
-
-    Returns:
-        Their names; none if there are too many.
+    `words` are those of the query, folded; `names` are its beginnings and ends that may be whole names. Returns none if
+    there are too many.
     """
     pairs = (*pairwise(words), *pairwise(reversed(words)))
-    beside = [other for one, other in pairs if one in telling and len(one) == 1]
-    asked = [*sorted(telling - _SERIALS), *beside, *(one.words[0] for one in names[-2:])]
-    if telling & _SERIALS:
+    beside = [other for one, other in pairs if one in distinctive and len(one) == 1]
+    asked = [*sorted(distinctive - _SERIALS), *beside, *(one.words[0] for one in names[-2:])]
+    if distinctive & _SERIALS:
         asked += words
     starts = dict.fromkeys(word[:3] for word in asked if len(word) > 1 and word not in _SMALL | _SERIALS)
     expressions = [_holding(start) for start in list(starts)[:MOST_STARTS]]

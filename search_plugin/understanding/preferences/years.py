@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from search_plugin.contract.tree import And, Compare, Filter, OneOf
-from search_plugin.understanding.known import Preference
+from search_plugin.contract.tree import And, Compare, OneOf, Operator
+from search_plugin.understanding.meaning import Preference
 
 YEAR = r"(?:1[5-9]|20)\d\d"
 PAPERS = r"(?:papers?|articles?|publications?|studies|research|literature|preprints?)"
@@ -59,13 +59,9 @@ class YearRead:
 
 
 def read_years(query: str) -> YearRead | None:
-    """Return the years that a query names at its beginning or end; None if it names none.
+    """Return the years that a query without identifiers names at its beginning or end; None if it names none.
 
-    Args:
-        query: Without identifiers.
-
-    Returns:
-        The years. A bare year, and "in" before one, are not sure.
+    A bare year, and "in" before one, are not sure.
     """
     for form in _FORMS:
         if found := form.fullmatch(query):
@@ -98,24 +94,16 @@ def year_at_an_end(query: str) -> tuple[Preference, str] | None:
 
 
 def _one_of(years: Sequence[int]) -> Preference:
-    told = f"from {', '.join(map(str, years[:-1]))} or {years[-1]}"
-    return Preference("year", OneOf("year", tuple(years)), told)
+    return Preference("year", OneOf("year", tuple(years)), f"from {', '.join(map(str, years[:-1]))} or {years[-1]}")
+
+
+_BOUNDS: Mapping[str, Operator] = {"since": ">=", "after": ">", "before": "<", "until": "<="}
 
 
 def _preference(first: int, last: int, when: str) -> Preference:
-    since: Filter = Compare("year", ">=", first)
-    where: Filter
-    match when:
-        case "since":
-            where, told = since, f"since {first}"
-        case "after":
-            where, told = Compare("year", ">", first), f"after {first}"
-        case "before":
-            where, told = Compare("year", "<", first), f"before {first}"
-        case "until":
-            where, told = Compare("year", "<=", first), f"until {first}"
-        case _ if first != last:
-            where, told = And((since, Compare("year", "<=", last))), f"from {first} to {last}"
-        case _:
-            where, told = Compare("year", "=", first), f"from {first}"
-    return Preference("year", where, told)
+    if when in _BOUNDS:
+        return Preference("year", Compare("year", _BOUNDS[when], first), f"{when} {first}")
+    if first != last:
+        span = And((Compare("year", ">=", first), Compare("year", "<=", last)))
+        return Preference("year", span, f"from {first} to {last}")
+    return Preference("year", Compare("year", "=", first), f"from {first}")

@@ -14,16 +14,16 @@ import rich_click as click
 
 from corpora.errors import InputError
 from corpora.registry import CORPORA
-from encoders.files.writing import LAYOUTS
+from encoders.files.embeddings import LAYOUTS
 from encoders.models.formats import Format, parse_formats
 from ses.terminal.options import model_options
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
     from corpora.paper import Rejected
+    from encoders.files.embeddings import FileLayout
     from encoders.files.encoding import EncodeReport
     from encoders.files.texts import TextRecord
-    from encoders.files.writing import FileLayout
     from encoders.models.model import Model
     from ses.settings import Settings
 
@@ -118,9 +118,9 @@ def _encode(
     layout: FileLayout,
     dead_letter: Path,
 ) -> EncodeReport:
+    from encoders.files.embeddings import JsonLines, open_writer
     from encoders.files.encoding import encode_texts
-    from encoders.files.writing import JsonLines, open_writer
-    from indexer.dead_letter import DeadLetter
+    from indexer.work import DeadLetter
     from ses.loaded_model import make_encoder
     from ses.terminal.progress import progress_on_stderr
 
@@ -143,7 +143,7 @@ def _encode(
 
 
 def _layout(output: Path | None, wanted: FileLayout | None) -> FileLayout:
-    from encoders.files.writing import layout_of
+    from encoders.files.embeddings import layout_of
 
     if output is None and wanted == "npy":
         raise InputError("A matrix and its ids are two files: name the first with --output, such as papers.npy.")

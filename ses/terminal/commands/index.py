@@ -161,11 +161,6 @@ def _summary(report: IndexReport) -> str:
             f"No longer in this corpus, and still in the index: {report.absent:,}; --prune deletes those that no other "
             "corpus holds."
         )
-    if report.unowned:
-        parts.append(
-            f"Not pruned, since an earlier version of ses did not record their origin: {report.unowned:,}; index each "
-            "corpus of this index again to record it, or build with --fresh."
-        )
     if report.dead_letter:
         parts.append(f"The rejected records, with line and reason: {report.dead_letter}")
     return "\n".join(parts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import rich_click as click
 
-from encoders.runtimes.base import Precision
+from encoders.models.formats import Precision
 from encoders.runtimes.registry import RUNTIMES
 from ses.terminal.results import say
 
@@ -88,7 +88,7 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
     The folder holds the card, the tokenizer and the graphs; it loads without torch and without the weights. It also
     holds vectors of a few texts: a machine that computes different ones shows a warning.
     """
-    from encoders.export import export_model
+    from encoders.layouts.exported import export_model
     from encoders.models.formats import parse_formats
     from encoders.registry import find_model
 

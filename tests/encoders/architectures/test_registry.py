@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-import pytest
-
 from encoders.architectures.registry import ARCHITECTURES
-
-MODULES = {"transformers": "foreign"}
-"""Those that are not named like their modules."""
 
 
 def test_these_are_known():
@@ -17,9 +10,3 @@ def test_these_are_known():
         *("plain", "mpnet", "modernbert", "adapters", "fusion", "pals", "experts", "instructions"),
         *("instruction-encoder", "shared-codes", "transformers"),
     }
-
-
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_it_is_that_of_its_module(name):
-    module = import_module(f"encoders.architectures.{MODULES.get(name, name.replace('-', '_'))}")
-    assert ARCHITECTURES[name] is module.vectors

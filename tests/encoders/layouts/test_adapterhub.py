@@ -208,7 +208,7 @@ def test_adapters_on_adapters_are_refused(base, tmp_path):
 
 def test_an_adapter_alone_is_not_a_model(base, tmp_path):
     folder = adapter(tmp_path / "a", base)
-    assert f"{folder} is an adapter, not a whole model; give model=specter2" in refused(folder, tmp_path)
+    assert f"{folder} is an adapter, not a complete model; give model=specter2" in refused(folder, tmp_path)
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_an_expert_that_lacks_a_part_is_refused(folder, tmp_path):
 
 def test_a_damaged_file_is_refused(folder):
     (folder / "model.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0not json")
-    with pytest.raises(InputError, match="is not a whole safetensors file"):
+    with pytest.raises(InputError, match="is an incomplete safetensors file"):
         find_model(str(folder))
 
 

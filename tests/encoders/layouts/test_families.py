@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError
-from encoders.architectures.bert import Network
+from encoders.architectures.network import Network
 from encoders.encoder import load_encoder
 from encoders.layouts.families import read_network
 from encoders.registry import find_model

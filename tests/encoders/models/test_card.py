@@ -258,10 +258,10 @@ def test_what_its_own_card_may_not_say(own, message, folder):
     [
         ("config.json", None, "is not a model folder: it has no config.json."),
         ("config.json", "{", "config.json can't be read as JSON ("),
-        ("config.json", "\ufeff{}", "names no model_type; fetch the whole model."),
+        ("config.json", "\ufeff{}", "names no model_type; fetch the complete model."),
         ("config.json", "[" * 100_000, "config.json can't be read as JSON ("),
         ("config.json", "[]", "config.json doesn't hold what a model folder's config.json does"),
-        ("config.json", "{}", "names no model_type; fetch the whole model."),
+        ("config.json", "{}", "names no model_type; fetch the complete model."),
         ("config.json", '{"model_type": "bert"}', "config.json gives no whole number for hidden_size;"),
         ("tokenizer.json", "[1]", "tokenizer.json doesn't hold what a model folder's tokenizer.json does"),
         ("tokenizer_config.json", "no", "tokenizer_config.json can't be read as JSON ("),

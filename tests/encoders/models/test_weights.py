@@ -78,12 +78,12 @@ def test_a_damaged_safetensors_file_is_told(damage, tmp_path):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(InputError) as refused:
         read_weights(path)
-    assert str(refused.value).startswith(f"{path} is not a whole safetensors file (")
+    assert str(refused.value).startswith(f"{path} is an incomplete safetensors file (")
     assert str(refused.value).endswith("); fetch the model again.")
 
 
 def test_a_precision_that_numpy_lacks_is_told(tmp_path):
-    with pytest.raises(InputError, match="is not a whole safetensors file"):
+    with pytest.raises(InputError, match="is an incomplete safetensors file"):
         read_weights(safetensors(tmp_path / "m.safetensors", "F8_E4M3", np.zeros(4, np.uint8)))
 
 
@@ -128,7 +128,7 @@ def test_a_malicious_pickle_never_runs(save, tmp_path):
     ("content", "told"),
     [
         (b"", "is damaged, or holds more"),
-        (b"PK\x03\x04 half a zip", r"is not a whole torch file \(File is not a zip file\); fetch"),
+        (b"PK\x03\x04 half a zip", r"is an incomplete torch file \(File is not a zip file\); fetch"),
         (b"\x80\x02]q\x00.", "is damaged, or holds more"),
         (b"version https://git-lfs.github.com/spec/v1\n", "is damaged, or holds more"),
     ],
@@ -147,7 +147,7 @@ def test_a_truncated_torch_file_is_told(share, old, tmp_path):
     path = save_torch(tmp_path / "pytorch_model.bin", {"a": VALUES}, old=old)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(InputError, match=f"^{path} is (damaged|not a whole torch file)"):
+    with pytest.raises(InputError, match=f"^{path} is (damaged|an incomplete torch file)"):
         read_weights(path)
 
 

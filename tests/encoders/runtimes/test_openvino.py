@@ -53,7 +53,7 @@ def test_a_damaged_file_is_told(tmp_path):
     load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision="fp32").encode(["virus"])
     (file,) = (tmp_path / "graphs").glob("*/model.xml")
     file.write_text("<net")
-    with pytest.raises(InputError, match="holds no whole OpenVINO model; delete it, and it is created again"):
+    with pytest.raises(InputError, match="holds an incomplete OpenVINO model; delete it, and it is created again"):
         load_encoder(model, cache_dir=tmp_path, runtime="openvino", precision="fp32").encode(["virus"])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from encoders.encoder import load_encoder
-from encoders.export import export_model
+from encoders.layouts.exported import export_model
 from encoders.registry import find_model
 from encoders.runtimes.registry import RUNTIMES, fastest_of
 from tests.encoders.runtimes.kinds import PADDED_TOGETHER
@@ -104,7 +104,7 @@ def test_damaged_files_are_told(damage, encode, folder):
     DAMAGES[damage](folder)
     with pytest.raises(InputError) as told:
         encode()
-    assert str(told.value) == f"{folder} holds no whole model of optimum's; delete it, and it is created again."
+    assert str(told.value) == f"{folder} holds an incomplete model of optimum; delete it, and it is created again."
 
 
 @optimum

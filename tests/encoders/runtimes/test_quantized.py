@@ -9,10 +9,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from encoders.runtimes import onnx as onnx_runtime
 from encoders.runtimes import openvino as openvino_runtime
+from encoders.runtimes.hardware import TRIAL
 from encoders.runtimes.onnx import open_session
 from encoders.runtimes.openvino import open_model
 from encoders.runtimes.quantized import quantized
-from encoders.runtimes.saturation import TRIAL
 
 DRAW = np.random.default_rng(0)
 WEIGHT = DRAW.standard_normal((32, 24)).astype(np.float32)

@@ -12,9 +12,8 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.runtimes.base import is_installed
-from encoders.runtimes.cuda import has_device
-from encoders.runtimes.registry import RUNTIMES, fastest_of, get_runtime
+from encoders.runtimes.hardware import has_device
+from encoders.runtimes.registry import RUNTIMES, fastest_of, get_runtime, is_installed
 from tests.encoders.runtimes.kinds import HEADS, KINDS, PADDED_TOGETHER
 
 ON_CPU = [

@@ -11,10 +11,8 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.model import Exported
 from encoders.registry import find_model
-from encoders.runtimes.base import Runtime
-from encoders.runtimes.registry import RUNTIMES
-from encoders.runtimes.samples import sample_texts
-from encoders.runtimes.sessions import make_sessions, make_source, run_texts
+from encoders.runtimes.registry import RUNTIMES, Runtime
+from encoders.runtimes.sessions import make_sessions, make_source, run_texts, sample_texts
 from encoders.tokens.batching import MAX_TEXTS
 from encoders.tokens.tokenizer import load_tokenizer
 from tests.tiny import make_model

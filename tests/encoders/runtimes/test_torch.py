@@ -92,7 +92,7 @@ def test_a_network_that_does_not_fit_is_told(path, value, encode, folder):
     changed(folder, path, value)
     with pytest.raises(InputError) as told:
         encode()
-    assert str(told.value) == f"{folder} holds no whole torch model; delete it, and it is created again."
+    assert str(told.value) == f"{folder} holds an incomplete torch model; delete it, and it is created again."
 
 
 @pytest.mark.parametrize("damage", ["missing", "shape", "none", "half", "no json", "no files"])
@@ -110,7 +110,7 @@ def test_damaged_files_are_told(damage, encode, folder):
         (folder / "network.json").write_text("{")
     elif damage == "no files":
         (folder / "network.json").unlink()
-    with pytest.raises(InputError, match="holds no whole torch model"):
+    with pytest.raises(InputError, match="holds an incomplete torch model"):
         encode()
 
 

@@ -11,11 +11,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from corpora.errors import InputError, UnavailableError
-from encoders.architectures.bert import Network
+from encoders.architectures.network import Network
 from encoders.encoder import load_encoder
-from encoders.export import export_model
+from encoders.layouts.exported import export_model
 from encoders.models.model import read_checked
-from encoders.ops.module import as_module
+from encoders.models.module import as_module
 from encoders.registry import find_model
 from encoders.tokens.batching import batches
 from encoders.tokens.tokenizer import well_formed
@@ -240,5 +240,5 @@ def test_damaged_files_of_its_own_are_told(electra, tmp_path):
     with pytest.raises(InputError, match="transformers can't load the model"):
         encoder_of(electra, tmp_path).encode(["lung"])
     (folder / "pooling.json").write_text("{}")
-    with pytest.raises(InputError, match="holds no whole model of transformers; delete it"):
+    with pytest.raises(InputError, match="holds an incomplete model of transformers; delete it"):
         encoder_of(electra, tmp_path).encode(["lung"])

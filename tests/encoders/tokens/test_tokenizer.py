@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError
 from encoders.layouts.huggingface import read_card
-from encoders.tokens.added_tokens import AddedToken, read_added
-from encoders.tokens.tokenizer import load_tokenizer, well_formed
+from encoders.tokens.tokenizer import AddedToken, load_tokenizer, read_added, well_formed
 from tests.encoders.checkpoints import make_multilingual
 from tests.tiny import CODES, SPECIAL, WORDS, make_model
 
@@ -255,7 +254,7 @@ def test_a_folder_without_tokenizer_files_is_told(folder):
     (folder / "tokenizer.json").unlink()
     with pytest.raises(InputError) as refused:
         tokenizer_of(folder)
-    assert str(refused.value) == f"{folder} has no tokenizer.json: fetch the whole model."
+    assert str(refused.value) == f"{folder} has no tokenizer.json: fetch the complete model."
 
 
 def test_a_roberta_vocabulary_alone_is_not_enough(tmp_path):

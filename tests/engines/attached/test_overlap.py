@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corpora.errors import InputError
-from search_plugin.engines.cluster.attached.attachment import Attachment
+from search_plugin.engines.cluster.attached.attachment import Attachment, overlaps
 from search_plugin.engines.cluster.attached.engine import AttachingEngine
-from search_plugin.engines.cluster.attached.overlap import overlaps
 from search_plugin.engines.cluster.attached.writing import pin
 from tests.engines.attached.conftest import opened
 from tests.engines.conftest import SCHEMA, every_version

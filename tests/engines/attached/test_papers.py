@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from search_plugin.engines.cluster.attached.papers import read_from, record_of
-from search_plugin.engines.cluster.attached.places import Place, find_places
+from search_plugin.engines.cluster.attached.places import Place, find_places, read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
 
 TITLE = Place("title", "t", "t", "text")

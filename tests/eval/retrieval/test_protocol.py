@@ -17,7 +17,7 @@ from eval.retrieval.protocol import Protocol, evaluate_queries
 from eval.retrieval.timing import seconds_a_query
 from eval.trec.judgments import Qrels
 from search_plugin.contract.plan import TITLE_BOOST
-from search_plugin.fusion.registry import FUSIONS
+from search_plugin.fusion.fusions import FUSIONS
 from tests.indexer.jobs import engine_in, make_job, run_job
 from tests.tiny import papers, write_jsonl
 

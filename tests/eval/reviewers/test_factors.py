@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
-from encoders.layouts.factors import factor_models, instructions_for
+from encoders.layouts.unipr import factor_models, instructions_for
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from ses.terminal.commands.eval import eval_

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.errors import InputError, UnavailableError
-from encoders.files.reading import read_embeddings
+from encoders.files.embeddings import read_embeddings
 from encoders.models.formats import Format
 from eval.scirepeval.running import run_task, run_tasks
 from tests.commands import fails, ses

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search_plugin.contract.tree import Alike
-from search_plugin.filters.alike import accepts, beginnings, closeness, fold, joined, patterns
+from search_plugin.filters.matching import accepts, beginnings, closeness, fold, joined, patterns
 from tests.search_plugin.filters.test_filters import WORDS
 from tests.search_plugin.words.test_names import SAME
 

@@ -14,10 +14,10 @@ from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.fields import PAPER_FIELDS, Field
 from search_plugin.contract.tree import Alike, And, Compare, Exists, Not, OneOf, Or, Says
-from search_plugin.filters.evaluate import matches
-from search_plugin.filters.parse import MAX_LENGTH, equals, parse_filter, parse_filters
-from search_plugin.filters.text import to_text
+from search_plugin.filters.matching import matches
+from search_plugin.filters.parse import MAX_LENGTH, parse_filter, parse_filters
 from tests.chance import drawn, effort
+from tests.search_plugin.filters.written import to_text
 
 EXAMPLE = ' Write it like year >= 2015 and journal = "Science and Technology", with quotes around such values.'
 WORDS = [
@@ -276,13 +276,6 @@ def test_a_name_of_identifiers_is_no_field():
         parse_filter("pmid<3")
     own = (*FIELDS, Field("doi", "keyword"))
     assert parse_filter("doi=x", own) == Alike("doi", "same", ("x",))
-
-
-def test_a_query_makes_the_same_filter_as_the_option():
-    for name, value in [("author", 'O"Brien \\ J'), ("journal", "lancet*"), ("doi", "10.1000/a"), ("year", "2000")]:
-        quoted = value.removesuffix("*").replace("\\", "\\\\").replace('"', '\\"')
-        assert equals(name, value) == parse_filter(f'{name} = "{quoted}"{"*" * value.endswith("*")}')
-    assert equals("author", "Toth, Eric") == Alike("authors", "name", ("Toth, Eric",))
 
 
 def test_filters_are_joined_by_and():

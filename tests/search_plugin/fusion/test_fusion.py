@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.legs import Contribution, Scored, ranked
-from search_plugin.fusion import minmax, rrf, zscore
-from search_plugin.fusion.combine import check_weights
-from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, get_fusion
+from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, check_weights, get_fusion, minmax, rrf, zscore
 
 every_fusion = pytest.mark.parametrize("fuse", FUSIONS.values(), ids=FUSIONS)
 
@@ -58,11 +56,11 @@ def raw(leg):
 
 def test_rrf_golden_values():
     expected = golden({leg: 1 / (60 + np.arange(1, len(LEGS[leg]) + 1)) for leg in LEGS}, [1, 3])
-    fused = rrf.fuse(LEGS, WEIGHTS)
+    fused = rrf(LEGS, WEIGHTS)
     assert by_paper(fused) == pytest.approx(expected)
     assert [hit.id for hit in fused] == ["c", "a", "e", "b", "d"]
     assert fused[1].contributions["prx"] == Contribution(rank=2, raw=0.88, value=3 / 62)
-    assert by_paper(rrf.fuse({"prx": hits(a=1.0)}, {}, k=0)) == {"a": 1.0}
+    assert by_paper(rrf({"prx": hits(a=1.0)}, {}, k=0)) == {"a": 1.0}
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.001])
@@ -71,7 +69,7 @@ def test_minmax_golden_values(floor):
         part = (values - values.min()) / np.ptp(values)
         return np.where(part == 0, floor, part)
 
-    fused = minmax.fuse(LEGS, WEIGHTS, floor=floor)
+    fused = minmax(LEGS, WEIGHTS, floor=floor)
     assert by_paper(fused) == pytest.approx(golden({leg: scaled(raw(leg)) for leg in LEGS}, [0.25, 0.75]))
     assert [hit.id for hit in fused][:2] == ["c", "a"]
 
@@ -80,14 +78,14 @@ def test_zscore_golden_values():
     def standardized(values):
         return np.maximum((values - np.mean(values)) / np.std(values), 0.001)
 
-    fused = zscore.fuse(LEGS, WEIGHTS)
+    fused = zscore(LEGS, WEIGHTS)
     assert by_paper(fused) == pytest.approx(golden({leg: standardized(raw(leg)) for leg in LEGS}, [0.25, 0.75]))
 
 
 def test_one_hit_and_equal_scores():
     single = {"prx": hits(a=-4.0), "lexical": hits(b=0.1, c=0.1, d=0.1)}
-    assert by_paper(minmax.fuse(single, {})) == {"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.5}
-    assert by_paper(zscore.fuse(single, {})) == dict.fromkeys("abcd", 0.0005)
+    assert by_paper(minmax(single, {})) == {"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.5}
+    assert by_paper(zscore(single, {})) == dict.fromkeys("abcd", 0.0005)
 
 
 @every_fusion
@@ -130,7 +128,7 @@ def test_the_order_of_legs_changes_nothing(fuse, legs, weights, data):
     assert fuse(shuffled, only(weights, legs)) == fuse(legs, only(weights, legs))
 
 
-@pytest.mark.parametrize("fuse", [minmax.fuse, zscore.fuse])
+@pytest.mark.parametrize("fuse", [minmax, zscore])
 @given(legs=legs_of_hits, factor=st.floats(1e-6, 1e6), shift=st.integers(-5, 5))
 def test_the_scale_of_a_leg_changes_nothing(fuse, legs, factor, shift):
     scaled = {leg: [Scored(hit.id, (hit.score + shift) * factor) for hit in leg_hits] for leg, leg_hits in legs.items()}
@@ -140,10 +138,10 @@ def test_the_scale_of_a_leg_changes_nothing(fuse, legs, factor, shift):
 @given(legs=legs_of_hits, weights=weightings)
 def test_rrf_looks_at_ranks_alone(legs, weights):
     bent = {leg: [Scored(hit.id, math.atan(hit.score) ** 3) for hit in leg_hits] for leg, leg_hits in legs.items()}
-    assert by_paper(rrf.fuse(bent, only(weights, legs))) == by_paper(rrf.fuse(legs, only(weights, legs)))
+    assert by_paper(rrf(bent, only(weights, legs))) == by_paper(rrf(legs, only(weights, legs)))
 
 
-@pytest.mark.parametrize("fuse", [minmax.fuse, zscore.fuse])
+@pytest.mark.parametrize("fuse", [minmax, zscore])
 @given(legs=legs_of_hits, weights=weightings, factor=st.sampled_from([0.5, 4.0, 2.0**900]))
 def test_only_the_ratio_of_weights_matters(fuse, legs, weights, factor):
     weights = {leg: weights.get(leg, 1.0) for leg in legs}
@@ -151,8 +149,8 @@ def test_only_the_ratio_of_weights_matters(fuse, legs, weights, factor):
 
 
 def test_tiny_differences_count():
-    assert by_paper(zscore.fuse({"prx": hits(a=5e-324, b=0.0)}, {})) == {"a": 1.0, "b": 0.001}
-    assert by_paper(minmax.fuse({"prx": hits(a=5e-324, b=0.0)}, {})) == {"a": 1.0, "b": 0.0}
+    assert by_paper(zscore({"prx": hits(a=5e-324, b=0.0)}, {})) == {"a": 1.0, "b": 0.001}
+    assert by_paper(minmax({"prx": hits(a=5e-324, b=0.0)}, {})) == {"a": 1.0, "b": 0.0}
 
 
 @every_fusion
@@ -187,6 +185,6 @@ def test_weights_are_1_where_none_is_named():
 
 
 def test_registry():
-    assert get_fusion(DEFAULT_FUSION) is minmax.fuse
+    assert get_fusion(DEFAULT_FUSION) is minmax
     with pytest.raises(InputError, match=r"no fusion 'borda'; choose one of minmax, rrf, zscore\."):
         get_fusion("borda")

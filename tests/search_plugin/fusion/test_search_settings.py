@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored
 from search_plugin.contract.schema import Bm25
-from search_plugin.fusion import rrf
-from search_plugin.fusion.registry import FUSIONS, fusion_of
+from search_plugin.fusion.fusions import FUSIONS, fusion_of, rrf
 from search_plugin.fusion.search_settings import SearchSettings, read_search_settings, search_settings_json
 
 LEGS = {"lexical": [Scored("a", 3.0), Scored("b", 1.0)], "prx": [Scored("b", 0.9), Scored("c", 0.8)]}
@@ -35,8 +34,8 @@ def test_round_trip(tmp_path_factory, fusion, of_legs, constant, boost, bm25):
 
 def test_a_rank_constant_goes_with_the_name():
     assert SearchSettings("rrf", {"prx": 1}, 20).name == "rrf@20"
-    assert fusion_of("rrf@20")(LEGS, {}) == rrf.fuse(LEGS, {}, k=20) != rrf.fuse(LEGS, {})
-    assert fusion_of("rrf") is rrf.fuse
+    assert fusion_of("rrf@20")(LEGS, {}) == rrf(LEGS, {}, k=20) != rrf(LEGS, {})
+    assert fusion_of("rrf") is rrf
 
 
 @pytest.mark.parametrize("name", ["borda", "rrf@", "rrf@0", "rrf@x", "rrf@100001", "minmax@3", "rrf@1.5", "rrf@\u0661"])

@@ -18,9 +18,9 @@ from corpora.errors import InputError
 from corpora.links import identifier_of, link_of
 from corpora.paper import Accepted, Paper
 from corpora.readers import delimited, jsonl
-from search_plugin.pages.formats.names import parse_name
-from search_plugin.pages.formats.registry import FORMATS
-from search_plugin.pages.page import Hit, Page
+from search_plugin.pages.formats import FORMATS, parse_name
+from search_plugin.pages.hit import Hit
+from search_plugin.pages.page import Page
 
 HARD = "\\{}&%$#_~^<>|\"'=+-@,;:/().α病é"
 # What corpora give: no control characters, no surplus blanks.

@@ -10,11 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search_plugin.pages import highlights
-from search_plugin.pages.highlights import _borders
-from search_plugin.pages.occurrences import find, occurrences, query_terms
+from search_plugin.pages.highlights import _borders, find, occurrences, query_terms
 from search_plugin.words.languages import LANGUAGES
-from search_plugin.words.terms import _cached_term, term_of
-from search_plugin.words.word_forms import WordForms, word_forms
+from search_plugin.words.terms import WordForms, _cached_term, term_of, word_forms
 
 
 def highlight(query, title, abstract, language="english", **how):
@@ -174,7 +172,7 @@ def test_words_of_terms_are_the_same_when_they_are_remembered(texts, data):
 
 
 def test_a_limited_number_of_words_is_remembered_by_term(monkeypatch):
-    monkeypatch.setattr("search_plugin.words.word_forms.MOST_WORDS", 4)
+    monkeypatch.setattr("search_plugin.words.terms.MOST_WORDS", 4)
     words, stem = WordForms("english"), term_of("virus", "english")
     for number in range(20):
         assert list(words.spelling({stem}, {f"w{number}", "virus"})) == [("virus", stem)]

@@ -15,10 +15,8 @@ from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.fusion.search_settings import SearchSettings
-from search_plugin.ranking.stages.collapse import collapse
-from search_plugin.ranking.stages.registry import STAGES
-from search_plugin.ranking.stages.render import render
-from search_plugin.ranking.stages.state import SearchState
+from search_plugin.ranking.stages import STAGES, collapse, render
+from search_plugin.ranking.state import SearchState
 from search_plugin.request import DEFAULTS, SearchRequest, make_request
 from search_plugin.search import search, similar
 from tests.tiny import papers

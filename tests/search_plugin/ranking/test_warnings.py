@@ -8,16 +8,15 @@ import pytest
 from corpora.paper import Paper
 from encoders.registry import KNOWN_MODELS
 from search_plugin.contract.engine import Document
+from search_plugin.contract.plan import Notion, Spelling
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
-from search_plugin.pages.occurrences import find, share_of_words
+from search_plugin.pages.highlights import find, share_of_words
 from search_plugin.ranking import weakness
-from search_plugin.ranking.stages import literal, warn
 from search_plugin.ranking.weakness import FLOORS, Floor, unknown_script
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from search_plugin.understanding.expansion.expand import Notion, Spelling
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
 TITLES = {"a": "virus in the lung", "b": "virus", "c": "star", "d": "lung of a star"}
@@ -46,8 +45,7 @@ def index(tmp_path_factory):
 @pytest.fixture
 def floor(monkeypatch):
     """With it, a paper needs a cosine of .8, or of .3 with all words of the query."""
-    for stage in (literal, warn):
-        monkeypatch.setattr(stage, "FLOORS", {"f": Floor(least=0.8, words=0.5)})
+    monkeypatch.setattr(weakness, "FLOORS", {"f": Floor(least=0.8, words=0.5)})
 
 
 def weak(page):

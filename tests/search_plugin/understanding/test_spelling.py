@@ -15,8 +15,7 @@ from search_plugin.request import SearchRequest
 from search_plugin.search import search
 from search_plugin.understanding.foreign import foreign_language
 from search_plugin.understanding.spelling import Corrected, correct, look_up_words
-from search_plugin.words.edits import edits
-from search_plugin.words.terms import TOKEN, distinct_words, folded
+from search_plugin.words.terms import TOKEN, distinct_words, edits, folded
 
 TEXTS = (
     *["Aspirin prevents a heart attack; treatment and prevention of diabetes."] * 3,

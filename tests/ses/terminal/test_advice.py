@@ -130,13 +130,6 @@ def test_a_model_that_is_gone(home):
     check_healthy(home)
 
 
-def test_an_index_of_lancedb(home):
-    (home / "data/indexes/jsonl.v1").rename(home / "data/indexes/jsonl.v1.lance")
-    advised(home, "LanceDB", "index again with --fresh")
-    assert index(home, "--fresh").returncode == 0
-    check_healthy(home)
-
-
 def test_a_default_index_that_is_gone(home):
     index(home, name="other")
     ses(home, "indexes", "use", "other")

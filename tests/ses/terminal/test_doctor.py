@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 from filelock import FileLock
 
-from encoders.runtimes.processor import Processor
+from encoders.runtimes.hardware import Processor
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect

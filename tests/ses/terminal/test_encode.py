@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.files.reading import read_embeddings
+from encoders.files.embeddings import read_embeddings
 from encoders.models.formats import Format
 from tests.commands import call, fails, of
 from tests.tiny import make_model, papers, write_jsonl

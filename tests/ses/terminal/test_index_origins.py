@@ -69,17 +69,3 @@ def test_two_files_are_two_origins_unless_the_user_names_one(home):
     assert json.loads(index(home, "jsonl", "moved.jsonl", "--origin", "library", "--prune", "--json"))["deleted"] == 0
     given = ("--corpus", "jsonl", "--path", home / "moved.jsonl", "--origin", "")
     fails(ses(home, "index", *given), 2, "An origin can't be named ''; give --origin up to 200 visible characters")
-
-
-def test_papers_without_an_origin_are_told_when_pruning(home):
-    from tests.indexer.jobs import engine_in
-
-    write_jsonl(home / "a.jsonl", papers(4))
-    engine = ("--engine", f"embedded:{home / 'indexes'}")
-    index(home, "jsonl", "a.jsonl", *engine)
-    written = engine_in(home).open("all")
-    written.update({id_: {"origins": ()} for id_ in written.ids()})
-    write_jsonl(home / "a.jsonl", papers(3))
-    told = index(home, "jsonl", "a.jsonl", "--prune", *engine)
-    assert "0 deleted by pruning" in told
-    assert "Not pruned, since an earlier version of ses did not record their origin: 1; index each" in told

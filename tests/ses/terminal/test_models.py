@@ -73,7 +73,7 @@ def test_what_goes_wrong_is_told(tmp_path):
     fails(ses(tmp_path, "models", "export", model, tmp_path / "x", "--runtime", "tpu"), 2, "There is no runtime 'tpu'")
     fails(ses(tmp_path, "models", "export", model, tmp_path / "x", "--runtime", "auto"), 2, "depends on the machine")
     (model / "model.safetensors").write_bytes(b"damaged")
-    fails(ses(tmp_path, "models", "fetch", model), 2, "is not a whole safetensors file")
+    fails(ses(tmp_path, "models", "fetch", model), 2, "is an incomplete safetensors file")
 
 
 def test_a_format_that_the_model_lacks_is_told_before_anything_is_read(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from encoders.encoder import load_encoder
-from encoders.layouts.factors import factor_models, instructions_for
+from encoders.layouts.unipr import factor_models, instructions_for
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.encoders.formulas.instructions import instructed_vector

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored, ranked
-from search_plugin.fusion.registry import get_fusion
+from search_plugin.fusion.fusions import get_fusion
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
 from training.data.chance import drawn
 from training.data.pool import Asked, best, judged, judges_of, read_pool

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from encoders.models.formats import Format
-from search_plugin.fusion.registry import get_fusion
+from search_plugin.fusion.fusions import get_fusion
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, some_of
 from training.data.builders.distilled import leg_of
 from training.data.builders.whitened import DIGITS

@@ -7,17 +7,18 @@ can't be beside those of the attached index.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from search_plugin.contract.schema import to_stored
 from search_plugin.engines.cluster.attached.places import Place, fields_of
-from search_plugin.engines.cluster.stored import schema_of
+from search_plugin.engines.cluster.mapping import schema_of
 
 if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
+
 
 NAMESPACE = "ses"
 """The object in documents of others in which ses keeps what is its own."""
@@ -86,7 +87,7 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
     try:
         kept = mappings["_meta"]["ses"]["attached"]
         places = tuple(Place(**place) for place in kept["places"])
-        indexes = tuple(kept.get("indexes", ()))
+        indexes = tuple(kept["indexes"])
         return Attachment(name, kept["target"], places, schema, kept["beside"], float(kept["moment"]), indexes)
     except (KeyError, TypeError, ValueError) as error:
         raise UnavailableError(f"{told} is damaged", "detach it, and attach it again") from error
@@ -95,3 +96,38 @@ def _read(name: str, mappings: Mapping[str, Any]) -> Attachment:
 def not_ours(name: str, what: str, hint: str = "") -> InputError:
     """Return the error for a change of an attached index that is its owner's to make."""
     return InputError(f"The index {name} is attached, not made by ses, so {what}", hint)
+
+
+def overlaps(
+    described: Mapping[str, Any], attachment: Attachment, others: Iterable[Attachment]
+) -> Iterator[tuple[str, Attachment]]:
+    """Yield the indexes whose documents hold the vectors of another attachment, each with that attachment.
+
+    Nothing overlaps with vectors beside the documents. `described` has the indexes behind the attachment, with their
+    aliases, as the cluster describes them.
+    """
+    for other in others:
+        if other.name != attachment.name and not (other.beside or attachment.beside):
+            yield from ((index, other) for index, facts in described.items() if _reaches(other.target, index, facts))
+
+
+def check_apart(described: Mapping[str, Any], attachment: Attachment, others: Iterable[Attachment], hint: str) -> None:
+    """Raise `InputError` if another attachment writes into the same documents; see `overlaps`.
+
+    In the hint, `{other}` stands for the name of the other attachment, and `{target}` for what is attached.
+    """
+    for index, other in overlaps(described, attachment, others):
+        of = "" if index == other.target else f" (by {other.target})"
+        raise InputError(
+            f"The documents of {index} are attached as {other.name} already{of}, and each would rewrite the vectors of "
+            "the other",
+            hint.format(other=other.name, target=attachment.target),
+        )
+
+
+def _reaches(target: str, index: str, facts: Mapping[str, Any]) -> bool:
+    """Whether a name or a pattern reaches an index: by its own name, an alias or a data stream."""
+    # Not asked from the cluster: a user may not have the right to see what others have attached.
+    names = {index, *facts.get("aliases", {}), str(facts.get("data_stream", index))}
+    patterns = (re.escape(part).replace(r"\*", ".*") for part in target.split(","))
+    return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)

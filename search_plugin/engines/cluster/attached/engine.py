@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from corpora.errors import InputError, NotFoundError, UnavailableError
+from search_plugin.contract.engine import check_index_name
 from search_plugin.contract.fields import PAPER_FIELDS
-from search_plugin.contract.index_name import check_index_name
-from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
-from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of
-from search_plugin.engines.cluster.attached.opening import gone, open_attached
-from search_plugin.engines.cluster.attached.overlap import check_apart, overlaps
+from search_plugin.engines.cluster.attached.attachment import (
+    HASH,
+    NAMESPACE,
+    Attachment,
+    check_apart,
+    companion_name,
+    overlaps,
+)
+from search_plugin.engines.cluster.attached.index import PAGE, AttachedIndex, companion_of, gone, open_attached
 from search_plugin.engines.cluster.attached.places import check_places, fields_of, find_places
-from search_plugin.engines.cluster.attached.suitability import check_readable, own_properties, why_beside
 from search_plugin.engines.cluster.attached.writing import pin, pinned, unpin
 from search_plugin.engines.cluster.engine import ClusterEngine
 from search_plugin.engines.cluster.errors import ClusterError
@@ -28,7 +32,9 @@ from search_plugin.engines.cluster.scan import check_plain_name
 
 if TYPE_CHECKING:
     from search_plugin.contract.schema import IndexSchema
+    from search_plugin.engines.cluster.dialect import Dialect
     from search_plugin.engines.cluster.index import ClusterIndex
+
 
 _ROUNDS = 5
 """How often documents are restored again that their owner brought back meanwhile."""
@@ -93,16 +99,8 @@ class AttachingEngine(ClusterEngine):
     def attach(self, wanted: Wanted, schema: IndexSchema) -> Attachment:
         """Attach an index, or attach it again with other fields; no vector is written yet.
 
-        Args:
-            wanted: What to attach.
-            schema: Model, vectors and language.
-
-        Returns:
-            The attachment.
-
-        Raises:
-            NotFoundError: If there is no such index.
-            InputError: If a field can't serve, the name is taken, or it is attached with another model.
+        Raises `NotFoundError` if there is no such index, and `InputError` if a field can't serve, the name is taken, or
+        the index is attached with another model.
         """
         check_plain_name(wanted.target)
         name = check_index_name(wanted.name)
@@ -133,13 +131,8 @@ class AttachingEngine(ClusterEngine):
     def renew(self, attachment: Attachment) -> None:
         """Add the field of the vectors to indexes that have come behind an attached alias.
 
-        Args:
-            attachment: What is attached.
-
-        Raises:
-            InputError: If the alias now reaches documents that are attached under another name, or the fields of the
-                documents were changed.
-            UnavailableError: If the index is gone.
+        Raises `InputError` if the alias now reaches documents that are attached under another name, or if their fields
+        were changed, and `UnavailableError` if the index is gone.
         """
         try:
             described = self._check_apart(attachment, "take that index out of {target}, or detach {other}")
@@ -153,17 +146,8 @@ class AttachingEngine(ClusterEngine):
     def detach(self, name: str, begin: Callable[[int], None], done: Callable[[int], None]) -> Detached:
         """Remove all that ses has written into an index, or beside it; may be repeated after an interruption.
 
-        Args:
-            name: Of the attached index.
-            begin: Receives how many documents are to be restored.
-            done: Receives how many more were restored.
-
-        Returns:
-            What was done.
-
-        Raises:
-            NotFoundError: If no index of this name is attached.
-            UnavailableError: If a document can't be written.
+        `begin` receives how many documents are to be restored, `done` how many more were restored. Raises
+        `NotFoundError` if no index of this name is attached, and `UnavailableError` if a document can't be written.
         """
         restored, left, shared = 0, tuple[str, ...](), tuple[str, ...]()
         with self.lock(name):
@@ -309,3 +293,55 @@ def _restore(index: AttachedIndex, begin: Callable[[int], None], done: Callable[
 def _pages(hits: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     while page := list(islice(hits, PAGE)):
         yield page
+
+
+_BLOCKS = ("blocks.write", "blocks.read_only", "blocks.metadata")
+
+
+def own_properties(schema: IndexSchema, dialect: Dialect) -> dict[str, Any]:
+    """Return the mapping of the one field that ses adds to an index of others."""
+    vectors = {field.name.partition(".")[2]: dialect.vector(field, schema.quantization) for field in schema.vectors}
+    hashes = {HASH.partition(".")[2]: {"type": "keyword", "index": False}}
+    return {NAMESPACE: {"properties": {**hashes, **vectors}}}
+
+
+def check_readable(mappings: Mapping[str, Any], target: str) -> None:
+    """Raise `InputError` if documents can't be read back, or are those of ses."""
+    for index, kept in mappings.items():
+        if index.startswith("ses."):
+            raise InputError(f"{target} is an index of ses already", "search it as it is")
+        if kept.get("mappings", {}).get("_source", {}).get("enabled") is False:
+            raise InputError(
+                f"The index {index} does not keep its documents (_source is disabled in its mapping), so they can't be "
+                "read; index the papers from where they came."
+            )
+
+
+def why_beside(described: Mapping[str, Any], dialect: Dialect) -> str:
+    """Return, as a clause, why vectors have to be kept beside the documents; empty if the documents can hold them.
+
+    `described` has the mapping and the flat settings of each index, as the cluster gives them.
+    """
+    return next((reason for index, facts in described.items() for reason in _reasons(index, facts, dialect)), "")
+
+
+def _reasons(index: str, facts: Mapping[str, Any], dialect: Dialect) -> Iterator[str]:
+    own, mapping = facts.get("settings", {}), facts.get("mappings", {})
+    if "data_stream" in facts:
+        yield f"the index {index} is a part of a data stream, whose documents are not to be changed"
+    for setting, value in dialect.settings().items():
+        if str(own.get(f"index.{setting}", "false")) != str(value).lower():
+            yield f"the index {index} was made without index.{setting}"
+    source = mapping.get("_source", {})
+    if source.get("includes") or source.get("excludes"):
+        # A partial update writes a document again from its _source, without what that lacks.
+        yield f"the index {index} keeps some fields out of _source, and they would be lost by an update"
+    mode = own.get("index.mapping.source.mode") or own.get("index.mode", "standard")
+    if source.get("mode", "stored") != "stored" or mode not in ("standard", "stored"):
+        yield f"the index {index} does not keep its documents as they were written ({source.get('mode') or mode})"
+    for block in _BLOCKS:
+        if str(own.get(f"index.{block}", "false")) == "true":
+            yield f"the index {index} is read-only (index.{block})"
+    taken = mapping.get("properties", {}).get(NAMESPACE)
+    if taken is not None and HASH.partition(".")[2] not in taken.get("properties", {}):
+        yield f"the index {index} has a field {NAMESPACE} of its own"

@@ -1,4 +1,4 @@
-"""An index of others as an `Index` of ses."""
+"""An index of others as an `Index` of ses; its owner may have changed or deleted it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,14 @@ from urllib.parse import quote
 from corpora.errors import UnavailableError
 from search_plugin.contract.engine import Refused
 from search_plugin.engines.cluster import bulk
-from search_plugin.engines.cluster.attached.attachment import HASH, Attachment, companion_name, not_ours
-from search_plugin.engines.cluster.attached.papers import read_from, record_of
+from search_plugin.engines.cluster.attached import writing
+from search_plugin.engines.cluster.attached.attachment import HASH, NAMESPACE, Attachment, companion_name, not_ours
+from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.attached.translation import Translation
-from search_plugin.engines.cluster.attached.writing import (
-    TOO_LARGE,
-    addition,
-    holding,
-    pin,
-    removal,
-    replaced,
-    unpin,
-    update,
-)
+from search_plugin.engines.cluster.documents import among
+from search_plugin.engines.cluster.errors import ClusterError
 from search_plugin.engines.cluster.index import ClusterIndex
 from search_plugin.engines.cluster.queries import condition
-from search_plugin.engines.cluster.reading import among
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
@@ -44,6 +36,7 @@ if TYPE_CHECKING:
     from search_plugin.engines.cluster.dialect import Dialect, QueryBody
     from search_plugin.engines.cluster.lease import Lease
     from search_plugin.engines.cluster.transport import Cluster
+
 
 PAGE = 500
 """Documents that are looked up and updated together."""
@@ -82,8 +75,8 @@ class AttachedIndex(ClusterIndex):
             page = {document.paper.id: document for document in documents[start : start + PAGE]}
             hits, lost = self._distinct(list(page))
             aliases = self._aliases(hits.values())
-            lines = [addition(hit, aliases, self._own(page[id_])) for id_, hit in hits.items()]
-            refused += [*update(self.cluster, self.attachment, lines, TOO_LARGE), *lost]
+            lines = [writing.addition(hit, aliases, self._own(page[id_])) for id_, hit in hits.items()]
+            refused += [*writing.update(self.cluster, self.attachment, lines, writing.TOO_LARGE), *lost]
         return refused
 
     def marked(self) -> Iterator[Mapping[str, Any]]:
@@ -96,7 +89,7 @@ class AttachedIndex(ClusterIndex):
         """Remove all that ses has written into some documents; returns those that can't be changed."""
         self._check_writable()
         aliases = self._aliases(hits)
-        refused = update(self.cluster, self.attachment, [removal(hit, aliases) for hit in hits])
+        refused = writing.update(self.cluster, self.attachment, [writing.removal(hit, aliases) for hit in hits])
         return [one for one in refused if one.reason != bulk.MISSING]
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -121,7 +114,7 @@ class AttachedIndex(ClusterIndex):
         """Make the changes searchable, and remove what only writes need."""
         self._stale = True
         self._refresh()
-        unpin(self.cluster, self.name)
+        writing.unpin(self.cluster, self.name)
 
     def count(self, field: str | None = None) -> int:
         """Return how many documents ses has made vectors of, or how many have a vector of a format."""
@@ -140,13 +133,9 @@ class AttachedIndex(ClusterIndex):
         return int(self._ask("_count", {"query": {"match_all": {}}})["count"])
 
     def lacking(self, most: int) -> Generator[Accepted | Rejected, None, None]:
-        """Read the documents that have no vectors.
+        """Yield the paper of each document that has no vector, or why it is no paper, so that no vector can be made.
 
-        Args:
-            most: How many documents to read; of a companion, those with vectors are read too.
-
-        Yields:
-            The paper that each is, or why it is none, so that no vector can be made.
+        At most `most` documents are read; of an index with a companion, those with vectors count too.
         """
         body: dict[str, Any] = {"query": {"match_all": {}}}
         if not self.companion:
@@ -248,10 +237,10 @@ class AttachedIndex(ClusterIndex):
     def _aliases(self, hits: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
         """Return the aliases to write through, by index, or raise `UnavailableError` if a hit is of another index."""
         if self._pinned is None:
-            there = holding(self.cluster, self.attachment, self.target)
-            self._pinned = pin(self.cluster, self.attachment, there)
+            there = writing.holding(self.cluster, self.attachment, self.target)
+            self._pinned = writing.pin(self.cluster, self.attachment, there)
         if not all(hit["_index"] in self._pinned for hit in hits):
-            raise replaced(self.attachment)
+            raise writing.replaced(self.attachment)
         return self._pinned
 
     def _own(self, document: Document) -> dict[str, Any]:
@@ -284,3 +273,42 @@ class AttachedIndex(ClusterIndex):
 def companion_of(cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None) -> ClusterIndex:
     """Return the index of ses that holds the vectors of an attached index beside it."""
     return ClusterIndex(cluster, dialect, companion_name(attachment.name), 1, attachment.schema, lease)
+
+
+def open_attached(
+    cluster: Cluster, dialect: Dialect, attachment: Attachment, lease: Lease | None = None
+) -> AttachedIndex:
+    """Open an attached index, for writing vectors if there is a lease.
+
+    Raises `UnavailableError` if the attached index is gone, or if one behind the alias has no vectors yet.
+    """
+    target = attachment.target
+    mappings = _mappings(cluster, attachment)
+    if not attachment.beside:
+        for index, kept in sorted(mappings.items()):
+            own = kept["mappings"].get("properties", {}).get(NAMESPACE, {}).get("properties", {})
+            if not all(field.name.partition(".")[2] in own for field in attachment.schema.vectors):
+                raise UnavailableError(
+                    f"{target} was changed by its owner: the index {index} has no vectors yet",
+                    "attach it again with <update>",
+                )
+    return AttachedIndex(cluster, dialect, attachment, lease)
+
+
+def _mappings(cluster: Cluster, attachment: Attachment) -> Mapping[str, Any]:
+    """Return the mappings of the indexes that are attached, or raise `UnavailableError` if they are gone."""
+    try:
+        found: Mapping[str, Any] = cluster.call("GET", f"/{quote(attachment.target, safe='')}/_mapping")
+    except ClusterError as error:
+        if error.status == 404:
+            raise gone(cluster, attachment) from error
+        raise
+    return found
+
+
+def gone(cluster: Cluster, attachment: Attachment) -> UnavailableError:
+    """Return the error for an attached index that its owner has deleted."""
+    return UnavailableError(
+        f"{cluster.url} has no index {attachment.target} any more, to which {attachment.name} is attached",
+        "bring it back, or detach it",
+    )

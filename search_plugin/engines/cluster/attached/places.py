@@ -1,17 +1,23 @@
-"""Where an index of others keeps the fields of a paper, found in its mapping."""
+"""Where an index of others keeps the fields of a paper, found in its mapping; and its documents as papers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from corpora.aliases import COLLECTED, IDENTIFIERS, SINGLE
+from corpora.aliases import ATTRIBUTES, COLLECTED, IDENTIFIERS, SINGLE
+from corpora.assembling import assemble
+from corpora.custom import custom_value
 from corpora.errors import InputError
+from corpora.paper import Accepted, Rejected, is_empty
+from corpora.readers.index import value_at
 from search_plugin.contract.fields import ALIASES, IDENTIFIER_FIELDS, PAPER_FIELDS, Field
 
 if TYPE_CHECKING:
-    from corpora.custom import FieldKind
+    from corpora.custom import FieldKind, FieldValue
+
 
 _TYPES: dict[str, FieldKind] = {
     **dict.fromkeys(("text", "match_only_text", "search_as_you_type"), "text"),
@@ -51,18 +57,10 @@ class Place:
 
 
 def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: str) -> tuple[Place, ...]:
-    """Find fields in the mappings of an index, or of all indexes behind an alias.
+    """Return the places of fields in the mappings of an index, or of all indexes behind an alias.
 
-    Args:
-        mappings: By index, as the cluster gives them.
-        fields: The index's fields by names of ses; `title` is among them.
-        target: What the user calls the index or alias.
-
-    Returns:
-        A place for each field.
-
-    Raises:
-        InputError: If a field is missing, or is of a type that can't serve as this field.
+    `fields` gives the index's fields by names of ses; `title` is among them. `target` is the user's name of the index.
+    Raises `InputError` if a field is missing, or is of a type that can't serve as this field.
     """
     found: list[Place] = []
     for given, path in fields.items():
@@ -76,16 +74,7 @@ def find_places(mappings: Mapping[str, Any], fields: Mapping[str, str], target: 
 
 
 def check_places(mappings: Mapping[str, Any], places: tuple[Place, ...], target: str) -> None:
-    """Refuse an index whose owner has given it another mapping since it was attached.
-
-    Args:
-        mappings: By index, as the cluster gives them.
-        places: Where the fields were.
-        target: What the user calls the index or alias.
-
-    Raises:
-        InputError: If the title is gone, or a field is of another type.
-    """
+    """Raise `InputError` if the owner of an index has removed the title, or has given a field another type."""
     for place in places:
         there = [found for kept in mappings.values() if (found := _look_up(kept.get("mappings", {}), place.path))]
         kinds = {(_TYPES.get(found.mapping.get("type", "")), found.nested) for found in there}
@@ -207,3 +196,53 @@ def _look_up(mapping: Mapping[str, Any], path: str) -> _Found | None:
         if field.get("type") == "nested":
             nested = ".".join(parts[:at])
     return _look_up(mapping, field["path"]) if field.get("type") == "alias" else _Found(field, path, path, nested)
+
+
+_DAY = "yyyy-MM-dd"
+_NAMES = {name: name for name in ATTRIBUTES}
+
+
+def read_from(places: Sequence[Place]) -> dict[str, Any]:
+    """Return the part of a search that asks for what `record_of` reads of a hit."""
+    # A mapping may have any format of dates, and numbers of seconds: only the cluster reads them all.
+    dates = sorted({place.path for place in filter(_is_column, places)})
+    columns = [{"field": path, "format": _DAY} for path in dates]
+    sources = sorted({place.source for place in places})
+    return {"_source": sources, **({"docvalue_fields": columns} if columns else {})}
+
+
+def record_of(number: int, hit: Mapping[str, Any], places: tuple[Place, ...]) -> Accepted | Rejected:
+    """Return the paper that a document is, or why it is none, from a hit of a search with `read_from`.
+
+    A value that is not of its field's kind is left out: the document is not ours.
+    """
+    raw = {place.name: value_at(hit.get("_source", {}), place.source) for place in places}
+    for place in filter(_is_column, places):
+        days = hit.get("fields", {}).get(place.path, [])
+        if len(days) == 1:  # several are in another order than in the document
+            raw[place.name] = days[0]
+    if isinstance(raw.get("title"), list):  # as Crossref has it
+        raw["title"] = next(iter(raw["title"]), "")
+    own = {name: value for name, value in raw.items() if name in _NAMES}
+    record = assemble(number, {**own, "id": str(hit["_id"])}, _NAMES)
+    if isinstance(record, Rejected):
+        return record
+    extra: dict[str, FieldValue] = {}
+    for place in places:
+        with suppress(ValueError):
+            value = None if place.name in _NAMES else custom_value(place.kind, raw[place.name])
+            if value is not None and not is_empty(value):
+                extra[place.name] = value
+    return replace(record, paper=replace(record.paper, extra=extra))
+
+
+def _is_column(place: Place) -> bool:
+    return place.kind == "date" and not place.nested
+
+
+def as_stored(record: Accepted) -> dict[str, Any]:
+    """Return a paper in the form in which indexes of ses keep it."""
+    paper = asdict(record.paper)
+    extra = paper.pop("extra")
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in (paper | extra).items()}
+    return {name: value for name, value in listed.items() if not is_empty(value) and value != []}

@@ -5,22 +5,16 @@ Everything that `search_plugin.engines.cluster` asks goes through here, so it ne
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import Any
 
 from corpora.aliases import IDENTIFIERS
 from corpora.errors import InputError
 from corpora.paper import Accepted
-from search_plugin.engines.cluster.attached.papers import as_stored, read_from, record_of
-from search_plugin.engines.cluster.attached.places import Place
-
-if TYPE_CHECKING:
-    from search_plugin.engines.cluster.dialect import QueryBody
+from search_plugin.engines.cluster.attached.places import Place, as_stored, read_from, record_of
+from search_plugin.engines.cluster.dialect import TEXT, QueryBody, enclosed
 
 _TEXTS = ("title", "abstract")
 _DAY = "yyyy-MM-dd"
@@ -85,8 +79,7 @@ class Translation:
         if kind == "dis_max":
             return {"dis_max": {**inside, "queries": [*map(self.query, inside["queries"])]}}
         if kind == "wrapper":
-            packed = orjson.dumps(self.query(orjson.loads(base64.b64decode(inside["query"]))))
-            return {"wrapper": {"query": base64.b64encode(packed).decode()}}
+            return enclosed(self.query(inside["query"].query))
         if kind == "script_score":
             return {"script_score": {**inside, "query": self.query(inside["query"])}}
         if kind == "knn":
@@ -107,7 +100,7 @@ class Translation:
             return self._of_id(kind, value)
         if name == "identifiers":
             return self._of_identifiers(kind, value)
-        if name == "title_abstract":
+        if name == TEXT:
             paths = [self._by_name[text].path for text in _TEXTS if text in self._by_name]
             if kind == "fuzzy":
                 return _any_of([{"fuzzy": {path: value}} for path in paths])

@@ -18,6 +18,7 @@ import orjson
 from corpora.errors import UnavailableError
 from search_plugin.engines.cluster import bulk
 from search_plugin.engines.cluster.attached.attachment import NAMESPACE, Attachment, companion_name
+from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.documents import BulkRequest
 from search_plugin.engines.cluster.errors import INDEX_NOT_FOUND, ClusterError
 
@@ -53,18 +54,9 @@ _REMOVE = orjson.dumps({"script": {"lang": "painless", "source": f"ctx._source.r
 
 
 def pin(cluster: Cluster, attachment: Attachment, indexes: Iterable[str]) -> dict[str, str]:
-    """Put an alias of ses on each of some indexes.
+    """Put an alias of ses on each of some indexes, which have the field of the vectors; return the aliases by index.
 
-    Args:
-        cluster: Where they are.
-        attachment: What is attached.
-        indexes: Those that have the field of the vectors.
-
-    Returns:
-        The aliases by index.
-
-    Raises:
-        UnavailableError: If an index was replaced meanwhile.
+    Raises `UnavailableError` if an index was replaced meanwhile.
     """
     aliases = {index: _alias(attachment.name, index) for index in indexes}
     if not aliases:
@@ -84,19 +76,7 @@ def pinned(name: str) -> str:
 
 
 def holding(cluster: Cluster, attachment: Attachment, target: str) -> set[str]:
-    """Return the indexes behind a name that have the field of ses.
-
-    Args:
-        cluster: Where they are.
-        attachment: What is attached.
-        target: An index, an alias or a pattern.
-
-    Returns:
-        Their names.
-
-    Raises:
-        UnavailableError: If there is no such index any more.
-    """
+    """Return the indexes behind a name or pattern that have the field of ses; `UnavailableError` if there are none."""
     with _unless_replaced(attachment):
         described = cluster.call("GET", f"/{quote(target, safe='*')}/_mapping", retry=cluster.writing)
     return {index for index, kept in described.items() if NAMESPACE in kept["mappings"].get("properties", {})}
@@ -129,7 +109,7 @@ class Update(NamedTuple):
 def addition(hit: Mapping[str, Any], aliases: Mapping[str, str], own: Mapping[str, Any]) -> Update:
     """Return the update that adds what is of ses to a document; a document that this would change is left as it is."""
     script = {"script": {"lang": "painless", "source": _ADD, "params": {"own": own}}}
-    return Update(hit["_id"], _action(hit, aliases), orjson.dumps(script, option=orjson.OPT_SERIALIZE_NUMPY))
+    return Update(hit["_id"], _action(hit, aliases), as_json(script))
 
 
 def removal(hit: Mapping[str, Any], aliases: Mapping[str, str]) -> Update:
@@ -140,19 +120,10 @@ def removal(hit: Mapping[str, Any], aliases: Mapping[str, str]) -> Update:
 def update(
     cluster: Cluster, attachment: Attachment, updates: Sequence[Update], unchanged: str = ""
 ) -> Sequence[Refused]:
-    """Send updates of documents; returns those that were not made.
+    """Send updates of documents; return those that were refused.
 
-    Args:
-        cluster: Where they are.
-        attachment: What is attached.
-        updates: Any number.
-        unchanged: Why a document that was left as it was counts as refused; empty if it does not.
-
-    Returns:
-        The refused documents.
-
-    Raises:
-        UnavailableError: If an index was deleted or replaced, or the cluster can't be written to.
+    `unchanged` is the reason by which a document that was left as it was counts as refused; without it, it does not.
+    Raises `UnavailableError` if an index was deleted or replaced, or if the cluster can't be written to.
     """
     if not updates:
         return []

@@ -13,7 +13,7 @@ import rich_click as click
 from corpora.errors import InputError
 from corpora.registry import CORPORA
 from eval.trec.topics import DEFAULT_FIELDS, FIELDS
-from search_plugin.contract.index_name import EVALUATION
+from search_plugin.contract.engine import EVALUATION
 
 if TYPE_CHECKING:
     from corpora.paper import Record

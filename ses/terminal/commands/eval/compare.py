@@ -109,7 +109,7 @@ def _read(paths: Sequence[Path]) -> dict[str, Run]:
 
 def _ids(corpus: Path) -> Iterator[str]:
     """Yield the ids of a BEIR corpus, also of documents that can't be read as papers."""
-    from corpora.json_lines import JsonObject, read_lines
+    from corpora.json_objects import JsonObject, read_lines
     from corpora.opening import open_binary
 
     with open_binary(corpus) as stream:

@@ -56,7 +56,7 @@ def find_factors(
             have the same vectors.
         UnavailableError: If the model isn't there.
     """
-    from encoders.layouts.factors import factor_models, instructions_for
+    from encoders.layouts.unipr import factor_models, instructions_for
     from encoders.registry import DEFAULT_MODEL, find_model
     from eval.reports.registry import check_report
     from ses.settings import load_settings

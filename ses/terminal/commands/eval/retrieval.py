@@ -12,7 +12,7 @@ import rich_click as click
 
 from corpora.errors import InputError
 from search_plugin.contract.plan import TITLE_BOOST
-from search_plugin.fusion.registry import DEFAULT_FUSION, FUSIONS, RANKED
+from search_plugin.fusion.fusions import DEFAULT_FUSION, FUSIONS, RANKED
 from search_plugin.request import MAX_WINDOW, Mode
 from ses.terminal.commands.eval.collection import Collection, collection_options, in_memory, indexed, open_collection
 from ses.terminal.options import engine_options, model_options
@@ -138,7 +138,7 @@ def retrieval(runs: Path | None, file: Path | None, as_json: bool, **options: An
 def _protocol(options: Mapping[str, Any], collection: Collection, tuned: SearchSettings | None) -> Protocol:
     from eval.measures.metrics import parse_measure
     from eval.retrieval.protocol import DEPTH, MEASURES, Protocol
-    from search_plugin.fusion.registry import fusion_of
+    from search_plugin.fusion.fusions import fusion_of
 
     if options["tuned"] and options["fusions"]:
         raise InputError("--tuned names the fusion already; leave --fusion out.")

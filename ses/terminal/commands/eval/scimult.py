@@ -75,7 +75,7 @@ def _measured(
     data: Path, name: str, task: str, source: VectorSource, similarity: Similarity, label_embeddings: Path | None
 ) -> dict[str, Outcome]:
 
-    from encoders.files.reading import read_embeddings
+    from encoders.files.embeddings import read_embeddings
     from eval.embedder import by_file
     from eval.scimult.data import read_classification, read_links, read_searches
     from eval.scimult.protocols import evaluate_classification, evaluate_links, evaluate_searches

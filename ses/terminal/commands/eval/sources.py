@@ -235,6 +235,6 @@ def _taken(known: Sequence[str]) -> str:
 
 
 def _read(path: Path) -> Any:
-    from encoders.files.reading import read_embeddings
+    from encoders.files.embeddings import read_embeddings
 
     return read_embeddings(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import uuid
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from corpora.errors import InputError
 from corpora.paper import is_empty
 from search_plugin.contract.tree import And, Compare, Exists, Not, OneOf, Or
+from search_plugin.engines.cluster.dialect import as_json
 from search_plugin.engines.cluster.dsl import MAX_CLAUSES, MAX_VALUES, to_query
 from search_plugin.engines.cluster.mapping import property_of
 from tests.search_plugin.filters.filtered import EXTREME, PAPERS, WITHOUT_VALUE, exact_filter, expected, nested, rows_of
@@ -119,7 +119,7 @@ def levels(query):
     """Levels of queries inside each other, one number for the query and one for each that is wrapped in it."""
     (kind, body), *_ = query.items()
     if kind == "wrapper":
-        return [1, *levels(json.loads(base64.b64decode(body["query"])))]
+        return [1, *levels(body["query"].query)]
     if kind != "bool":
         return [1]
     parts = [levels(part) for occurrence in body.values() if isinstance(occurrence, list) for part in occurrence]
@@ -163,7 +163,7 @@ class Server:
 
     def found(self, query):
         body = {"size": len(PAPERS), "_source": ["id"], "query": query}
-        reply = self.ask("POST", "/_search", json.dumps(body))
+        reply = self.ask("POST", "/_search", as_json(body))
         assert reply["_shards"]["failed"] == 0
         return {hit["_source"]["id"] for hit in reply["hits"]["hits"]}
 

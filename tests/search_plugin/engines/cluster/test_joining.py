@@ -13,20 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
+from search_plugin.contract.legs import Join
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.errors import ClusterError, failure
 from search_plugin.engines.cluster.index import ClusterIndex
-from search_plugin.engines.cluster.opensearch_pipeline import pipeline_for, pipeline_name
+from search_plugin.engines.cluster.opensearch import pipeline_for, pipeline_name
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.pages.page import Page
-from search_plugin.ranking.stages.fuse import fuse
-from search_plugin.ranking.stages.retrieve import retrieve
-from search_plugin.ranking.stages.state import SearchState
-from search_plugin.request import MAX_WINDOW, Join, SearchRequest
+from search_plugin.ranking.stages import fuse, retrieve
+from search_plugin.ranking.state import SearchState
+from search_plugin.request import MAX_WINDOW, SearchRequest
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 3, "cosine"), paper_vector("clf", 3, "l2")))
 VECTOR = np.array([1, 2, 3], np.float32)

@@ -8,7 +8,7 @@ import pytest
 
 from search_plugin.contract.plan import Plan
 from search_plugin.contract.trace import Clock
-from search_plugin.ranking.stages.state import SearchState
+from search_plugin.ranking.state import SearchState
 from search_plugin.request import SearchRequest
 from search_plugin.search import _page, similar
 from tests.search_plugin.engines.cluster.test_joining import LEGS, PLAN, SHARDS, hits, index_in

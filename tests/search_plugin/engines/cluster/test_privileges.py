@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from search_plugin.engines.cluster.privileges import lacking, unseen
+from search_plugin.engines.cluster.errors import lacking, unseen
 
 WHO = "is unauthorized for API key id [FgagBaIB] of user [admin]"
 BY = "this action is granted by the"

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, UnavailableError
-from search_plugin.contract.legs import Scored
+from search_plugin.contract.legs import Facets, Scored
 from search_plugin.contract.ordering import Sort
-from search_plugin.contract.plan import Counting, Plan, VectorClause
+from search_plugin.contract.plan import Counting, Notion, Plan, Spelling, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.contract.tree import Compare
 from search_plugin.engines.cluster.dialect import raw_closeness
@@ -22,8 +22,6 @@ from search_plugin.engines.cluster.dialects import dialect_of
 from search_plugin.engines.cluster.facets import facets_body, read_facets
 from search_plugin.engines.cluster.product import Product
 from search_plugin.engines.cluster.queries import holding, leg_bodies, listing_body, multi_search, scored
-from search_plugin.pages.page import Facets
-from search_plugin.understanding.expansion.expand import Notion, Spelling
 
 OPENSEARCH = dialect_of(Product("opensearch", "3.6.0", (3, 6)))
 ELASTICSEARCH = dialect_of(Product("elasticsearch", "9.4.3", (9, 4)))

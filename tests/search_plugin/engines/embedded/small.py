@@ -8,7 +8,7 @@ from corpora.paper import Paper
 from search_plugin.contract.engine import Document
 from search_plugin.contract.fields import PAPER_FIELDS, Field
 from search_plugin.contract.schema import IndexSchema, VectorField, paper_vector
-from search_plugin.engines.embedded import approximate, finishing, vectors
+from search_plugin.engines.embedded import vectors, writing
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 
 DIMENSION = 6
@@ -31,11 +31,11 @@ WORDS = ("virus", "lung", "cell", "gene")
 
 def lower(monkeypatch):
     """Have columns and vector indexes made of a handful of rows."""
-    monkeypatch.setattr(finishing, "UNCOLUMNED", 4)
-    monkeypatch.setattr(finishing, "_SAVED", 7)
-    monkeypatch.setattr(finishing, "_READ", 3)
-    monkeypatch.setattr(approximate, "INDEXED_FROM", 8)
-    monkeypatch.setattr(approximate, "LISTS", 1)
+    monkeypatch.setattr(writing, "UNCOLUMNED", 4)
+    monkeypatch.setattr(writing, "_SAVED", 7)
+    monkeypatch.setattr(writing, "_READ", 3)
+    monkeypatch.setattr(vectors, "INDEXED_FROM", 8)
+    monkeypatch.setattr(vectors, "LISTS", 1)
     monkeypatch.setattr(vectors, "SCANNED", 5)
 
 

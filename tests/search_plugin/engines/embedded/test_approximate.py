@@ -6,10 +6,9 @@ import faiss
 import numpy as np
 import pytest
 
-from search_plugin.engines.embedded import approximate
-from search_plugin.engines.embedded.approximate import extend, load
+from search_plugin.engines.embedded import vectors
 from search_plugin.engines.embedded.derived import deriving
-from search_plugin.engines.embedded.vectors import nearest
+from search_plugin.engines.embedded.vectors import extend, load, nearest
 
 MANY, DIMENSION, WINDOW = 30_000, 32, 10
 
@@ -24,7 +23,7 @@ def clustered(count, seed=0):
 def held(tmp_path_factory):
     folder, matrix = tmp_path_factory.mktemp("lists"), clustered(MANY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(approximate, "READ", 1)
+        patch.setattr(vectors, "READ", 1)
         extend(folder, "v", lambda: matrix, "cosine")
         yield matrix, load(folder, "v", MANY)
 

@@ -19,7 +19,7 @@ from search_plugin.contract.engine import Document
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan, VectorClause
 from search_plugin.contract.tree import Alike, Says
-from search_plugin.engines.embedded import checksums, word_files
+from search_plugin.engines.embedded import checksums, words
 from search_plugin.engines.embedded.engine import EmbeddedEngine
 from tests.chance import effort
 from tests.search_plugin.engines.embedded.small import DIMENSION, SCHEMA, document, lower, make
@@ -178,7 +178,7 @@ CHECKED = ("rows", "vector_prx.vectors", *(f"words/*.{kind}" for kind in KINDS))
 
 def of_last_commit(generation, name):
     """A file of a name that the last commit has; tantivy may leave files of earlier commits beside it."""
-    held = word_files.files(word_files.newest(generation / "words"))
+    held = words.files(words.newest(generation / "words"))
     return next(path for path in generation.glob(name) if path.parent.name != "words" or path.name in held)
 
 

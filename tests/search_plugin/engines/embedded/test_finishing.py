@@ -10,9 +10,8 @@ import pytest
 
 from corpora.errors import UnavailableError
 from search_plugin.contract.ordering import Sort
-from search_plugin.engines.embedded import approximate, files, words
-from search_plugin.engines.embedded.approximate import extend, load
-from search_plugin.engines.embedded.vectors import nearest
+from search_plugin.engines.embedded import files, vectors, words
+from search_plugin.engines.embedded.vectors import extend, load, nearest
 from tests.search_plugin.engines.embedded.small import document, lower, make
 from tests.search_plugin.filters.filtered import exact_filter
 
@@ -54,7 +53,7 @@ def test_a_few_new_rows_are_left_to_the_searches(tmp_path):
 
 
 def test_at_most_two_blocks_of_vectors_are_mapped(tmp_path, monkeypatch):
-    monkeypatch.setattr(approximate, "_BLOCK", 16)
+    monkeypatch.setattr(vectors, "_BLOCK", 16)
     matrix = np.random.default_rng(0).standard_normal((100, 6)).astype(np.float32)
     made = []
 

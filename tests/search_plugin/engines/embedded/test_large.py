@@ -10,14 +10,13 @@ import pytest
 from corpora.errors import InputError
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.plan import Plan, VectorClause
+from search_plugin.contract.plan import Notion, Plan, Spelling, VectorClause
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.embedded import legs, lexical
 from search_plugin.engines.registry import connect
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
-from search_plugin.understanding.expansion.expand import Notion, Spelling
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 4, "cosine"),))
 COMMON = ["cell", "gene", "lung", "heart", "brain"]

@@ -15,7 +15,7 @@ import pytest
 from corpora.errors import UnavailableError
 from search_plugin.contract.ordering import Sort
 from search_plugin.contract.plan import Counting, Plan, VectorClause
-from search_plugin.engines.embedded import snapshot, word_files
+from search_plugin.engines.embedded import snapshot, words
 from search_plugin.filters.parse import parse_filter
 from search_plugin.request import SearchRequest
 from search_plugin.search import search
@@ -198,8 +198,8 @@ def test_a_reader_takes_the_words_and_the_files_of_one_commit(tmp_path, monkeypa
             index.upsert([document("last", 5)])
         return commit
 
-    now = word_files.newest
-    monkeypatch.setattr(word_files, "newest", newest)
+    now = words.newest
+    monkeypatch.setattr(words, "newest", newest)
     searcher, seen = index._words.searcher()
     monkeypatch.undo()
     assert (searcher.num_docs, seen) == (4, now(index._words.folder)["opstamp"])

@@ -6,10 +6,9 @@ import numpy as np
 
 from corpora.paper import Paper
 from search_plugin.contract.engine import Document
-from search_plugin.contract.plan import Plan
+from search_plugin.contract.plan import Notion, Plan, Spelling
 from search_plugin.contract.schema import IndexSchema, paper_vector
 from search_plugin.engines.registry import connect
-from search_plugin.understanding.expansion.expand import Notion, Spelling
 
 SCHEMA = IndexSchema("tiny", "f", (paper_vector("prx", 2, "cosine"),))
 TITLES = {

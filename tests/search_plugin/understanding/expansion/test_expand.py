@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_plugin.understanding.expansion import compounds, continents, plurals
+from search_plugin.contract.plan import Notion, Spelling
+from search_plugin.understanding.expansion import compounds
 from search_plugin.understanding.expansion.compounds import GREEK
-from search_plugin.understanding.expansion.expand import MOST_SPELLINGS, MOST_WORDS, Notion, Spelling, expand
+from search_plugin.understanding.expansion.english import plurals, transatlantic
+from search_plugin.understanding.expansion.expand import MOST_SPELLINGS, MOST_WORDS, expand
 from search_plugin.words.terms import TOKEN
 
 
@@ -79,13 +81,13 @@ def test_words_side_by_side_are_no_compounds(text):
     ],
 )
 def test_continents(british, american):
-    assert american in continents.spellings(british)
-    assert british in continents.spellings(american)
+    assert american in transatlantic(british)
+    assert british in transatlantic(american)
 
 
 @pytest.mark.parametrize("word", ["four", "hour", "does", "wise", "rise", "poet", "x", "p53", "virus", "cell"])
 def test_words_with_one_spelling(word):
-    assert continents.spellings(word) == ()
+    assert transatlantic(word) == ()
 
 
 @pytest.mark.parametrize(
@@ -102,8 +104,8 @@ def test_words_with_one_spelling(word):
     ],
 )
 def test_plurals(one, many):
-    assert many in plurals.spellings(one)
-    assert one in plurals.spellings(many)
+    assert many in plurals(one)
+    assert one in plurals(many)
 
 
 def test_plain_words_stay_as_they_are():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_plugin.understanding.known import Known
+from search_plugin.understanding.meaning import Meaning
 from search_plugin.understanding.preferences.numbers import issn_is_valid, orcid_is_valid, read_numbers
 from tests.search_plugin.understanding.preferences.conftest import ISSN, ORCID
 
@@ -42,26 +42,26 @@ def test_an_orcid_has_one_right_check_digit(number):
     ],
 )
 def test_a_number_that_papers_have_is_a_preference(index, query, told, topic):
-    known = read_numbers(index, Known(query))
-    assert (known.topic, [one.told for one in known.preferences], known.notes) == (topic, [told], ())
+    known = read_numbers(index, Meaning(query))
+    assert (known.topic, [one.description for one in known.preferences], known.notes) == (topic, [told], ())
 
 
 def test_a_number_that_no_paper_has_is_told(index):
-    known = read_numbers(index, Known("1932-6203 masks"))
+    known = read_numbers(index, Meaning("1932-6203 masks"))
     assert (known.topic, known.preferences) == ("masks", ())
     assert known.notes == ("1932-6203 is an ISSN, and no paper of this index has it.",)
-    wrong = read_numbers(index, Known("issn 1932-6204"))
+    wrong = read_numbers(index, Meaning("issn 1932-6204"))
     assert wrong.topic == "issn 1932-6204"
     assert wrong.notes == ("1932-6204 is no ISSN: its check digit is wrong. It was searched as words.",)
 
 
 @pytest.mark.parametrize("query", ["1932-6204", "2000-2017", "2019-2020", "a1932-6203", "1932-6203-1", "masks"])
 def test_other_numbers_are_left_alone(index, query):
-    known = Known(query)
+    known = Meaning(query)
     assert read_numbers(index, known) is known
 
 
 def test_a_span_of_years_can_be_an_issn_if_the_query_says_so(index):
     span = next(f"2000-{last}" for last in range(2000, 2100) if issn_is_valid(f"2000-{last}"))
-    assert read_numbers(index, Known(span)).notes == ()
-    assert "is an ISSN" in read_numbers(index, Known(f"ISSN {span}")).notes[0]
+    assert read_numbers(index, Meaning(span)).notes == ()
+    assert "is an ISSN" in read_numbers(index, Meaning(f"ISSN {span}")).notes[0]

@@ -69,7 +69,7 @@ def test_every_abbreviation_by_beginnings_fits_its_name(words, data):
 )
 def test_a_venue_is_read_from_its_abbreviation_or_its_name(index, query, told, topic):
     read = read_venue(index, query, query)
-    assert (read.preference.told, read.topic, read.note) == (told, topic, "")
+    assert (read.preference.description, read.topic, read.note) == (told, topic, "")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_ordinary_words_are_no_venue(index, query):
 
 def test_a_single_word_is_a_venue_beside_a_year_if_papers_hardly_say_it(index):
     read = read_venue(index, "Lancet masks", "Lancet 2020 masks")
-    assert (read.preference.told, read.topic) == ("in Lancet", "masks")
+    assert (read.preference.description, read.topic) == ("in Lancet", "masks")
     assert read_venue(index, "lancet masks", "lancet 2020 masks") is None
     told = read_venue(index, "Nature fish", "Nature 2020 fish")
     assert (told.preference, told.topic) == (None, "Nature fish")
@@ -124,7 +124,7 @@ class Listing:
 def test_several_venues_may_be_meant(index):
     two = Listing(index, ["Journal of medicinal virology", "Journal of medical virology"])
     read = read_venue(two, "J Med Virol masks", "J Med Virol masks")
-    assert read.preference.told == "in Journal of medical virology or Journal of medicinal virology"
+    assert read.preference.description == "in Journal of medical virology or Journal of medicinal virology"
     assert set(read.preference.filter.values) == {"Journal of medicinal virology", "Journal of medical virology"}
     many = Listing(index, [f"Journal of medic{end} virology" for end in ("al", "ine", "inal", "o", "a")])
     told = read_venue(many, "J Med Virol masks", "J Med Virol masks")
@@ -134,4 +134,4 @@ def test_several_venues_may_be_meant(index):
 
 def test_a_beginning_counts_before_letters_in_order(index):
     both = Listing(index, ["Cancer virolology research", "Cancer virology reviews"])
-    assert read_venue(both, "Cancer Virol Res masks", "").preference.told == "in Cancer virolology research"
+    assert read_venue(both, "Cancer Virol Res masks", "").preference.description == "in Cancer virolology research"

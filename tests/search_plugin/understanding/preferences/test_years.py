@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corpora.paper import Paper
-from search_plugin.filters.evaluate import matches
+from search_plugin.filters.matching import matches
 from search_plugin.understanding.preferences.years import read_years, year_at_an_end
 
 
@@ -39,7 +39,7 @@ from search_plugin.understanding.preferences.years import read_years, year_at_an
 )
 def test_years_are_read_at_the_beginning_and_the_end(query, told, topic, sure):
     read = read_years(query)
-    assert (read.preference.told, read.topic, read.sure) == (told, topic, sure)
+    assert (read.preference.description, read.topic, read.sure) == (told, topic, sure)
     assert read.preference.kind == "year"
 
 
@@ -78,7 +78,7 @@ def test_a_bare_year_has_the_word_before_it_which_may_make_a_term():
 )
 def test_a_bare_year_at_an_end(query, told, rest):
     year, other = year_at_an_end(query)
-    assert (year.told, other) == (told, rest)
+    assert (year.description, other) == (told, rest)
     assert year_at_an_end("masks of 2020 again") is None
 
 

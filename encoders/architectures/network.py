@@ -1,0 +1,41 @@
+"""Size and facts of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Pooling = Literal["cls", "mean", "code"]
+"""First token, mean over the text's tokens, or the control code's own token (SciRepEval section 4.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Facts of a model that an architecture needs beside the weights.
+
+    Attributes:
+        layers: Number of layers.
+        attention_heads: Attention heads per layer.
+        width: Width of a hidden state.
+        vocabulary: Rows of the word table.
+        positions: Rows of the position table.
+        first_position: Row of the first token's position.
+        epsilon: Of layer normalization.
+        shared_layers: How many of the first layers are the same for every head.
+        pooling: Which hidden state becomes the vector.
+        normalize: Whether vectors are scaled to unit length.
+        options: The architecture's own facts, such as the token ids of instructions.
+    """
+
+    layers: int
+    attention_heads: int
+    width: int
+    vocabulary: int
+    positions: int
+    first_position: int
+    epsilon: float
+    shared_layers: int
+    pooling: Pooling
+    normalize: bool
+    options: Mapping[str, Any]

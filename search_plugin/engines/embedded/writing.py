@@ -1,0 +1,142 @@
+"""What a write appends to the files of a generation, and how the derived files are brought up to date after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from corpora.errors import InputError
+from search_plugin.engines.embedded import columns, titles, vectors
+from search_plugin.engines.embedded.errors import reads_stored
+from search_plugin.engines.embedded.files import NOTHING, Appended
+from search_plugin.engines.embedded.records import from_record, to_record
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from corpora.paper import Paper
+    from search_plugin.contract.engine import Document
+    from search_plugin.contract.schema import IndexSchema, VectorField
+    from search_plugin.engines.embedded.fields import Kinds
+    from search_plugin.engines.embedded.files import Files
+    from search_plugin.engines.embedded.records import Encoded
+    from search_plugin.engines.embedded.snapshot import Snapshot
+
+
+class Written(NamedTuple):
+    """A paper to write.
+
+    Attributes:
+        paper: The paper.
+        encoded: As its record will hold it.
+        vectors: New ones by format, or the row that already holds them.
+    """
+
+    paper: Paper
+    encoded: Encoded
+    vectors: Mapping[str, np.ndarray] | int
+
+
+def batch_of(
+    written: Sequence[Written], older: Mapping[str, int], snapshot: Snapshot, schema: IndexSchema, files: Files
+) -> Appended:
+    """Return what to append for some papers; `older` has the rows of those that replace an earlier version, by id."""
+    import numpy as np
+
+    records = [to_record(one.encoded) for one in written]
+    rows = np.zeros(len(written), files.row_type)
+    sizes = np.array([len(record) for record in records], np.int64)
+    rows["offset"], rows["size"] = snapshot.lengths.papers + np.cumsum(sizes) - sizes, sizes
+    rows["replaces"] = [older.get(one.paper.id, NOTHING) for one in written]
+    fresh: dict[str, np.ndarray] = {}
+    for field in schema.vectors:
+        name, length = field.name, snapshot.lengths.vectors[field.name]
+        places, matrices = [], []
+        for _, _, held in written:
+            if isinstance(held, int):
+                places.append(snapshot.rows[held][[f"{name}.start", f"{name}.count"]].item())
+            else:
+                matrix = np.asarray(held[field.format], np.float32).reshape(-1, field.dimension)
+                places.append((length, len(matrix)))
+                matrices.append(matrix)
+                length += len(matrix)
+        rows[f"{name}.start"], rows[f"{name}.count"] = zip(*places, strict=True)
+        if matrices:
+            fresh[name] = np.concatenate(matrices)
+    return Appended(rows, b"".join(records), fresh)
+
+
+def check_dimensions(document: Document, schema: IndexSchema) -> None:
+    """Raise `InputError` if a vector is not as long as those of the index."""
+    for field in schema.vectors:
+        if (size := document.vectors[field.format].shape[-1]) != field.dimension:
+            raise InputError(
+                f"The model gives vectors of {size} numbers and the index holds {field.dimension}",
+                "index again with <fresh>",
+            )
+
+
+def check_numbers(document: Document, schema: IndexSchema) -> None:
+    """Raise `ValueError` if a vector holds values that are not finite numbers, or that have no finite length."""
+    import numpy as np
+
+    for field in schema.vectors:
+        vectors = np.asarray(document.vectors[field.format], np.float32)
+        if not np.isfinite(vectors).all():
+            raise ValueError(f"its {field.format} vector holds values that are not numbers")
+        with np.errstate(over="ignore"):
+            lengths = np.square(vectors).sum(axis=-1)
+        # faiss would abort the process when it computes the centres of lists.
+        if not np.isfinite(lengths).all():
+            raise ValueError(f"its {field.format} vector is too long for 32-bit numbers")
+
+
+UNCOLUMNED = 2_000
+"""Maximum rows after those that the files of columns and titles cover; searches that need these rows read them."""
+
+_SAVED = 100_000
+"""Rows that are added to the files at once, so that the values of no more are in memory."""
+
+_READ = 5_000
+"""Papers that are in memory at once."""
+
+
+def cover_rows(files: Files, snapshot: Snapshot, kinds: Kinds) -> None:
+    """Add new rows to columns and titles if there are many. Each paper is read once for both."""
+    folder, count = files.folder, len(snapshot.rows)
+    covered = columns.load(folder, count).stop
+    if covered != len(titles.load(folder, count)):  # a process was killed between the two
+        covered = 0
+    if count - covered <= UNCOLUMNED:
+        return
+    for saved in _ranges(covered, count, _SAVED):
+        values, keys = [columns.load(folder, saved.start)], [titles.load(folder, saved.start)]
+        for rows in _ranges(saved.start, saved.stop, _READ):
+            papers = _papers(files, snapshot, rows)
+            values.append(columns.gather(papers, rows.start, kinds))
+            keys.append(titles.gather(papers))
+        columns.save(folder, values)
+        titles.save(folder, keys)
+
+
+def cover_vectors(files: Files, snapshot: Snapshot, field: VectorField) -> None:
+    """Add new vectors to a field's index if there are many."""
+    mapped = partial(files.vectors, field.name, snapshot.lengths)
+    vectors.extend(files.folder, field.name, mapped, field.similarity)
+
+
+@reads_stored
+def _papers(files: Files, snapshot: Snapshot, rows: range) -> list[Paper | None]:
+    """Return the papers in some rows; None for a row that is not current."""
+    # Mapped for each block, because what was read of a mapping stays in memory as long as the mapping.
+    records, block = files.papers(snapshot.lengths), slice(rows.start, rows.stop)
+    places = zip(*(snapshot.rows[what][block].tolist() for what in ("offset", "size")), strict=True)
+    return [
+        from_record(records[start : start + size].tobytes(), start).paper if live else None
+        for (start, size), live in zip(places, snapshot.live[block].tolist(), strict=True)
+    ]
+
+
+def _ranges(start: int, stop: int, size: int) -> Iterator[range]:
+    return (range(at, min(at + size, stop)) for at in range(start, stop, size))

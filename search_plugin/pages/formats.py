@@ -1,0 +1,225 @@
+r"""Hits as text for other programs. A new format is a function and one line of `FORMATS`.
+
+In BibTeX, what has a meaning in LaTeX is escaped. Braces are written by name, since BibTeX counts them also after a
+backslash. Other characters stay as they are, in UTF-8, as biber reads them. DOIs and links are not text for LaTeX, so
+there only braces and backslashes are replaced, by their percent codes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from corpora.errors import InputError
+from corpora.links import identifier_of, link_of
+from corpora.outgoing import cell, json_text, plain
+from corpora.paper import Paper
+from search_plugin.contract.ordering import title_key
+from search_plugin.pages.hit import Hit
+
+_MEETING = re.compile(r"conference|proceedings|meeting", re.IGNORECASE)
+_ESCAPED = str.maketrans(
+    {char: f"\\{char}" for char in "&%$#_"}
+    | {"\\": r"{\textbackslash}", "{": r"{\textbraceleft}", "}": r"{\textbraceright}"}
+    | {"~": r"{\textasciitilde}", "^": r"{\textasciicircum}", "<": r"{\textless}", ">": r"{\textgreater}"}
+    | {"|": r"{\textbar}"}
+)
+_VERBATIM = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
+_AND = re.compile(r"(^|\s)and(\s|$)", re.IGNORECASE)
+
+_GROUP = re.compile(
+    r"\b(and|for|of|the|association|cent(er|re)s?|collaboration|collaborators|committee|consortium|department|group|"
+    r"institutes?|investigators|ministry|network|organi[sz]ation|project|society|team|university)\b",
+    re.IGNORECASE,
+)
+_INITIALS = re.compile(r"[A-Z]{1,3}(-[A-Z])?|([A-Z]\.-?){1,4}")
+_HAN = "\u2e80"
+"""From here on scripts in which the family name is written first."""
+
+
+def facts_of(hit: Hit) -> dict[str, Any]:
+    """Return what tables and JSON lines say of a hit, without its custom fields."""
+    paper = hit.paper
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "weak": hit.weak,
+        "id": paper.id,
+        "title": paper.title,
+        "authors": paper.authors,
+        "year": paper.year,
+        "venue": paper.venue,
+        "doi": identifier_of(paper, "doi"),
+        "link": link_of(paper),
+        "abstract": paper.abstract,
+        "types": paper.types,
+        "language": paper.language,
+        "fields": paper.fields,
+        "identifiers": paper.identifiers,
+        "references": paper.references,
+        "url": paper.url,
+        "retracted": paper.retracted,
+        "origins": paper.origins,
+    }
+
+
+def rows_of(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """Return the rows of a table of hits, all with the same keys; custom fields are named `extra.NAME`."""
+    custom = list(dict.fromkeys(name for hit in hits for name in hit.paper.extra))
+    return [{**facts_of(hit), **{f"extra.{name}": hit.paper.extra.get(name) for name in custom}} for hit in hits]
+
+
+def jsonl(hits: Sequence[Hit]) -> str:
+    """Return JSON Lines: one object for each hit, custom fields under `extra`; the reader of JSON lines reads it."""
+    import orjson
+
+    lines = (json_text(orjson.dumps({**facts_of(hit), "extra": hit.paper.extra})) for hit in hits)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def csv(hits: Sequence[Hit]) -> str:
+    """Return CSV (RFC 4180) with a header, for spreadsheets; the reader of CSV reads it.
+
+    Values of lists are separated by `; `, custom fields are named `extra.NAME`.
+    """
+    import csv
+    import io
+
+    rows = rows_of(hits)
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(rows[0] if rows else ["rank", "score", "weak", "id", "title"])
+    writer.writerows(map(cell, row.values()) for row in rows)
+    return file.getvalue()
+
+
+def bibtex(hits: Sequence[Hit]) -> str:
+    """Return an entry of BibTeX for each hit; keys of author, year and title are different within a file."""
+    used: Counter[str] = Counter()
+    entries = []
+    for hit in hits:
+        key = _bibtex_key(hit.paper)
+        used[key] += 1
+        entries.append(_bibtex_entry(hit.paper, key if used[key] == 1 else f"{key}-{used[key]}"))
+    return "\n".join(entries)
+
+
+def _bibtex_entry(paper: Paper, key: str) -> str:
+    meeting = _at_meeting(paper)
+    kind = "misc" if not paper.venue else "inproceedings" if meeting else "article"
+    fields = {
+        # The second pair of braces keeps capitals, which styles would make small (DNA).
+        "title": f"{{{escaped(paper.title)}}}",
+        "author": " and ".join(map(_bibtex_author, paper.authors)),
+        "booktitle" if meeting else "journal": escaped(paper.venue),
+        "year": str(paper.year or ""),
+        "doi": one_line(identifier_of(paper, "doi")).translate(_VERBATIM),
+        "url": link_of(paper).translate(_VERBATIM),
+        "pmid": one_line(identifier_of(paper, "pmid")).translate(_VERBATIM),
+        "abstract": escaped(paper.abstract),
+        "keywords": ", ".join(map(escaped, paper.fields)),
+        "language": escaped(paper.language),
+        "note": "Retracted" if paper.retracted else "",
+    }
+    return _written(kind, key, {name: value for name, value in fields.items() if value})
+
+
+def _written(kind: str, key: str, fields: Mapping[str, str]) -> str:
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"@{kind}{{{key},\n{lines}}}\n"
+
+
+def escaped(text: str) -> str:
+    """Return a text in one line as LaTeX that prints it."""
+    return one_line(text).translate(_ESCAPED)
+
+
+def _bibtex_author(text: str) -> str:
+    name = parse_name(one_line(text))
+    # In braces, BibTeX takes it for one name, whatever words and commas it holds.
+    whole = not name.given or _AND.search(str(name)) or "," in name.family + name.given
+    return f"{{{escaped(str(name))}}}" if whole else escaped(str(name))
+
+
+def _bibtex_key(paper: Paper) -> str:
+    family = parse_name(paper.authors[0]).family if paper.authors else ""
+    word = max(title_key(paper.title).split()[:4], key=len, default="")
+    parts = (re.sub(r"[^a-z0-9]", "", title_key(part)) for part in (family, str(paper.year or ""), word))
+    return "".join(parts) or "paper"
+
+
+def ris(hits: Sequence[Hit]) -> str:
+    """Return a record of RIS for each hit, for EndNote, Zotero, Mendeley and others: a tag and a value a line."""
+    records = ("".join(f"{tag}  - {value}\n" for tag, value in _ris_lines(hit.paper) if value) for hit in hits)
+    return "\n".join(f"{record}ER  - \n" for record in records)
+
+
+def _ris_lines(paper: Paper) -> Iterator[tuple[str, str]]:
+    meeting = _at_meeting(paper)
+    yield "TY", "GEN" if not paper.venue else "CONF" if meeting else "JOUR"
+    yield "ID", one_line(paper.id)
+    yield "TI", one_line(paper.title)
+    yield from (("AU", str(parse_name(one_line(author)))) for author in paper.authors)
+    yield "PY", str(paper.year or "")
+    yield "T2", one_line(paper.venue)
+    yield "AB", one_line(paper.abstract)
+    yield "DO", one_line(identifier_of(paper, "doi"))
+    # A semicolon would end the address.
+    yield "UR", link_of(paper).replace(";", "%3B")
+    yield "LA", one_line(paper.language)
+    yield from (("KW", one_line(word)) for word in paper.fields)
+    yield "N1", "Retracted" if paper.retracted else ""
+
+
+def _at_meeting(paper: Paper) -> bool:
+    """Return whether a paper's types say that it appeared in the proceedings of a meeting."""
+    return any(_MEETING.search(kind) for kind in paper.types)
+
+
+def one_line(text: str) -> str:
+    """Return a plain text in one line, without surplus blanks."""
+    return " ".join(plain(text).split())
+
+
+class WrittenName(NamedTuple):
+    """A name in parts; `given` is empty for a group, or where there is one part only."""
+
+    family: str
+    given: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.family}, {self.given}" if self.given else self.family
+
+
+def parse_name(text: str) -> WrittenName:
+    """Take a name apart: family name, with small words such as `van` before it, and given names.
+
+    It may be `Kim, Mi-Na`, `Mi-Na Kim`, `Ludwig van der Berg`, `Toth EA` as PubMed writes it, or the name of a group.
+    """
+    family, comma, given = (part.strip() for part in text.partition(","))
+    if comma and family and given:
+        return WrittenName(family, given)
+    words = text.replace(",", " ").split()
+    if len(words) < 2 or _GROUP.search(text):
+        return WrittenName(" ".join(words) or text)
+    if _INITIALS.fullmatch(words[-1]) and not _INITIALS.fullmatch(words[-2]):
+        return WrittenName(" ".join(words[:-1]), words[-1])
+    if words[0][0] >= _HAN:
+        return WrittenName(words[0], " ".join(words[1:]))
+    first = len(words) - 1
+    while first > 1 and words[first - 1].islower():
+        first -= 1
+    return WrittenName(" ".join(words[first:]), " ".join(words[:first]))
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Hit]], str]] = {"jsonl": jsonl, "csv": csv, "bibtex": bibtex, "ris": ris}
+"""Functions from hits to text, by name."""
+
+
+def get_format(name: str) -> Callable[[Sequence[Hit]], str]:
+    """Return the format of a name, or raise `InputError` that names the available ones."""
+    if name not in FORMATS:
+        raise InputError(f"There is no format {name!r}; choose one of json, {', '.join(FORMATS)}.")
+    return FORMATS[name]

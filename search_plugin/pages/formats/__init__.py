@@ -1,1 +1,0 @@
-"""Hits as text for other programs: one file for each format."""

@@ -1,1 +1,0 @@
-"""Rerankers: they reorder the papers found."""

@@ -1,0 +1,167 @@
+"""The stages of every search. A new one is a function and, at its place in the order, one line of `STAGES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from search_plugin.contract.legs import Fused
+from search_plugin.contract.ordering import sorted_ids
+from search_plugin.contract.plan import Counting
+from search_plugin.fusion.boosting import boosted_ids
+from search_plugin.fusion.fusions import fusion_of
+from search_plugin.pages.highlights import find, highlight
+from search_plugin.pages.hit import Hit
+from search_plugin.ranking.named import put_named_first
+from search_plugin.ranking.rerankers import get_reranker
+from search_plugin.ranking.state import SearchState
+from search_plugin.ranking.weakness import literal, warn
+
+FACET_SIZE = 10
+"""Values of each facet that a page shows."""
+
+Stage = Callable[[SearchState], SearchState]
+"""Takes a search one step further; with nothing to do, it returns the state as it was."""
+
+
+def retrieve(state: SearchState) -> SearchState:
+    """Run all legs in one request; in a listing, find the papers that match its filter.
+
+    If the user wants it, the engine joins the legs too.
+    """
+    index, plan, request = state.index, state.plan, state.request
+    if plan.order:
+        listing = index.listed(plan.filter, plan.order, request.offset + request.size)
+        listed = [Fused(id_, 0.0, {}) for id_ in listing.ids]
+        return replace(state, ranking=listed, shown=listed, total=listing.matches)
+    if request.join == "engine" and len(plan.legs) > 1:
+        joined = index.rank(plan, request.fusion, request.weights)
+        if joined is not None:
+            return replace(
+                state, ranking=joined.fused, shown=joined.fused, values=joined.values, joined_by=request.join
+            )
+    legs = index.search(plan)
+    values = {hit.id: hit.value for found in legs.values() for hit in found} if plan.column else {}
+    return replace(state, legs=legs, values=values)
+
+
+def fuse(state: SearchState) -> SearchState:
+    """Join the legs by the request's fusion, unless the engine has joined them, or there are none."""
+    if state.joined_by == "engine" or not state.plan.legs:
+        return state
+    ranking = fusion_of(state.request.fusion)(state.legs, state.request.weights)
+    return replace(state, ranking=ranking, shown=ranking)
+
+
+def rerank(state: SearchState) -> SearchState:
+    """Rank again by the request's reranker, if it names one: a method too expensive for all papers."""
+    if not (state.request.rerank and state.ranking):
+        return state
+    ranking = get_reranker(state.request.rerank)(state)
+    return replace(state, ranking=ranking, shown=ranking)
+
+
+def boost(state: SearchState) -> SearchState:
+    """Move papers of a higher forecast a little up, if the request names one; a listing has no ranks to change."""
+    wanted = state.request.boost
+    if wanted is None or not state.plan.legs or not state.ranking:
+        return state
+    found = {hit.id: hit for hit in state.ranking}
+    rows = state.index.values(list(found), [wanted.field])
+    values = {id_: row[wanted.field] for id_, row in rows.items() if wanted.field in row}
+    ranking = [found[id_] for id_ in boosted_ids(list(found), values, wanted.strength)]
+    note = (
+        f"Papers with a higher forecast ({wanted.field}) are up to {wanted.strength / 2:.0%} of their rank further up; "
+        "a forecast repeats past citations and says nothing of quality."
+    )
+    return replace(state, ranking=ranking, shown=ranking, notes=(*state.notes, note))
+
+
+def collapse(state: SearchState) -> SearchState:
+    """Keep the best of the papers that share a value, and all without one; count how many papers each one hides."""
+    column = state.plan.column
+    if not column:
+        return state
+    # A missing boolean means false, which papers can share.
+    missing = False if state.index.schema.field(column).kind == "boolean" else None
+    best: dict[object, str] = {}
+    shown: list[Fused] = []
+    hidden: dict[str, int] = {}
+    for hit in state.shown:
+        value = state.values.get(hit.id)
+        value = missing if value is None else value
+        if value in best:
+            hidden[best[value]] = hidden.get(best[value], 0) + 1
+            continue
+        shown.append(hit)
+        if value not in (None, ""):
+            best[value] = hit.id
+    return replace(state, shown=shown, hidden=hidden)
+
+
+def sort(state: SearchState) -> SearchState:
+    """Sort the papers found by the request's order, if it has one; the engine has sorted a listing already."""
+    order = state.request.sort
+    if order is None or state.plan.order or not state.shown:
+        return state
+    found = {hit.id: hit for hit in state.shown}
+    rows = state.index.values(list(found), [order.field])
+    values = {id_: row[order.field] for id_, row in rows.items() if order.field in row}
+    full = not state.legs or any(len(hits) >= state.request.window for hits in state.legs.values())
+    more = "; a larger window finds more" if full else ""
+    note = f"Only the {len(found):,} papers that the search found are sorted{more}."
+    shown = [found[id_] for id_ in sorted_ids(values, found, order)]
+    return replace(state, shown=shown, notes=(*state.notes, note))
+
+
+def render(state: SearchState) -> SearchState:
+    """Read the papers of the page and count its facets, in one request; and mark the query's words."""
+    request = state.request
+    page = state.shown[request.offset : request.offset + request.size]
+    fields = {name: state.index.schema.field(name).name for name in request.facets}
+    counting = None
+    if fields:
+        ranked = [hit.id for hit in state.ranking]
+        counting = Counting(state.plan, ranked, list(dict.fromkeys(fields.values())), FACET_SIZE)
+    read, facets = state.index.fetch([hit.id for hit in page if hit.id not in state.papers], counting)
+    if facets:
+        counted = facets.counted if state.plan.legs or state.plan.order else "the papers found"
+        facets = replace(facets, counted=counted, counts={name: facets.counts[field] for name, field in fields.items()})
+    papers = {**state.papers, **read}
+    marked = " ".join([state.topic, *(other.text for notion in state.plan.notions for other in notion.others)])
+    language = state.index.schema.language
+    hits: list[Hit] = []
+    held: dict[str, frozenset[str]] = {}
+    for rank, hit in enumerate(page, request.offset + 1):
+        paper = papers.get(hit.id)
+        if paper is None:  # deleted since the legs ran
+            continue
+        found = find(marked, paper.title, paper.abstract, language)
+        held[hit.id] = found.terms
+        hits.append(
+            Hit(
+                rank=rank,
+                paper=paper,
+                score=hit.score,
+                legs=hit.contributions,
+                snippets=highlight(paper.title, paper.abstract, found),
+                collapsed=state.hidden.get(hit.id, 0),
+                known_by=state.meaning.known_by.get(hit.id, ""),
+            )
+        )
+    return replace(state, papers=papers, hits=tuple(hits), held=held, facets=facets)
+
+
+STAGES: Mapping[str, Stage] = {
+    "retrieve": retrieve,
+    "fuse": fuse,
+    "rerank": rerank,
+    "literal": literal,
+    "boost": boost,
+    "known": put_named_first,
+    "collapse": collapse,
+    "sort": sort,
+    "render": render,
+    "warn": warn,
+}
+"""Stages by the name under which a page reports their time."""

@@ -1,0 +1,60 @@
+"""The state that the stages of a search pass on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
+from search_plugin.contract.legs import Facets, Fused, Join, Scored
+from search_plugin.contract.plan import Plan
+from search_plugin.pages.hit import Hit
+from search_plugin.request import SearchRequest
+from search_plugin.understanding.meaning import Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class SearchState:
+    """A search between two stages; each stage returns a new one, or the same where it has nothing to do.
+
+    Attributes:
+        index: The index that is searched.
+        request: The request of the user.
+        plan: The query for the engine.
+        legs: Hits of each leg; empty if the engine joined them.
+        joined_by: Who joined the legs.
+        values: By id, the value of the field to collapse by.
+        ranking: All papers found, best first.
+        shown: The papers that can be paged through.
+        total: How many papers a listing has; None for a search with words.
+        hidden: By id, how many papers are not shown because they share this one's value.
+        papers: The papers read so far, by id; a stage adds those that it reads, so that none is read twice.
+        hits: The page.
+        held: By id, the terms of the query (in all its spellings) that each paper of the page holds.
+        facets: Counts, if the request asks for some.
+        notes: Sentences for the user, which the page shows; a stage adds its own.
+        meaning: What the query means, as far as it is known before papers are ranked.
+    """
+
+    index: Index
+    request: SearchRequest
+    plan: Plan
+    legs: Mapping[str, Sequence[Scored]] = field(default_factory=dict)
+    joined_by: Join = "ses"
+    values: Mapping[str, object] = field(default_factory=dict)
+    ranking: Sequence[Fused] = ()
+    shown: Sequence[Fused] = ()
+    total: int | None = None
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    papers: Mapping[str, Paper] = field(default_factory=dict)
+    hits: tuple[Hit, ...] = ()
+    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    facets: Facets | None = None
+    notes: tuple[str, ...] = ()
+    meaning: Meaning = field(default_factory=lambda: Meaning(""))
+
+    @property
+    def topic(self) -> str:
+        """The words that rank: the query without what it names beside its topic."""
+        return self.meaning.topic or self.request.searched

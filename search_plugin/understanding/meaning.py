@@ -1,0 +1,115 @@
+"""What a query means, as far as it can be known before papers are ranked; and the papers that its identifiers name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from corpora.errors import NotFoundError
+from corpora.paper import Paper
+from search_plugin.contract.engine import Index
+from search_plugin.contract.tree import Filter
+from search_plugin.filters.matching import matches
+from search_plugin.words.identifiers import Identifier, read_identifiers
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """What a query names beside its topic: papers that have it come first.
+
+    Attributes:
+        kind: The kind of what is named; `compared` is two things that the query compares.
+        filter: A filter that these papers match; it compares exactly.
+        description: How a note names it after "Papers": `by Toth, E.`, `in Nature`, `from 2020`, `of the type Review`.
+    """
+
+    kind: Literal["author", "venue", "number", "year", "type", "compared"]
+    filter: Filter
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a query means.
+
+    Attributes:
+        topic: The words to rank by; empty if the papers here are the whole answer, or all that match the preferences.
+        papers: The papers that the query names, by id, in the order to show them.
+        known_by: By id, what names each of them.
+        preferences: For the papers to rank before all others, the most specific one first.
+        notes: Sentences for the user.
+    """
+
+    topic: str
+    papers: Mapping[str, Paper] = field(default_factory=dict)
+    known_by: Mapping[str, str] = field(default_factory=dict)
+    preferences: tuple[Preference, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def described(preferences: Sequence[Preference]) -> str:
+    """Return how a note names preferences together, after "Papers"."""
+    return " ".join(preference.description for preference in preferences)
+
+
+def look_up(index: Index, query: str, where: Filter | None = None) -> Meaning:
+    """Look up the identifiers of a query, all in one request.
+
+    Returns the papers that match the filter, in the order of the query, and the rest of the query as topic.
+    """
+    asked, rest = read_identifiers(query)
+    if not asked:
+        return Meaning(query)
+    held = _named(index, asked)
+    found = {one: [paper for paper in papers if _passes(paper, where, index)] for one, papers in held.items()}
+    known_by: dict[str, str] = {}
+    for one, papers in found.items():
+        for paper in papers:
+            known_by.setdefault(paper.id, str(one))
+    by_id = {paper.id: paper for papers in found.values() for paper in papers}
+    certain = [one for one in asked if one.certain]
+    if not by_id and not certain:
+        return Meaning(query)
+    topic = rest if len(certain) == len(asked) else ""
+    return Meaning(topic, by_id, known_by, notes=tuple(_notes(held, found)))
+
+
+def find(index: Index, name: str) -> list[Paper]:
+    """Return the papers that an id or any other identifier names, in any form that people type.
+
+    These are several if papers share the identifier. Raises `NotFoundError` if there is none.
+    """
+    if own := index.papers([name]).get(name):
+        return [own]
+    asked = read_identifiers(name)[0]
+    papers = {paper.id: paper for found in _named(index, asked).values() for paper in found} if asked else {}
+    if not papers:
+        raise NotFoundError(f"The index {index.name} holds no paper {name!r}", "search for it to see its id")
+    return list(papers.values())
+
+
+def _named(index: Index, asked: Sequence[Identifier]) -> dict[Identifier, list[Paper]]:
+    """Return the papers of each identifier, by id, in one request."""
+    ids = [id_ for one in asked for id_ in one.ids]
+    identifiers = [name for one in asked for name in one.identifiers]
+    papers = sorted(index.named(ids, identifiers).values(), key=lambda paper: paper.id)
+    return {one: [paper for paper in papers if one.names(paper)] for one in asked}
+
+
+def _passes(paper: Paper, where: Filter | None, index: Index) -> bool:
+    return where is None or matches(where, paper, index.schema.fields, index.schema.language)
+
+
+def _notes(held: Mapping[Identifier, list[Paper]], found: Mapping[Identifier, list[Paper]]) -> Iterator[str]:
+    typed = {one.typed for one, papers in found.items() if papers and one.typed}
+    if there := [str(one) for one, papers in found.items() if papers]:
+        count = len({paper.id for papers in found.values() for paper in papers})
+        yield f"Found by {'its' if count == 1 else 'their'} {_listed(there)}."
+    for one, papers in found.items():
+        if not papers and one.typed not in typed:
+            yield f"The filter excludes the paper with the {one}." if held[one] else f"No paper has the {one}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
