@@ -34,7 +34,7 @@ help:
 	@echo 'make mutate   break AREA at N random places, and show what no test notices'
 	@echo 'make lint     run every check of style, types, docstrings and layers'
 	@echo 'make fix      repair what ruff can repair'
-	@echo 'make docs     write docs/cli.md from the commands, and their output into the pages of docs'
+	@echo 'make docs     write docs/cli.md from the commands, and their output into README.md and docs'
 	@echo 'make site     build the documentation as a site, in the folder site'
 	@echo 'make bench    run the benchmarks: $(BENCHMARKS)'
 	@echo 'make lock     resolve again what the image installs (requirements); needs uv'
@@ -96,6 +96,7 @@ docs: $(TOOLS)
 	$(BIN)/python -m ses.terminal.reference > docs/cli.md
 	$(BIN)/python -m ses.terminal.reference docs/python.md
 	$(BIN)/python -m tests.guide
+	$(BIN)/python -m tests.readme
 
 site: docs
 	$(BIN)/python -m zensical build --strict

@@ -12,20 +12,39 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.screening import MODEL, some_reviews
-from eval.embedder import Vectors
-from eval.scirepeval.feeds import MEASURES, FeedRanker, FeedReader, by_mean, by_model, evaluate_feeds
+from corpora.paper import Paper
+from eval.embedder import Text, Vectors
+from eval.reranking import ranked_outcome
 from eval.screening import Review
 from eval.statistics.interval import value_of
-from eval.suites.words import OkapiBm25
+from eval.suites.kinds import OkapiBm25
+from eval.trec.judgments import Qrels
+from eval.trec.runs import Run
 
+MEASURES = ("nDCG", "nDCG@20", "MAP")
 SEEDS, DRAWS = 5, 5
 RRF = 60
 """The constant of reciprocal rank fusion."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedReader:
+    """A reader with the papers that they liked, the candidates to rank, and the ids of the candidates they like."""
+
+    name: str
+    liked: tuple[Text, ...]
+    candidates: tuple[Text, ...]
+    wanted: Set[str]
+
+
+FeedRanker = Callable[[FeedReader], np.ndarray]
+"""A function from a reader to the scores of the candidates."""
 
 
 def main() -> None:
@@ -33,7 +52,9 @@ def main() -> None:
     for review in some_reviews(sys.argv[1:]):
         readers = [reader_of(review, draw) for draw in range(DRAWS)]
         for name, ranker in rankers(review).items():
-            cells = evaluate_feeds(readers, ranker).cells
+            rankings = {one.name: [*zip(ids_of(one), map(float, ranker(one)), strict=True)] for one in readers}
+            judged = {one.name: {id_: int(id_ in one.wanted) for id_ in ids_of(one)} for one in readers}
+            cells = ranked_outcome(Run("ses-feeds", rankings), Qrels(judged), MEASURES, {}).cells
             for measure in MEASURES:
                 totals.setdefault(name, {}).setdefault(measure, []).append(value_of(cells[measure]))
         shown = " | ".join(f"{of_name['nDCG'][-1]:.3f}" for of_name in totals.values())
@@ -42,6 +63,10 @@ def main() -> None:
         means = ", ".join(f"{measure} {statistics.mean(values):.4f}" for measure, values in measured.items())
         better = sum(ours > theirs for ours, theirs in zip(totals["ses"]["nDCG"], measured["nDCG"], strict=True))
         print(f"{name}: {means}; ses has the higher nDCG in {better} of {len(measured['nDCG'])} reviews")
+
+
+def ids_of(reader: FeedReader) -> list[str]:
+    return [text.id for text in reader.candidates]
 
 
 def reader_of(review: Review, draw: int) -> FeedReader:
@@ -75,6 +100,32 @@ def rankers(review: Review) -> Mapping[str, FeedRanker]:
         return sum(1 / (RRF + ranks(scores)) for scores in (by_words(reader), mean(reader)))  # type: ignore[return-value]
 
     return {"ses": by_model(vectors), "mean of seeds": mean, "BM25": by_words, "both by rank": by_both}
+
+
+def by_model(vectors: Vectors) -> FeedRanker:
+    """Return the ranker of the feeds of ses."""
+    from products.feeds.ranking import scores_for
+    from products.relevance import views_of
+
+    def rank(reader: FeedReader) -> np.ndarray:
+        texts = [*reader.liked, *reader.candidates]
+        papers = [Paper(text.id, text.title, text.abstract or "") for text in texts]
+        held = {text.id: vectors.matrix[vectors.rows[text.id]] for text in texts}
+        return scores_for(views_of(papers, held), [text.id for text in reader.liked])[len(reader.liked) :]
+
+    return rank
+
+
+def by_mean(vectors: Vectors) -> FeedRanker:
+    """Return a ranker by the cosine to the mean of the liked papers' vectors of length one."""
+
+    def rank(reader: FeedReader) -> np.ndarray:
+        liked, candidates = (
+            vectors.directions(text.id for text in texts) for texts in (reader.liked, reader.candidates)
+        )
+        return np.asarray(candidates @ liked.mean(axis=0))
+
+    return rank
 
 
 def ranks(scores: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -26,9 +26,8 @@ from benchmarks.common import data_dir, seconds
 from corpora.paper import Paper
 from eval.reviewers.gold_standard import GoldStandard, pair_sums, read_gold_standard
 from eval.statistics.bootstrap import bootstrap_statistic
-from products.reviewers.assignment import assign
+from products.reviewers.assignment import assign, assign_fairly, sums_of
 from products.reviewers.factors import FactorBuilder, VectorsBuilder, WordsBuilder, stored
-from products.reviewers.fairness import assign_fairly, sums_of
 from products.reviewers.pool import ReviewerPool, make_pool
 from products.reviewers.scoring import VenueScores, score_venue
 from search_plugin.contract.engine import Document

@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks.common import data_dir
 from corpora.paper import Paper
 from eval.screening import Review, read_reviews
-from eval.suites.words import OkapiBm25
-from products.relevance.views import FOR_SCREENING, Views, views_of
+from eval.suites.kinds import OkapiBm25
+from products.relevance import FOR_SCREENING, Views, views_of
 from products.screening.simulation import RelevanceLearner, Simulated, draw_known, learner_of, simulate
 
 ARCHIVE = Path("eval") / "systematic-reviews.tar.xz"

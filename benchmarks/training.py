@@ -26,7 +26,7 @@ from training.checkpoints import TrainingProgress
 from training.data.examples import read_labels
 from training.data.packed import pack
 from training.learner import Learner, make_learner
-from training.recipe import read_recipe
+from training.recipe import read_variants
 from training.states import keep_states
 from training.steps import TrainingData, run_steps
 from training.trainables.registry import TRAINABLES
@@ -80,9 +80,9 @@ def _show_grouped(folder: Path, rounds: int) -> None:
         given = {"trains": "all", "precision": "bf16", "batch_size": size, "task": task, "steps": None}
         contenders = {
             "at random": _ours(*_learner(folder, **given), folder),
-            "of like length": _ours(*_learner(folder, **given, group_by_length=True), folder),
+            "of similar length": _ours(*_learner(folder, **given, group_by_length=True), folder),
         }
-        _show(f"{task}, batches of {size}, a whole epoch", _cpu_seconds(contenders, rounds, sum), "of like length")
+        _show(f"{task}, batches of {size}, a whole epoch", _cpu_seconds(contenders, rounds, sum), "of similar length")
 
 
 def _cpu_seconds(
@@ -112,7 +112,7 @@ def _learner(folder: Path, *, task: str = "triplets", **given: Any) -> tuple[Lea
     told = {"name": task, "train": f"{task}.jsonl"} | TASKS[task]
     lines += ["[[tasks]]", *(f"{key} = {_toml(value)}" for key, value in told.items())]
     (folder / "recipe.toml").write_text("\n".join(lines), encoding="utf-8")
-    recipe = read_recipe(folder / "recipe.toml")
+    (recipe,) = read_variants(folder / "recipe.toml").values()
     base, trainable = find_model(recipe.base), TRAINABLES[recipe.trains]
     options = {**trainable.options, **recipe.options}
     with tempfile.TemporaryDirectory() as start:

@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.tags.papers import PAPERS, drawn, rows_of, vectors
 from corpora.paper import Paper
-from eval.suites.frozen import read_frozen, title_key
-from products.suggestions.neighbours import NEAREST, TEMPERATURE, Neighbour, fit_temperature, weights_of
+from eval.frozen import read_frozen, title_key
+from products.suggestions import NEAREST, TEMPERATURE, Neighbour, fit_temperature, weights_of
 from products.tags.measures import calibration_error, reliability
 
 MANUSCRIPTS = 600

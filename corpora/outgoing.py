@@ -8,7 +8,9 @@ stays: joiners, and the marks that only say which way a neighbour is written.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
+from itertools import zip_longest
 
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
@@ -58,3 +60,23 @@ def text_of_cell(written: str) -> str:
 def json_text(document: bytes) -> str:
     """Return a JSON document as text in which such characters are escaped: no value changes."""
     return _JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", document.decode())
+
+
+def aligned(rows: Sequence[Sequence[str]], text_columns: int | None = None) -> list[str]:
+    """Return rows of cells as lines, in columns that are as wide as their longest cell.
+
+    Args:
+        rows: The rows, the header among them; a row may lack its last cells.
+        text_columns: How many columns, from the left, are set to the left, and the others to the right; None for all.
+
+    Returns:
+        One line per row, without blanks at its end.
+    """
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    left = len(widths) if text_columns is None else text_columns
+    lines = []
+    for row in rows:
+        cells = zip(row, widths, strict=False)
+        padded = (cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(cells))
+        lines.append("  ".join(padded).rstrip())
+    return lines

@@ -20,8 +20,9 @@ from search_plugin.engines.cluster.attached.places import read_from, record_of
 from search_plugin.engines.cluster.scan import scan_hits
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from indexer.job import IndexJob
-    from indexer.report import IndexReport, Progress
+    from indexer.report import IndexReport
     from search_plugin.engines.cluster.attached.attachment import Attachment
     from search_plugin.engines.cluster.attached.engine import AttachingEngine
 

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from corpora.paper import Accepted, Paper, Record, Rejected
+from corpora.progress import Progress, Silent
 from encoders.models.formats import Format
 from indexer.job import IndexJob
 from indexer.pruning import count_gone, gone_ids, release, withdrawn_ids
-from indexer.report import IndexReport, Progress, Silent
+from indexer.report import IndexReport
 from indexer.survey import Survey, open_survey, size_of
 from indexer.target import check_papers, checked_count, generation_to_write, published_generation
 from indexer.work import DeadLetter, Work, guarded

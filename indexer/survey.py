@@ -19,8 +19,8 @@ from typing import cast
 from corpora.custom import FieldValue
 from corpora.errors import UnavailableError
 from corpora.paper import Accepted, Deleted, Paper, Record, Rejected
+from corpora.progress import Progress
 from corpora.writing import WRITABLE_DATA, explaining
-from indexer.report import Progress
 
 _CHUNK = 1_000
 _MOST_CHARACTERS = 2_500

@@ -18,7 +18,7 @@ from corpora.paper import Rejected
 from corpora.writing import WRITABLE_DATA, explaining
 
 if TYPE_CHECKING:
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from search_plugin.contract.engine import Engine, Index
 
 

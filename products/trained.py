@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from search_plugin.contract.engine import Index
     from search_plugin.contract.fields import Field
     from search_plugin.contract.tree import Filter
@@ -44,14 +44,9 @@ class TrainedVectors:
 
 
 def vectors_for(index: Index, wanted: Format) -> tuple[TrainedVectors, str]:
-    """Choose the vectors of an index to train on.
+    """Choose the vectors of an index to train on: those of the wanted format, or PRX vectors where it holds none.
 
-    Args:
-        index: Whose vectors are read.
-        wanted: The format that suits best.
-
-    Returns:
-        The vectors of that format, or PRX vectors where the index holds none; and then a sentence that says so.
+    The second value is a sentence that says so, or empty.
     """
     schema = index.schema
     held = {vector.format for vector in schema.vectors if vector.unit == "paper"}
@@ -68,10 +63,7 @@ def vectors_for(index: Index, wanted: Format) -> tuple[TrainedVectors, str]:
 def check_vectors(what: str, source: TrainedVectors, index: Index) -> None:
     """Raise `InputError` if an index does not hold the vectors that a product was trained on.
 
-    Args:
-        what: The product, such as `The tagger mesh`.
-        source: What it was trained on.
-        index: To apply it to.
+    `what` names the product, such as `The tagger mesh`.
     """
     schema = index.schema
     if schema.fingerprint != source.fingerprint:
@@ -111,10 +103,10 @@ def write_values(
     """Write values that follow from vectors into fields of an index; only changed ones are written.
 
     Args:
-        index: Open for writing.
-        source: The vectors.
+        index: The index, open for writing.
+        source: What the vectors are.
         where: Papers to write to; None for all.
-        fields: That are written; added where they are missing.
+        fields: The fields to write; added where they are missing.
         rows_of: Takes float32 (papers, dimension), and returns the values of each paper by field.
         progress: Receives how many papers were read.
 
@@ -157,18 +149,9 @@ def storing(folder: Path, head: Head) -> Iterator[Path]:
 
 
 def place_of(folders: Sequence[Path], name: str, what: str) -> Path:
-    """Return the folder of a product that was trained and stored.
+    """Return the folder of a product, such as a `tagger`, in the first of some folders that holds one of its name.
 
-    Args:
-        folders: That may hold it; the first one wins.
-        name: Of the product.
-        what: Its kind in plain words, such as `tagger`.
-
-    Returns:
-        Its folder.
-
-    Raises:
-        NotFoundError: If there is none of that name; the message names the existing ones.
+    Raises `NotFoundError` if there is none of that name; the message names the existing ones.
     """
     check_field_name(name)
     for folder in folders:

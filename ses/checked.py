@@ -32,8 +32,8 @@ _ELSEWHERE = {
     "Hierarchy": "products.tags.hierarchy",
     "Hit": "search_plugin.pages.page",
     "Paper": "corpora.paper",
-    "Progress": "indexer.report",
-    "Projection": "products.topics.clusters",
+    "Progress": "corpora.progress",
+    "Projection": "products.topics",
     "Quantization": "search_plugin.contract.schema",
     "Venue": "products.reviewers.venue",
 }

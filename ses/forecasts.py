@@ -12,7 +12,7 @@ from corpora.custom import check_field_name
 from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from products.forecasts.apply import ForecastReport
     from products.forecasts.forecaster import Forecaster
     from search_plugin.contract.engine import Index
@@ -46,7 +46,7 @@ class Forecasts:
 
     def __getitem__(self, name: str) -> Forecaster:
         """Read a forecaster, or raise `NotFoundError` with the available names."""
-        from products.forecasts.store import read_forecaster
+        from products.forecasts.forecaster import read_forecaster
         from products.trained import place_of
 
         return replace(read_forecaster(place_of([self.folder], name, "forecaster")), name=name)
@@ -79,9 +79,8 @@ class Forecasts:
         import numpy as np
 
         from encoders.models.formats import Format
-        from products.forecasts.percentiles import cited_papers, ranked_papers
-        from products.forecasts.store import write_forecaster
-        from products.forecasts.training import ForecastOptions, train_forecaster
+        from products.forecasts.forecaster import write_forecaster
+        from products.forecasts.training import ForecastOptions, cited_papers, ranked_papers, train_forecaster
         from products.trained import all_vectors, vectors_for
 
         check_field_name(name)
@@ -134,7 +133,7 @@ class Forecasts:
             InputError: If the forecaster is of another model, or the index has another field of its name.
             ConflictError: If another run is writing the index.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.forecasts.apply import apply_forecaster
         from search_plugin.filters.resolve import read_filter
 

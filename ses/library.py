@@ -14,12 +14,13 @@ from search_plugin.contract.engine import EVALUATION
 from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
     from indexer.job import IndexJob
-    from indexer.report import IndexReport, Progress
+    from indexer.report import IndexReport
     from products.kept import Kept
-    from products.topics.clusters import Projection, Topics
+    from products.topics import Projection, Topics
     from search_plugin.contract.engine import Engine, Index
     from search_plugin.contract.schema import Bm25, IndexSchema, Quantization
     from search_plugin.engines.cluster.attached.engine import AttachingEngine, Detached
@@ -206,7 +207,7 @@ class Library:
             InputError: If there is an index of the new name.
             ConflictError: If another run is writing one of them.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
 
         progress = progress or Silent()
         with self._engine.lock(name):
@@ -277,8 +278,8 @@ class Library:
             InputError: If there are fewer papers than topics, or a field can't have that name.
             UnavailableError: If scikit-learn is missing.
         """
-        from indexer.report import Silent
-        from products.topics.clusters import clean_field
+        from corpora.progress import Silent
+        from products.topics import clean_field
         from ses.topics import topics_of, write_topics
 
         require(count is None or count >= 1, f"{count} topics can't be found", "give <count> of 1 or more")
@@ -565,7 +566,7 @@ class Library:
             NotFoundError: If no index of this name is attached.
             StoppedError: If the user stopped it.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from ses.default_index import choose_index, chosen_index
 
         progress = progress or Silent()
@@ -596,7 +597,7 @@ class Library:
     @property
     def screening(self) -> Screening:
         """The systematic reviews over this library's indexes."""
-        from products.screening.review import ReviewState
+        from products.screening.screening import ReviewState
         from ses.screening import Screening
 
         return Screening(*self._kept("screening", ReviewState, "review"), self._opened)

@@ -15,7 +15,7 @@ from ses.checked import checked_methods
 if TYPE_CHECKING:
     from corpora.paper import Paper
     from encoders.text_encoder import TextEncoder
-    from products.suggestions.neighbours import Suggestion
+    from products.suggestions import Suggestion
     from search_plugin.contract.engine import Index
     from search_plugin.fusion.search_settings import SearchSettings
     from search_plugin.pages.hit import Hit
@@ -163,7 +163,7 @@ class OpenIndex:
             InputError: If neither or both of text and paper are given.
             NotFoundError: If the paper is not in the index.
         """
-        from products.suggestions import neighbours as near
+        from products import suggestions as near
         from search_plugin.ranking.planning import SEARCHED, text_vector
 
         require(bool(text) != bool(paper_id), "Give the manuscript as a text, or name a paper in the index.")

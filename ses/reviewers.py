@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.paper import Paper
+    from corpora.progress import Progress
     from encoders.models.model import Model
     from encoders.text_encoder import TextEncoder
-    from indexer.report import IndexReport, Progress
+    from indexer.report import IndexReport
     from products.reviewers.explaining import Explanation
     from products.reviewers.factors import FactorBuilder
     from products.reviewers.matching import Matched
-    from products.reviewers.people import Reviewer
     from products.reviewers.pool import ReviewerPool
     from products.reviewers.profiles import ProfilePapers
-    from products.reviewers.venue import Venue
+    from products.reviewers.venue import Reviewer, Venue
     from search_plugin.contract.engine import Document, Index
 
 OPENREVIEW = "openreview"
@@ -157,7 +157,7 @@ class Reviewers:
         self, venue: Venue, factors: Sequence[str] = ("semantic",), *, progress: Progress | None = None, **options: Any
     ) -> Matched:
         """Find reviewers for the submissions of `venue`; parameters and errors as of `match`."""
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.reviewers.matching import MatchingOptions, match
 
         chosen, progress = checked(MatchingOptions)(**options), progress or Silent()
@@ -191,7 +191,7 @@ class Reviewers:
         Raises:
             NotFoundError: If there is no such submission or reviewer.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.reviewers.explaining import explain
         from products.reviewers.matching import MatchingOptions
 
@@ -215,9 +215,8 @@ class Reviewers:
         conflicts: str | Path | None = None,
     ) -> Venue:
         """Return submissions and reviewers, checked; parameters and errors as of `match`."""
-        from products.reviewers.people import read_declared, read_people
         from products.reviewers.pool import read_pool
-        from products.reviewers.venue import Venue, check_submissions
+        from products.reviewers.venue import Venue, check_submissions, read_declared, read_people
 
         opened = self.open(index)
         papers = self._submissions(submissions, corpus, columns or {})

@@ -12,8 +12,7 @@ from ses.checked import checked_methods
 from ses.kept import KeptOverIndexes
 
 if TYPE_CHECKING:
-    from products.screening.review import ReviewState
-    from products.screening.screening import NextPaper, Status
+    from products.screening.screening import NextPaper, ReviewState, Status
     from products.screening.simulation import Simulated
 
 BATCH = 20
@@ -64,8 +63,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
         Raises:
             InputError: If the name is taken, the filter can't be read, or no paper matches it.
         """
-        from products.screening.review import ReviewState
-        from products.screening.screening import candidates_of
+        from products.screening.screening import ReviewState, candidates_of
 
         opened = self.opened(index)
         review = ReviewState(opened.name, self.engine, filter)
@@ -92,8 +90,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
             NotFoundError: If a paper is not in the index.
             InputError: If a paper is given as both, is no candidate, or has the other label already.
         """
-        from products.screening.review import label
-        from products.screening.screening import candidates_of
+        from products.screening.screening import candidates_of, label
 
         with self.kept.changing(name) as changing:
             opened = self._index_of(changing.state)
@@ -125,8 +122,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
         from products.indexed import read_papers
         from products.screening.files.labels import match
         from products.screening.files.registry import label_format
-        from products.screening.review import label
-        from products.screening.screening import candidates_of
+        from products.screening.screening import candidates_of, label
 
         file = label_format(Path(path)).read(Path(path))
         with self.kept.changing(name) as changing:
@@ -149,8 +145,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
         Raises:
             InputError: If no paper is included yet, or the size is below 1.
         """
-        from products.screening.review import offer
-        from products.screening.screening import next_papers
+        from products.screening.screening import next_papers, offer
 
         with self.kept.changing(name) as changing:
             found = next_papers(self._index_of(changing.state).index, changing.state, size)
@@ -208,7 +203,7 @@ class Screening(KeptOverIndexes["ReviewState"]):
             InputError: If fewer than two papers are included or none is excluded, or draws is below 1.
         """
         from products.indexed import read_papers
-        from products.relevance.views import FOR_SCREENING, views_of
+        from products.relevance import FOR_SCREENING, views_of
         from products.screening.simulation import draw_known, learner_of, simulate
 
         if draws < 1:

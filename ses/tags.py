@@ -13,11 +13,10 @@ from corpora.errors import require
 from ses.checked import checked, checked_methods
 
 if TYPE_CHECKING:
+    from corpora.progress import Progress
     from encoders.text_encoder import TextEncoder
-    from indexer.report import Progress
-    from products.tags.apply import TaggingReport
+    from products.tags.apply import LabelSuggestion, TaggingReport
     from products.tags.hierarchy import Hierarchy
-    from products.tags.suggest import LabelSuggestion
     from products.tags.tagger import Tagger
     from search_plugin.contract.engine import Index
 
@@ -55,7 +54,7 @@ class Tags:
 
     def __getitem__(self, name: str) -> Tagger:
         """Read a tagger, or raise `NotFoundError` with the available names."""
-        from products.tags.store import read_tagger
+        from products.tags.tagger import read_tagger
         from products.trained import place_of
 
         return replace(read_tagger(place_of(self._folders, name, "tagger")), name=name)
@@ -90,11 +89,11 @@ class Tags:
             InputError: If the labels can't be used so.
             UnavailableError: If scikit-learn isn't installed.
         """
+        from corpora.progress import Silent
         from encoders.models.formats import parse_format
-        from indexer.report import Silent
+        from products.tags.hierarchy import hierarchy_from
         from products.tags.labels import judgments_from, labelled_vectors
-        from products.tags.store import write_tagger
-        from products.tags.thesauri import hierarchy_from
+        from products.tags.tagger import write_tagger
         from products.tags.training import TaggerOptions, train_tagger
         from products.trained import vectors_for
 
@@ -139,9 +138,9 @@ class Tags:
         from itertools import islice
 
         from encoders.models.formats import Format
+        from products.tags.hierarchy import hierarchy_from
         from products.tags.names import MOST, NEAR, tagger_of_names
-        from products.tags.store import write_tagger
-        from products.tags.thesauri import hierarchy_from
+        from products.tags.tagger import write_tagger
         from products.trained import all_vectors, vectors_for
 
         check_field_name(name)
@@ -196,7 +195,7 @@ class Tags:
             InputError: If the tagger is of another model, or the index has another field of its name.
             ConflictError: If another run is writing the index.
         """
-        from indexer.report import Silent
+        from corpora.progress import Silent
         from products.tags.apply import apply_tagger
         from search_plugin.filters.resolve import read_filter
 
@@ -214,8 +213,8 @@ class Tags:
 
     def measure(self, name: str, index: str, labels: str | Path | Mapping[str, Mapping[str, bool]]) -> Tagger:
         """Return a tagger with its measures on the labelled papers of an index; parameters as of `train`."""
+        from products.tags.apply import measure_tagger
         from products.tags.labels import judgments_from, labelled_vectors
-        from products.tags.measuring import measure_tagger
         from products.trained import check_vectors
 
         tagger, opened = self[name], self.open(index)
@@ -245,8 +244,8 @@ class Tags:
         """
         from itertools import islice
 
+        from products.tags.apply import suggested
         from products.tags.labels import judgments_from
-        from products.tags.suggest import suggested
         from products.trained import all_vectors, check_vectors
 
         require(count >= 1, f"{count} papers can't be suggested", "give <count> of 1 or more")
@@ -259,6 +258,6 @@ class Tags:
 
     @property
     def _folders(self) -> list[Path]:
-        from products.tags.store import SHIPPED
+        from products.tags.tagger import SHIPPED
 
         return [self.folder, SHIPPED]

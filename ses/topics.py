@@ -10,8 +10,8 @@ from corpora.errors import require
 if TYPE_CHECKING:
     import numpy as np
 
-    from indexer.report import Progress
-    from products.topics.clusters import Projection, Topics
+    from corpora.progress import Progress
+    from products.topics import Projection, Topics
     from search_plugin.contract.engine import Index
 
 
@@ -22,7 +22,7 @@ def topics_of(
     import numpy as np
 
     from products.indexed import read_vectors
-    from products.topics.clusters import find_topics
+    from products.topics import find_topics
 
     index.schema.vector(task_format)
     ids = sorted(index.ids())
@@ -42,7 +42,7 @@ def write_topics(index: Index, topics: Topics, field: str, progress: Progress) -
     """Write the topic and the coordinates of each paper into the fields `field`, `field_x` and `field_y`."""
     from corpora.custom import CustomField
     from products.indexed import in_blocks
-    from products.topics.clusters import clean_field
+    from products.topics import clean_field
     from search_plugin.contract.fields import custom_fields
 
     names = (clean_field(field), f"{field}_x", f"{field}_y")

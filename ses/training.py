@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +44,13 @@ def train(
         UnavailableError: If the memory or the disk is full, or torch is not installed.
     """
     from training.processes import joined
-    from training.train import train as run
-    from training.variants import read_variants, started
+    from training.recipe import read_variants
+    from training.train import train_variants
 
-    place = Path(folder)
     variants = read_variants(Path(recipe), (variant,) if variant else (), Path(data) if data else None)
     if len(variants) > 1:
         raise InputError(f"The recipe {recipe} has the variants {', '.join(variants)}", "choose one with <variant>")
-    ((name, one),) = variants.items()
     with joined() as processes:
-        return run(started(one, place), place / name, minutes=minutes, resume=resume, say=say, processes=processes)
+        options = {"minutes": minutes, "resume": resume, "processes": processes}
+        ((_, trained),) = train_variants(variants, Path(folder), report=lambda _: nullcontext(say), **options)
+    return trained

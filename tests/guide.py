@@ -45,7 +45,7 @@ _DECIMAL = re.compile(r"(\d+\.\d+)")
 _NEAR = 0.02
 """Processors differ in the last digits of a vector."""
 
-_ENVIRONMENT = {"COLUMNS": "100", "SES_PRECISION": "fp32"}
+ENVIRONMENT = {"COLUMNS": "100", "SES_PRECISION": "fp32"}
 """At 8 bits, processors of other kinds would give other ranks and counts."""
 
 
@@ -100,17 +100,18 @@ class Player:
     def play(self, page: str) -> str:
         """Run the commands of a page, and return the page with what they print, and with the table of settings."""
         if page not in self.texts:
-            home = self._home(page)
+            home = self.home(page)
             if earlier := comment(page, "continues"):
                 self.play(earlier)
-                shutil.copytree(self._home(earlier), home)
+                shutil.copytree(self.home(earlier), home)
             (home / "papers").mkdir(parents=True, exist_ok=True)
             text = _SETTINGS.sub(lambda _: settings_table(), _text(page))
             with chdir(home / "papers"), _without(_server(page), _INDEX.findall(text)):
                 self.texts[page] = _BLOCK.sub(lambda block: self._block(block, page), text)
         return self.texts[page]
 
-    def _home(self, page: str) -> Path:
+    def home(self, page: str) -> Path:
+        """Return the home folder of a page."""
         return self.folder / page.replace("/", "-")
 
     def _block(self, block: re.Match[str], page: str) -> str:
@@ -129,7 +130,7 @@ class Player:
 
     def _shown(self, page: str, command: str, before: str) -> str:
         called, *words = shlex.split(command.replace("\\\n", " "))
-        home, server = self._home(page), _server(page)
+        home, server = self.home(page), _server(page)
         if called == "cat":
             (name,) = words
             return f"$ {command}\n{(home / name.removeprefix('~/')).read_text(encoding='utf-8')}"
@@ -137,7 +138,7 @@ class Player:
         if server:
             words = [word.replace(SERVER, server) for word in words]
         folders = {"SES_DATA_DIR": str(home / ".local/share/ses"), "SES_CACHE_DIR": str(self.cache)}
-        done = call(words, folders | _ENVIRONMENT)
+        done = call(words, folders | ENVIRONMENT)
         # Without progress, which is printed before an error.
         notes = "".join(f"{line}\n" for line in done.stderr.splitlines() if line.startswith("Note: "))
         printed = notes + done.stdout + "".join(done.stderr.partition("Error: ")[1:])

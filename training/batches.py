@@ -1,21 +1,25 @@
-"""Chooses the examples of each batch, which depend on the recipe's seed alone, and pads their texts to tensors.
+"""Chooses the examples of each batch, pads their texts to tensors, and prepares a batch while another computes.
 
-A resumed run skips the batches that were done, so it sees the same batches as an uninterrupted run.
+The examples depend on the recipe's seed alone. A resumed run skips the batches that were done, so it sees the same
+batches as an uninterrupted run.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from training.data.packed import Packed
+from encoders.models.card import ModelCard
+from training.data.packed import Packed, formats_of
 from training.recipe import Recipe
-from training.samplers.base import Item
-from training.samplers.registry import SAMPLERS
+from training.samplers import SAMPLERS, Item
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,15 +35,9 @@ def batches_an_epoch(recipe: Recipe, sizes: Sequence[int]) -> int:
 
 
 def examples_of(recipe: Recipe, data: Sequence[Packed], epoch: int) -> Iterator[list[Item]]:
-    """Yield the examples of each batch of an epoch.
+    """Yield the examples of each batch of an epoch, as pairs of a task's number and an example's number.
 
-    Args:
-        recipe: Gives sampler, batch size and seed, and whether examples of about the same length come together.
-        data: The packed examples of every task.
-        epoch: Counted from 0; each epoch shuffles the tasks again.
-
-    Yields:
-        Pairs of a task's number and an example's number.
+    Epochs count from 0, and each shuffles the examples of the tasks again.
     """
     import numpy as np
 
@@ -74,14 +72,9 @@ def _cut(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
 def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: np.random.Generator) -> np.ndarray:
     """Rearrange the examples of each pool of batches so that those of one batch are of about the same length.
 
-    Args:
-        order: A task's examples in random order.
-        lengths: Tokens of each example.
-        counts: How many examples of the task each batch takes, for batches that take any.
-        draw: Decides which batch gets which lengths.
-
-    Returns:
-        The order in which batches take them.
+    `order` has a task's examples at random, `lengths` the tokens of each example, and `counts` how many examples of the
+    task each batch takes, for batches that take any. Which batch gets which lengths is drawn. Returns int64
+    (examples,).
     """
     import numpy as np
 
@@ -99,14 +92,8 @@ def _alike(order: np.ndarray, lengths: np.ndarray, counts: Sequence[int], draw: 
 def texts_of(packed: Packed, examples: Sequence[int], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the network's input for some columns of some examples, column after column.
 
-    Args:
-        packed: The examples of the task.
-        examples: The numbers of the examples to take.
-        columns: Which of their texts to take.
-
-    Returns:
-        Token ids, int64 (columns x examples, tokens), or kept states, float16 (columns x examples, tokens, width),
-        both padded with 0; and the mask, int64 (columns x examples, tokens).
+    Token ids, int64 (columns x examples, tokens), or kept states, float16 (columns x examples, tokens, width), padded
+    with 0; and the mask, int64 (columns x examples, tokens).
     """
     values, mask = padded([packed.input(example, column) for column in columns for example in examples])
     return (values if packed.kept else values.astype("int64")), mask
@@ -146,3 +133,74 @@ def _longest(packed: Packed) -> np.ndarray:
 
     found: np.ndarray = np.diff(packed.starts).reshape(len(packed), packed.columns).max(axis=1)
     return found
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTexts:
+    """Texts of some examples that go through the network together, because they need vectors of the same head.
+
+    Attributes:
+        head: The head whose vectors are needed.
+        columns: Columns of the examples; the texts are in this order, column after column.
+        values: Token ids, int64 (texts, tokens), or kept states, float16 (texts, tokens, width): torch tensors.
+        mask: int64 (texts, tokens).
+        layers: How many layers computed the states; 0 for token ids.
+    """
+
+    head: str
+    columns: Sequence[int]
+    values: Any
+    mask: Any
+    layers: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBatch:
+    """The examples of one task in a batch.
+
+    Attributes:
+        task: Its number.
+        texts: The texts, by head.
+        targets: The targets of each example.
+    """
+
+    task: int
+    texts: Sequence[HeadTexts]
+    targets: Sequence[Sequence[float]]
+
+
+def parts_of(recipe: Recipe, card: ModelCard, items: Sequence[Item], data: Sequence[Packed]) -> list[TaskBatch]:
+    """Return the examples of a batch, ready for the network: a part for each task that has examples in it."""
+    return [part_of(recipe, card, task, examples, data[task]) for task, examples in by_task(items).items()]
+
+
+def part_of(recipe: Recipe, card: ModelCard, task: int, examples: Sequence[int], packed: Packed) -> TaskBatch:
+    """Return some examples of one task, ready for the network."""
+    import torch
+
+    heads = [card.head(task_format) for task_format in formats_of(recipe.tasks[task], packed.columns)]
+    texts = []
+    for head in dict.fromkeys(heads):
+        columns = [column for column, of_column in enumerate(heads) if of_column == head]
+        values, mask = (torch.from_numpy(array) for array in texts_of(packed, examples, columns))
+        texts.append(HeadTexts(head, columns, values, mask, packed.kept.layers if packed.kept else 0))
+    return TaskBatch(task, texts, [packed.numbers(example) for example in examples])
+
+
+def ahead(made: Iterator[T]) -> Iterator[tuple[float, T]]:
+    """Make each item in a thread while the previous one is used; yield the seconds spent waiting for it, and the item.
+
+    Exceptions of `made` are raised in place of the item.
+    """
+    with ThreadPoolExecutor(1) as maker:
+        coming = maker.submit(next, made, None)
+        while True:
+            begun = time.perf_counter()
+            item = coming.result()
+            if item is None:
+                return
+            coming = maker.submit(next, made, None)
+            yield time.perf_counter() - begun, item

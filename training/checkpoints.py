@@ -37,15 +37,9 @@ class TrainingProgress:
 
 
 def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
-    """Write a run's state; the previous state stays valid until the new one is complete.
+    """Write the state of a run into its folder; the previous state stays valid until the new one is complete.
 
-    Args:
-        folder: Of the run.
-        learner: The model and its optimizer.
-        progress: How far it is.
-
-    Raises:
-        UnavailableError: If it can't be written, such as on a full disk.
+    `UnavailableError` if it can't be written, such as on a full disk.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
@@ -55,8 +49,8 @@ def save(folder: Path, learner: Learner, progress: TrainingProgress) -> None:
         with replacing(folder / f"state-{progress.step:08d}", locked=True) as part:
             part.mkdir()
             save_file({name: tensor.contiguous() for name, tensor in _state(learner).items()}, part / _TENSORS)
-            told = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
-            (part / _FACTS).write_text(json.dumps(told), encoding="utf-8")
+            facts = asdict(progress) | {"scores": {str(step): score for step, score in progress.scores.items()}}
+            (part / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
     except (OSError, SafetensorError) as error:
         raise UnavailableError(
             f"The state of step {progress.step} can't be written to {folder} ({error})",
@@ -73,18 +67,9 @@ def last(folder: Path) -> int | None:
 
 
 def load(folder: Path, step: int, learner: Learner) -> TrainingProgress:
-    """Put a state into a learner.
+    """Put the state of a step into a learner of the same recipe; return how far the run was.
 
-    Args:
-        folder: Of the run.
-        step: Whose state.
-        learner: Made by the same recipe.
-
-    Returns:
-        How far the run was.
-
-    Raises:
-        InputError: If the state is damaged, or of another recipe.
+    `InputError` if the state is damaged, or of another recipe.
     """
     from safetensors.torch import load_file
 
@@ -115,19 +100,10 @@ def load(folder: Path, step: int, learner: Learner) -> TrainingProgress:
 
 
 def resume(folder: Path, learner: Learner, key: str, *, asked: bool) -> TrainingProgress:
-    """Put the last state of a run into a learner, if there is one.
+    """Put the last state of a run into a learner, if there is one; return how far the run is.
 
-    Args:
-        folder: Of the run.
-        learner: Made by the recipe.
-        key: Hash of the recipe and the data.
-        asked: Whether the user asked to resume.
-
-    Returns:
-        How far the run is.
-
-    Raises:
-        InputError: If there is a state and the user did not ask, or it is of another recipe or damaged.
+    `key` is the hash of the recipe and the data. `InputError` if there is a state and the user has not asked to resume,
+    or it is of another recipe or damaged.
     """
     step = last(folder)
     if step is None:

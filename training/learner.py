@@ -1,27 +1,29 @@
-"""The network, the heads and the optimizer: what a step changes and a checkpoint stores."""
+"""The network, the heads and the optimizer: what a step changes and a checkpoint stores.
+
+A head is a linear layer on top of its vectors for each task that needs one (SciRepEval's training code). Heads are
+removed after training, except those shipped for tags and forecasts.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import require
 from encoders.architectures.bert import States
-from encoders.models.model import read_checked
+from encoders.heads import Head
+from encoders.models.card import ModelCard
+from encoders.models.model import Model, read_checked
 from encoders.models.module import as_module
+from training.batches import TaskBatch
 from training.data.packed import Packed
-from training.feed import TaskBatch
-from training.heads import make_heads, scores
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
-from training.optimizer import make_optimizer
 from training.recipe import Recipe
 from training.trainables.registry import TRAINABLES
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +32,7 @@ class Learner:
 
     Attributes:
         recipe: What is learned and how.
-        card: Of the model.
+        card: Card of the model.
         module: The network (`encoders.models.module.as_module`).
         heads: A `torch.nn.ModuleDict` of linear layers by task name, for objectives that need one.
         rows: The first trained row of each trained weight of the network; the rows before it stay as they are.
@@ -47,13 +49,9 @@ class Learner:
     device: str
 
     def losses(self, parts: Sequence[TaskBatch]) -> dict[str, Any]:
-        """Return the mean loss of each task in a batch, weighted by the recipe.
+        """Return the mean loss of each task in a batch, weighted by the recipe, as scalars by task name.
 
-        Args:
-            parts: The examples of the batch.
-
-        Returns:
-            Scalars by task name; their sum is what is minimised (SciRepEval's training code).
+        Their sum is what is minimised (SciRepEval's training code).
         """
         found = {}
         for part in parts:
@@ -108,12 +106,12 @@ class Learner:
 
 
 def make_learner(recipe: Recipe, start: Model, labels: Mapping[str, int], packs: Sequence[Packed]) -> Learner:
-    """Prepare a model for training.
+    """Prepare the untrained model of a recipe for training.
 
     Args:
         recipe: What is learned and how.
         start: The untrained model, as `Trainable.write` wrote it.
-        labels: Outputs of each task's head.
+        labels: Number of outputs of each task's head.
         packs: Training examples of each task.
 
     Returns:
@@ -147,3 +145,100 @@ def _rows_from(gradient: Any, first: int) -> Any:
     kept = gradient.clone()
     kept[:first] = 0
     return kept
+
+
+_DROPOUT = 0.2
+_DEVIATION = 0.02
+
+
+def make_heads(recipe: Recipe, dimension: int, outputs: Mapping[str, int], packs: Sequence[Packed]) -> Any:
+    """Make the heads of a recipe's tasks, N(0, 0.02): a `torch.nn.ModuleDict` of linear layers by task name.
+
+    `outputs` has the number of outputs of each head, `packs` the training examples of each task. Several labels start
+    at their log odds in the training examples (Lin et al. 2017, section 3.3), and numbers at their median: from 0, the
+    first thousand steps would learn only these. Biases of single classes start at 0.
+    """
+    import numpy as np
+    import torch
+
+    torch.manual_seed(recipe.seed)
+    heads = torch.nn.ModuleDict()
+    for task, packed in zip(recipe.tasks, packs, strict=True):
+        objective = OBJECTIVES[task.objective]
+        if not objective.head:
+            continue
+        head = torch.nn.Linear(dimension, outputs[task.name])
+        torch.nn.init.normal_(head.weight, std=_DEVIATION)
+        torch.nn.init.zeros_(head.bias)
+        with torch.no_grad():
+            if task.multi_label:
+                head.bias.copy_(torch.from_numpy(_log_odds(packed, outputs[task.name])))
+            elif task.type == "regression":
+                head.bias.fill_(float(np.median(packed.targets)))
+        heads[task.name] = head
+    return heads
+
+
+def scores(head: Any, vectors: Any, card: ModelCard, *, training: bool) -> Any:
+    """Return a head's outputs, float32 (texts, outputs).
+
+    Vectors of unit length are first scaled to the length of a layer-normalized state, the square root of the
+    dimension, for which the heads' start and learning rate are meant.
+    """
+    import torch
+
+    dropped = torch.nn.functional.dropout(vectors, _DROPOUT, training)
+    return head(dropped * math.sqrt(card.dimension) if card.network.normalize else dropped)
+
+
+def kept_heads(recipe: Recipe, heads: Any, card: ModelCard, labels: Mapping[str, Sequence[str]]) -> list[Head]:
+    """Return the trained heads that the recipe keeps, for vectors as the model gives them.
+
+    The scale of unit vectors is in their weights. `labels` has the labels of each classification task.
+    """
+    length = math.sqrt(card.dimension) if card.network.normalize else 1.0
+    found = []
+    for task in recipe.tasks:
+        if task.keep_head:
+            weight, bias = (one.detach().cpu().numpy() for one in (heads[task.name].weight, heads[task.name].bias))
+            found.append(Head(task.name, task.format, labels[task.name], task.multi_label, weight * length, bias))
+    return found
+
+
+def _log_odds(packed: Packed, labels: int) -> Any:
+    import numpy as np
+
+    found = np.bincount(packed.targets.astype(np.int64), minlength=labels)
+    # One paper with each label and one without are added, so that no odds are infinite.
+    return (np.log(found + 1) - np.log(len(packed) - found + 1)).astype(np.float32)
+
+
+_LAYER = re.compile(r"(?:^|\.)layers?\.(\d+)\.")
+_ABOVE = 2
+"""How many layers the input and the heads count as, as in SciMult's code (get_layer_lrs of models/optimization.py)."""
+
+
+def make_optimizer(recipe: Recipe, layers: int, module: Any, heads: Any, rows: Mapping[str, int]) -> Any:
+    """Return `torch.optim.AdamW`; each of its groups has the `share` of the learning rate that its tensors get.
+
+    Lower layers take smaller steps if the recipe asks for them. Biases and the weights of normalization are not decayed
+    (Devlin et al. 2019). `rows` has the first trained row of each trained weight of the network.
+    """
+    import torch
+
+    groups: dict[tuple[float, float], dict[str, Any]] = {}
+    parts = [(tensor, _depth(name, layers), rows[name]) for name, tensor in module.named_parameters() if name in rows]
+    for tensor, depth, first in [*parts, *((tensor, layers + _ABOVE, 0) for tensor in heads.parameters())]:
+        # Weight decay would change the rows that must not change.
+        decay = recipe.weight_decay if tensor.dim() > 1 and not first else 0.0
+        share = recipe.layer_decay ** (layers + _ABOVE - depth)
+        group = groups.setdefault((share, decay), {"params": [], "share": share, "weight_decay": decay})
+        group["params"].append(tensor)
+    return torch.optim.AdamW(list(groups.values()), lr=recipe.learning_rate, eps=1e-8)
+
+
+def _depth(name: str, layers: int) -> int:
+    """Return the height of a weight: 0 for the input, 1 for the first layer, and so on."""
+    if layer := _LAYER.search(name):
+        return int(layer[1]) + 1
+    return 0 if "embeddings" in name.split(".") else layers + _ABOVE

@@ -51,15 +51,7 @@ class Log:
 
 @contextmanager
 def open_log(folder: Path, done: int) -> Iterator[Log]:
-    """Open the log of a run that continues after some steps. Entries of later steps, from a killed run, are removed.
-
-    Args:
-        folder: Of the run.
-        done: Steps that are done.
-
-    Yields:
-        The log, until the block ends.
-    """
+    """Open the log of a run that continues after `done` steps; entries of later steps, from a killed run, go."""
     kept = [entry for entry in read_log(folder) if entry["step"] <= done]
     with replacing(folder / LOG, locked=True) as part:
         part.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
@@ -77,19 +69,11 @@ def open_log(folder: Path, done: int) -> Iterator[Log]:
 
 
 def write_plots(folder: Path) -> list[str]:
-    """Draw the log's losses and validation measures into `loss.svg` and `validation.svg`.
+    """Draw the losses and validation measures of a run into `loss.svg` and `validation.svg`; return the files' names.
 
-    Args:
-        folder: Of the run.
-
-    Returns:
-        The names of the files; none where there is nothing to draw.
-
-    Raises:
-        UnavailableError: If matplotlib is not installed.
+    There is no file where there is nothing to draw. `UnavailableError` if matplotlib is not installed.
     """
-    from eval.reports.plots import curves
-    from eval.reports.svg import standalone
+    from eval.reports.plots import curves, standalone
 
     log, written = read_log(folder), []
     for name, key in (("loss", "losses"), ("validation", "validation")):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import ConflictError, InputError, UnavailableError
 from corpora.writing import explaining, replacing
 from encoders.encoder import load_encoder
-from encoders.heads import write_heads
+from encoders.heads import Head, write_heads
 from encoders.layouts.own_card import read_own
+from encoders.models.formats import Precision
+from encoders.models.model import Model, Weights
 from encoders.registry import find_model
 from training.data.building import build_tasks
 from training.data.examples import read_labels
@@ -28,12 +30,12 @@ from training.trainables.registry import TRAINABLES
 from training.trouble import plainly
 
 if TYPE_CHECKING:
-    from encoders.heads import Head
-    from encoders.models.formats import Precision
-    from encoders.models.model import Model, Weights
     from encoders.text_encoder import TextEncoder
 
-_START = "start"
+MODEL = "model"
+"""The trained model's folder in the folder of its run."""
+
+_START, _VARIANT = "start", "variant:"
 
 Say = Callable[[Mapping[str, Any]], None]
 """Receives every entry of the log, and what was built."""
@@ -74,13 +76,13 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
 
     Args:
         recipe: What is learned and how.
-        base: From `base_of`.
+        base: The recipe's base, from `base_of`.
         folder: The run's folder, locked by this process.
         say: Receives what each task was built from.
         processes: The processes that train together; the first one writes, the others read what it wrote.
 
     Returns:
-        What training begins with.
+        The input of training.
 
     Raises:
         InputError: If data, base or recipe can't be used.
@@ -102,20 +104,11 @@ def make_ready(recipe: Recipe, base: Model, folder: Path, say: Say, processes: P
 def prepare(recipe: Recipe, folder: Path, *, say: Say = lambda _: None) -> dict[str, tuple[int, int]]:
     """Build and pack the data of a run, so that a rented accelerator spends its time on training only.
 
-    The folder then has a `recipe.json`, which trains on what was built; it no longer needs the papers.
-
-    Args:
-        recipe: As for `train`, which finds the data in the folder.
-        folder: The run's folder.
-        say: Receives what each task was built from.
-
-    Returns:
-        Examples to train on and to validate on, by task.
-
-    Raises:
-        InputError: If data, base or recipe can't be used.
-        UnavailableError: If the folder can't be written.
+    The folder then has a `recipe.json`, which trains on what was built; it no longer needs the papers. `train` finds
+    the data in the folder too. Returns the examples to train on and to validate on, by task. `InputError` if data, base
+    or recipe can't be used, `UnavailableError` if the folder can't be written.
     """
+    recipe = with_base(recipe, folder)
     base = base_of(recipe)  # before a folder is made
     with plainly(folder), held(folder):
         ready = make_ready(recipe, base, folder, say)
@@ -135,6 +128,20 @@ def _portable(recipe: Recipe, folder: Path) -> Recipe:
     tasks = [task.model_copy(update={key: place(getattr(task, key)) for key in FILES}) for task in recipe.tasks]
     states = Path("states") if recipe.keep_states else None
     return recipe.model_copy(update={"tasks": tuple(tasks), "guard": (), "keep_states": states})
+
+
+def with_base(recipe: Recipe, folder: Path) -> Recipe:
+    """Return a recipe whose base is a model, also if it is `variant:NAME`, whose run is beside this one.
+
+    `InputError` if that variant has no model yet.
+    """
+    if not recipe.base.startswith(_VARIANT):
+        return recipe
+    name = recipe.base.removeprefix(_VARIANT)
+    model = folder.parent / name / MODEL
+    if not model.is_dir():
+        raise InputError(f"The recipe starts from the variant {name}, which has no model in {model}; train it first.")
+    return recipe.model_copy(update={"base": str(model)})
 
 
 def base_of(recipe: Recipe) -> Model:

@@ -65,10 +65,9 @@ class Processes:
         return [float(value) for value in together]
 
     def sum_gradients(self, weights: Sequence[Any]) -> None:
-        """Add up the gradients of all processes, in place; a weight that has no gradient in any process gets none.
+        """Add up the gradients of the trained tensors over all processes, in place.
 
-        Args:
-            weights: The trained tensors, in the same order in each process.
+        The tensors come in the same order in each process. One without a gradient in every process gets none.
         """
         if self.count == 1:
             return
@@ -91,17 +90,17 @@ ALONE = Processes()
 def joined() -> Iterator[Processes]:
     """Join the processes that torchrun started, by its environment variables; without it, train alone.
 
-    Yields:
-        The processes, until the block ends.
-
-    Raises:
-        UnavailableError: If torch is not installed, or another process ended.
+    `UnavailableError` if torch is not installed, or another process ended.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return
     with needing("Training needs torch", "'ses[train]'"):
         import torch
+
+        # Its functions hold the group that exists when it is first imported, as torch's optimizers do, and the threads
+        # of a group that something holds outlive it: they abort the process if they free a tensor while Python ends.
+        import torch.distributed.nn
 
     cuda = torch.cuda.is_available()
     if cuda:

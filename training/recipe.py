@@ -1,8 +1,18 @@
-"""A recipe: which data, objectives and weights make a model. Each recipe is one TOML file."""
+"""A recipe: which data, objectives and weights make a model. A TOML file holds one recipe, or several variants of it.
+
+    [[variants]]
+    name = "last-layers"
+    trains = "last"
+    options = {layers = 2}
+    each_task = {objective = "contrastive"}
+
+A key of a variant replaces the recipe's key completely; the keys in `each_task` replace those of every task.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,13 +21,14 @@ from pydantic import Field, ValidationError, model_validator
 from corpora.documents import read_json, read_toml
 from corpora.errors import InputError
 from encoders.models.formats import Format, Similarity
-from training.data.builders.settings import Build
 from training.data.scirepeval import read_config
-from training.samplers.registry import SAMPLERS
+from training.samplers import SAMPLERS
 from training.schedules import SCHEDULES
 from training.strict import Strict, ended, nearest, one_of
-from training.task import FILES, TrainingTask
+from training.task import FILES, Build, TrainingTask
 from training.trainables.registry import TRAINABLES
+
+_NAME, _EACH_TASK = "name", "each_task"
 
 
 class Recipe(Strict):
@@ -25,22 +36,22 @@ class Recipe(Strict):
 
     Attributes:
         base: Name, folder or hub id of the model that training starts from; a folder that begins with `./` or `../`
-            is relative to the recipe.
-        trains: A name in `training.trainables.registry`.
+            is relative to the recipe. `variant:NAME` is the model of another variant, such as the adapters to fuse.
+        trains: Name of a trainable in `training.trainables.registry`.
         options: Options of the trainable.
         plain: Formats that keep the base's own vectors; adapters and LoRA can leave them so.
         similarity: How to compare the model's vectors, if this differs from the base.
         tasks: One or more tasks, each with a data set.
         guard: Files, folders or archives of evaluation data, relative to the recipe. Built tasks refuse papers with a
             title from these data, and the papers that the suites test on.
-        sampler: A name in `training.samplers.registry`.
+        sampler: Name of a sampler in `training.samplers`.
         batch_size: Examples per batch.
         accumulation: Batches per step.
         epochs: Passes over the data.
         steps: Maximum of optimizer steps, regardless of `epochs`.
         learning_rate: Peak of the schedule.
         layer_decay: Factor of the learning rate for each layer further down (ELECTRA's; SciMult's code has 0.8).
-        schedule: A name in `training.schedules`.
+        schedule: Name of a schedule in `training.schedules`.
         warmup: Steps until the peak; a number below 1 is their share of all steps.
         weight_decay: Weight decay of AdamW.
         clip: Largest norm of the gradient; 0 for no clipping.
@@ -98,8 +109,8 @@ class Recipe(Strict):
             raise ValueError(f"two tasks have the name {twice!r}; name each differently")
         known = TRAINABLES[self.trains].options
         if unknown := set(self.options) - set(known):
-            told = ", ".join(known) or "none"
-            raise ValueError(f"{self.trains} has no option {unknown.pop()!r}; its options are: {told}")
+            options = ", ".join(known) or "none"
+            raise ValueError(f"{self.trains} has no option {unknown.pop()!r}; its options are: {options}")
         for key, value in self.options.items():
             if type(value) is not type(known[key]):
                 raise ValueError(f"the option {key} is {value!r}, and must be like {known[key]!r}, its default")
@@ -117,38 +128,24 @@ class Recipe(Strict):
         return tuple(one for one in Format if one in used and one not in self.plain)
 
 
-def read_recipe(path: Path, data: Path | None = None) -> Recipe:
-    """Read a recipe.
+def read_variants(path: Path, names: Sequence[str] = (), data: Path | None = None) -> dict[str, Recipe]:
+    """Read a recipe file, which holds one recipe or several variants.
 
     Its key `scirepeval` may name a task configuration of SciRepEval, whose tasks join the recipe's own.
 
     Args:
         path: A TOML file, or the `recipe.json` of a prepared run.
+        names: Names of the variants to read; if none, all.
         data: Folder that the paths in it are relative to; if none, the recipe's own.
 
     Returns:
-        The recipe, with absolute paths.
+        The recipes by name, in the order of the file, with absolute paths. A file without variants gives one, by the
+        empty name.
 
     Raises:
-        InputError: If the file cannot be read, or a key or value is wrong.
+        InputError: If the file cannot be read, any variant is wrong, or one that is asked for is missing.
     """
     folder = data or path.parent
-    return make_recipe(read_content(path, folder), path, folder)
-
-
-def read_content(path: Path, folder: Path) -> dict[str, Any]:
-    """Read the keys of a recipe file as they are, with the tasks of `scirepeval` among its tasks.
-
-    Args:
-        path: A TOML file, or the `recipe.json` of a prepared run.
-        folder: That the paths in it are relative to.
-
-    Returns:
-        The keys and their values.
-
-    Raises:
-        InputError: If the file cannot be read.
-    """
     try:
         content: dict[str, Any] = read_json(path) if path.suffix == ".json" else read_toml(path)
     except (OSError, ValueError) as error:
@@ -156,29 +153,66 @@ def read_content(path: Path, folder: Path) -> dict[str, Any]:
     if "scirepeval" in content:
         tasks = read_config(folder / str(content.pop("scirepeval")))
         content["tasks"] = [*content.get("tasks", []), *tasks]
-    return content
+    variants = _variants(path, content)
+    if unknown := set(names) - set(variants):
+        known = ", ".join(name for name in variants if name) or "none"
+        raise InputError(f"The recipe {path} has no variant {unknown.pop()!r}; its variants are: {known}.")
+    # All variants are checked, even those not asked for, so that mistakes show before the first is trained.
+    recipes = {name: _made(path, folder, name, merged) for name, merged in variants.items()}
+    return {name: recipe for name, recipe in recipes.items() if not names or name in names}
 
 
-def make_recipe(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
-    """Check the keys of a recipe.
+def _variants(path: Path, content: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the keys and values of each variant, with those of the recipe that it does not replace."""
+    given = content.pop("variants", None)
+    if given is None:
+        return {"": content}
+    tables: list[Any] = given if isinstance(given, list) and given else [None]
+    variants = {_named(path, table): _merged(path, content, table) for table in tables}
+    if len(variants) < len(tables):
+        raise InputError(f"The recipe {path}: two variants have the same name; name each differently.")
+    return variants
 
-    Args:
-        content: From `read_content`.
-        path: Of the recipe.
-        folder: That the paths in it are relative to.
 
-    Returns:
-        The recipe, with absolute paths.
+def _named(path: Path, table: Any) -> str:
+    name = table.get(_NAME) if isinstance(table, dict) else None
+    # It names a folder.
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
+        raise InputError(
+            f"The recipe {path}: each of its [[variants]] needs a name of letters, digits, '.', '_' and '-'."
+        )
+    return name
 
-    Raises:
-        InputError: If a key or value is wrong.
-    """
+
+def _merged(path: Path, content: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    keys = (_NAME, _EACH_TASK, *Recipe.model_fields)
+    if unknown := next((key for key in table if key not in keys), None):
+        sentence = f"The recipe {path}, variant {table[_NAME]}: the key {unknown} is unknown; {nearest(unknown, keys)}"
+        raise InputError(ended(sentence))
+    own = {key: value for key, value in table.items() if key not in {_NAME, _EACH_TASK}}
+    merged, each = {**content, **own}, table.get(_EACH_TASK, {})
+    if not isinstance(each, dict):
+        raise InputError(f"The recipe {path}, variant {table[_NAME]}: each_task is not a table of keys.")
+    if isinstance(merged.get("tasks"), list):
+        merged["tasks"] = [task | each if isinstance(task, dict) else task for task in merged["tasks"]]
+    return merged
+
+
+def _made(path: Path, folder: Path, name: str, content: Mapping[str, Any]) -> Recipe:
+    try:
+        return _checked(content, path, folder)
+    except InputError as error:
+        raise InputError(f"The variant {name}: {error.sentence}" if name else error.sentence, error.hint) from error
+
+
+def _checked(content: Mapping[str, Any], path: Path, folder: Path) -> Recipe:
+    """Return the recipe of some keys, with absolute paths; `InputError` if a key or value is wrong."""
     try:
         recipe = Recipe.model_validate(content)
     except ValidationError as error:
         # A key is often missing, and a list too short, because another key is wrong.
         first = min(error.errors(), key=lambda one: (one["type"] == "too_short", one["type"] == "missing"))
-        raise InputError(ended(f"The recipe {path}: {_told(first)}")) from error
+        raise InputError(ended(f"The recipe {path}: {_explained(first)}")) from error
     guard = tuple(folder / one for one in recipe.guard)
     if missing := next((one for one in guard if not one.exists()), None):
         raise InputError(f"The recipe {path} guards {missing}, and there is no such file or folder.")
@@ -204,7 +238,7 @@ def _located(task: TrainingTask, folder: Path) -> TrainingTask:
     return task.model_copy(update={**found, "build": build})
 
 
-def _told(error: Any) -> str:
+def _explained(error: Any) -> str:
     """Return one plain sentence about a wrong key or value."""
     place = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError, UnavailableError
 from corpora.writing import explaining
+from encoders.models.card import ModelCard
 from training.batches import padded
 from training.data.packed import KeptStates, Packed
 from training.learner import Learner
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
 
 _FORM = 2
 """Increase this number when older states can no longer be used."""
@@ -40,14 +39,9 @@ _LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 
 
 def frozen_layers(card: ModelCard, trained: Mapping[str, int]) -> int:
-    """Return how many of the first layers stay unchanged in training, for all formats.
+    """Return how many of the first layers stay unchanged in training, for all formats; fewer than the model has.
 
-    Args:
-        card: Of the model.
-        trained: The names of the trained weights.
-
-    Returns:
-        Layers, fewer than the model has; 0 if a trained weight comes before the first.
+    0 if a trained weight comes before the first layer.
     """
     found = [_LAYER.match(name) for name in trained]
     lowest = min((int(one.group(1)) if one else 0 for one in found), default=0)
@@ -57,20 +51,10 @@ def frozen_layers(card: ModelCard, trained: Mapping[str, int]) -> int:
 def keep_states(
     learner: Learner, packs: Sequence[Packed | None], folder: Path, say: Callable[[Mapping[str, Any]], None]
 ) -> list[Packed | None]:
-    """Compute the states of the texts that the folder lacks; an interrupted computation resumes.
+    """Compute the states of the texts that the folder lacks, without dropout; return the packs with their states.
 
-    Args:
-        learner: Its network computes them, without dropout.
-        packs: The examples of all tasks.
-        folder: The folder of kept states.
-        say: Receives the number of texts and the size of their states.
-
-    Returns:
-        The packs with their states.
-
-    Raises:
-        InputError: If training changes what all layers compute.
-        UnavailableError: If the folder can't be written or has no room.
+    An interrupted computation resumes. `say` receives the number of texts and the size of their states. `InputError` if
+    training changes what all layers compute, `UnavailableError` if the folder can't be written or has no room.
     """
     import numpy as np
 
@@ -149,13 +133,8 @@ def _write(
 ) -> None:
     """Append the states of texts, batch after batch. A batch is complete when `texts.bin` names its texts.
 
-    Args:
-        learner: Its network computes them.
-        layers: How many of its layers are used.
-        texts: Token ids by hash, the longest first.
-        end: Tokens that the folder holds states of.
-        place: The folder.
-        entries: Texts that it names.
+    The texts are token ids by hash, the longest first. The folder `place` holds states of `end` tokens so far, and
+    names `entries` texts.
     """
     import numpy as np
     import torch

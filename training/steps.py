@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,16 +15,14 @@ from typing import Any
 
 from corpora.errors import InputError, StoppedError
 from training import checkpoints
-from training.batches import batches_an_epoch, examples_of
+from training.batches import TaskBatch, ahead, batches_an_epoch, examples_of, parts_of
 from training.checkpoints import TrainingProgress
 from training.data.packed import Packed
-from training.feed import TaskBatch, ahead, parts_of
-from training.interrupts import asked_to_stop
 from training.learner import Learner
 from training.log import open_log, read_log
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
-from training.samplers.base import Item
+from training.samplers import Item
 from training.schedules import SCHEDULES, warmup_steps
 from training.trouble import not_a_number
 from training.validation import validate
@@ -71,7 +71,7 @@ def run_steps(
     """Run the remaining steps; validate and save at intervals and at the end.
 
     Args:
-        learner: Every step changes it.
+        learner: The model and its optimizer, which every step changes.
         data: The examples of every task.
         progress: The progress so far.
         folder: The run's folder.
@@ -80,7 +80,7 @@ def run_steps(
         processes: The processes that train together.
 
     Returns:
-        How far the run is now.
+        How far the run is then.
 
     Raises:
         InputError: If the loss is not a number.
@@ -96,7 +96,7 @@ def run_steps(
     with _written(folder, progress.step, processes) as write, asked_to_stop() as asked:
         for waited, (number, batches, size) in steps:
             begun = time.perf_counter()
-            told = {"step": number + 1, **_step(learner, data.train, batches, size, number, total, folder, processes)}
+            entry = {"step": number + 1, **_step(learner, data.train, batches, size, number, total, folder, processes)}
             progress = replace(progress, step=number + 1)
             late, signalled = processes.summed([time.monotonic() > until, asked()])
             if (number + 1) % recipe.validate_every == 0 or number + 1 == total:
@@ -104,11 +104,11 @@ def run_steps(
                 if measures:
                     mean = sum(measures.values()) / len(measures)
                     progress = replace(progress, scores={**progress.scores, number + 1: mean})
-                told = {**told, "validation": measures}
-            told = {**told, "seconds": round(time.perf_counter() - begun, 4), "waited": round(waited, 4)}
-            write(told)
-            say({**told, "total": total})
-            if processes.first and ("validation" in told or late or signalled):
+                entry = {**entry, "validation": measures}
+            entry = {**entry, "seconds": round(time.perf_counter() - begun, 4), "waited": round(waited, 4)}
+            write(entry)
+            say({**entry, "total": total})
+            if processes.first and ("validation" in entry or late or signalled):
                 checkpoints.save(folder, learner, progress)
             if signalled and number + 1 < total:
                 raise StoppedError(f"Stopped after {number + 1} of {total} steps", "train again with <resume> to go on")
@@ -144,7 +144,7 @@ def _step(
     rate = recipe.learning_rate * SCHEDULES[recipe.schedule](number, warmup_steps(recipe.warmup, total), total)
     for group in learner.optimizer.param_groups:
         group["lr"] = rate * group["share"]
-    told: dict[str, float] = {}
+    means: dict[str, float] = {}
     learner.optimizer.zero_grad(set_to_none=True)
     for batch in batches:
         # Dropout depends on the seed and the step only, so no random state needs to be saved.
@@ -157,7 +157,7 @@ def _step(
             raise not_a_number(learner, data, batch.items, f"The loss of {', '.join(wrong)}", where, folder)
         (loss / count).backward()
         for name, value in losses.items():
-            told[name] = told.get(name, 0.0) + float(value.detach()) / count
+            means[name] = means.get(name, 0.0) + float(value.detach()) / count
     trained = list(learner.trained().values())
     processes.sum_gradients(trained)
     norm = torch.nn.utils.clip_grad_norm_([one for one in trained if one.grad is not None], recipe.clip or math.inf)
@@ -165,14 +165,14 @@ def _step(
         items = [item for batch in batches for item in batch.items]
         raise not_a_number(learner, data, items, "The gradient", f"step {number + 1}", folder)
     learner.optimizer.step()
-    told = _of_all(recipe, told, processes)
-    return {"loss": sum(told.values()), "losses": told, "rate": rate}
+    means = _of_all(recipe, means, processes)
+    return {"loss": sum(means.values()), "losses": means, "rate": rate}
 
 
-def _of_all(recipe: Recipe, told: Mapping[str, float], processes: Processes) -> dict[str, float]:
+def _of_all(recipe: Recipe, losses: Mapping[str, float], processes: Processes) -> dict[str, float]:
     """Return the losses of the tasks that at least one process had in a step."""
     names = [task.name for task in recipe.tasks]
-    sums = processes.summed([*(told.get(name, 0.0) for name in names), *(name in told for name in names)])
+    sums = processes.summed([*(losses.get(name, 0.0) for name in names), *(name in losses for name in names)])
     return {name: loss for name, loss, count in zip(names, sums, sums[len(names) :], strict=False) if count}
 
 
@@ -228,3 +228,34 @@ def overdue(recipe: Recipe, progress: TrainingProgress) -> bool:
         return False
     (best,) = progress.best(1)
     return sum(step > best for step in progress.scores) >= recipe.patience
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Provide a function that says whether Ctrl-C or SIGTERM came: the current step is finished and saved first.
+
+    A second signal ends the process at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread can handle signals.
+        yield lambda: False
+        return
+    noted: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        noted.append(number)
+        _restore(before)
+
+    before = {number: signal.signal(number, note) for number in _SIGNALS}
+    try:
+        yield lambda: bool(noted)
+    finally:
+        _restore(before)
+
+
+def _restore(handlers: Mapping[signal.Signals, object]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)  # type: ignore[arg-type]

@@ -10,22 +10,58 @@ from pydantic import Field, model_validator
 from encoders.models.formats import Format
 from training.data.builders.base import TaskType
 from training.data.builders.registry import BUILDERS
-from training.data.builders.settings import Build
 from training.objectives.registry import OBJECTIVES
-from training.strict import Strict, one_of
+from training.strict import Strict, nearest, one_of
 
 FILES = ("train", "validation", "labels")
 """Keys of a task that name files; the files' content counts, not their location."""
+
+
+class Build(Strict):
+    """The table of a recipe that says how a task's records are made of papers.
+
+    Attributes:
+        builder: Name of a builder in `training.data.builders.registry`.
+        papers: Files of papers, relative to the recipe.
+        validation: Share of the papers that is held out to validate on.
+        files: Other files that the builder reads, by name.
+        options: Options of the builder.
+    """
+
+    builder: Annotated[str, one_of(BUILDERS)]
+    papers: tuple[Path, ...] = Field(min_length=1)
+    validation: float = Field(default=0.05, ge=0, lt=1)
+    files: dict[str, Path] = Field(default_factory=dict)
+    options: dict[str, bool | int | float | str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Build:
+        builder = BUILDERS[self.builder]
+        # The task's own key sets this one.
+        defaults = {name: value for name, value in builder.options.items() if name != "multi_label"}
+        for kind, given, known in (("option", self.options, defaults), ("file", self.files, builder.files)):
+            if unknown := next((name for name in given if name not in known), None):
+                raise ValueError(f"the builder {self.builder} has no {kind} {unknown!r}; {nearest(unknown, known)}")
+        for name, value in self.options.items():
+            wanted = _kind(defaults[name])
+            if _kind(value) != wanted:
+                raise ValueError(f"the option {name} of the builder {self.builder} is {value!r}; give a {wanted}")
+        return self
+
+
+def _kind(value: object) -> str:
+    kinds = {bool: "true or false", str: "string"}
+    return kinds.get(type(value), "number")
 
 
 class TrainingTask(Strict):
     """One data set and what is learned from it.
 
     Attributes:
-        name: For the log, unique in a recipe.
+        name: Name in the log, unique in a recipe.
         type: The shape of its records, as in SciRepEval's task files; a builder's need not be named.
         train: JSON lines to train on, relative to the recipe.
-        build: In place of `train`, how its records are made of papers.
+        build: How its records are made of papers, in place of `train`.
         validation: JSON lines to validate on, if any.
         format: The format whose vectors the task trains.
         query_format: The format of its queries, if another.
@@ -33,7 +69,7 @@ class TrainingTask(Strict):
         label: The field that holds the label, the labels or the number.
         labels: File with one label per line; if none, the labels of the training data.
         multi_label: Whether a record has several labels.
-        objective: A name in `training.objectives.registry`; if none, SciRepEval's for the type.
+        objective: Name of an objective in `training.objectives.registry`; if none, SciRepEval's for the type.
         options: Options of the objective.
         weight: Factor of its loss in the sum over tasks.
         rate: How often an epoch takes each of its examples: 0.5 takes half of them, 2 takes all twice.

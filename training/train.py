@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from encoders.models.model import Model
 from training import checkpoints
 from training.checkpoints import TrainingProgress
-from training.heads import kept_heads
-from training.learner import Learner, make_learner
+from training.learner import Learner, kept_heads, make_learner
 from training.log import write_plots
-from training.preparing import Prepared, Say, base_of, held, make_ready, write_model
+from training.preparing import MODEL, Prepared, Say, base_of, held, make_ready, with_base, write_model
 from training.processes import ALONE, Processes
 from training.recipe import Recipe
 from training.states import keep_states
@@ -22,10 +23,7 @@ from training.steps import TrainingData, overdue, run_steps, total_steps, waitin
 from training.trouble import plainly
 from training.validation import validate
 
-if TYPE_CHECKING:
-    from encoders.models.model import Model
-
-MODEL = "model"
+_SECOND = 1 / 60  # in minutes: with less time left, no other variant is started
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,39 @@ class Trained:
     unusable: Mapping[str, int]
     waiting: float
     plots: Sequence[str]
+
+
+def train_variants(
+    recipes: Mapping[str, Recipe],
+    folder: Path,
+    *,
+    minutes: float | None = None,
+    resume: bool = False,
+    report: Callable[[str], AbstractContextManager[Say]],
+    processes: Processes = ALONE,
+) -> Iterator[tuple[str, Trained]]:
+    """Train the variants of a recipe, one after another.
+
+    Args:
+        recipes: Recipes by name (`training.recipe.read_variants`).
+        folder: Folder of the runs; each variant's run is in the folder of its name, one without a name in it directly.
+        minutes: Time for all variants together; those for which no time is left are not started.
+        resume: Resume the runs in the folder.
+        report: Provides for each variant the function that receives every entry of its log.
+        processes: The processes that train together.
+
+    Yields:
+        Name and result of each variant that was started.
+    """
+    until = time.monotonic() + 60 * minutes if minutes else math.inf
+    for number, (name, recipe) in enumerate(recipes.items()):
+        left = max((until - time.monotonic()) / 60, 1e-9)
+        if number and left < _SECOND:
+            return
+        with report(name) as say:
+            limit = left if minutes else None
+            trained = train(recipe, folder / name, minutes=limit, resume=resume, say=say, processes=processes)
+        yield name, trained
 
 
 def train(
@@ -80,6 +111,7 @@ def train(
         UnavailableError: If torch is not installed, the folder can't be written, or memory or disk are full.
         StoppedError: If the user stopped it.
     """
+    recipe = with_base(recipe, folder)
     base = base_of(recipe)  # before a folder is made
     # So a step of several processes equals a step of one process with as many batches.
     recipe = recipe.model_copy(update={"accumulation": recipe.accumulation * processes.count})

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from corpora.errors import InputError, StoppedError, UnavailableError, some
 from training import checkpoints
-from training.batches import by_task
+from training.batches import by_task, parts_of
 from training.data.examples import Example, read_examples
 from training.data.packed import Packed
-from training.feed import parts_of
 from training.learner import Learner
-from training.samplers.base import Item
+from training.samplers import Item
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "CUBLAS_STATUS_ALLOC_FAILED")
@@ -23,18 +22,7 @@ _MOST_LINES = 8
 
 @contextmanager
 def plainly(folder: Path) -> Iterator[None]:
-    """Turn a full memory, a full disk and Ctrl-C into errors that say what to do.
-
-    Args:
-        folder: Of the run.
-
-    Yields:
-        Nothing, until the block ends.
-
-    Raises:
-        UnavailableError: If the memory or the disk is full.
-        StoppedError: If the user stopped it.
-    """
+    """Turn a full memory, a full disk and Ctrl-C in the block into errors that say what to do."""
     try:
         yield
     except KeyboardInterrupt:
@@ -67,29 +55,19 @@ def _says_no_memory(error: BaseException) -> bool:
 def not_a_number(
     learner: Learner, data: Sequence[Packed], items: Sequence[Item], what: str, where: str, folder: Path
 ) -> InputError:
-    """Return the error for a loss or a gradient that is not a number.
+    """Return the error for a loss or a gradient (`what`) that is not a number in a step or batch (`where`).
 
-    Args:
-        learner: The model.
-        data: The examples of every task.
-        items: The examples of the batch.
-        what: Name of the value that is not a number.
-        where: The step and its batch.
-        folder: Of the run.
-
-    Returns:
-        An error that names the records of those examples whose own loss is not a number, unless this is true of
-        all examples.
+    It names the records of those examples of the batch whose own loss is not a number, unless this is true of all.
     """
     kept = checkpoints.last(folder)
     state = f"The state of step {kept} is kept in {folder}." if kept is not None else "No state was saved yet."
     alone = [item for item in items if not _finite(learner, data, item)]
-    told = "; ".join(
+    records = "; ".join(
         _lines(learner, data, number, examples) for number, examples in sorted(by_task(alone or items).items())
     )
     return InputError(
-        f"{what} is not a number in {where}, with these records: {told}. {state} Lower learning_rate, or correct those "
-        "records."
+        f"{what} is not a number in {where}, with these records: {records}. {state} Lower learning_rate, or "
+        "correct those records."
     )
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from eval.measures.f1 import macro_f1
-from training.batches import length_grouped
+from training.batches import length_grouped, part_of
 from training.data.packed import Packed
-from training.feed import part_of
 from training.learner import Learner
 from training.objectives.base import Inputs
 from training.objectives.registry import OBJECTIVES
@@ -23,13 +22,8 @@ _AT_ONCE = 32
 def validate(learner: Learner, data: Sequence[Packed | None]) -> dict[str, float]:
     """Measure a model on every task with validation records.
 
-    Args:
-        learner: The model.
-        data: Validation examples of each task; None where there are none.
-
-    Returns:
-        Macro F1, Kendall's tau-b, or the share of queries whose positive is nearest, from 0 (-1 for tau) to 1, by task;
-        NaN where the model gives no numbers.
+    The measures by task are macro F1, Kendall's tau-b, the share of queries whose positive is nearest, or the mean
+    cosine, from 0 (-1 for tau and cosine) to 1; NaN where the model gives no numbers.
     """
     import torch
 
@@ -77,8 +71,8 @@ def _macro_f1(parts: Sequence[Inputs], *, several: bool) -> float:
     truth = np.zeros(outputs.shape, dtype=bool)
     for row, labels in enumerate(targets):
         truth[row, [int(label) for label in labels]] = True
-    said = outputs > 0
-    hits, sums = (truth & said).sum(axis=0), truth.sum(axis=0) + said.sum(axis=0)
+    predicted = outputs > 0
+    hits, sums = (truth & predicted).sum(axis=0), truth.sum(axis=0) + predicted.sum(axis=0)
     # A label that is neither true nor predicted anywhere says nothing about the model.
     seen = sums > 0
     return float((2 * hits[seen] / sums[seen]).mean()) if seen.any() else 0.0

@@ -23,7 +23,7 @@ from eval.measures.metrics import evaluate
 from eval.probes.linear import classify, regress
 from eval.reranking import rerank
 from eval.retrieval.exact import SIMILARITIES
-from eval.suites.samples import read_citations
+from eval.suites.kinds import read_citations
 from training.data.builders.base import BuilderSource
 from training.data.pool import read_pool
 from training.data.queries import OPTIONS

@@ -14,10 +14,10 @@ from typing import Any
 from encoders.models.formats import Format
 from encoders.models.model import Model
 from encoders.registry import find_model
-from training.recipe import Recipe
-from training.train import MODEL, train
+from training.preparing import MODEL
+from training.recipe import Recipe, read_variants
+from training.train import train
 from training.trainables.registry import TRAINABLES
-from training.variants import read_variants, started
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 BASE = "all-MiniLM-L6-v2"
@@ -57,7 +57,7 @@ def runs_of(name: str, folder: Path, data: Path) -> list[Run]:
     """Train the variants of `recipes/findings-NAME.toml` that have no model yet; return all."""
     variants = read_variants(RECIPES / f"findings-{name}.toml", (), data)
     place = folder / name
-    return [_run(started(recipe, place), variant, place / variant) for variant, recipe in variants.items()]
+    return [_run(recipe, variant, place / variant) for variant, recipe in variants.items()]
 
 
 def _run(recipe: Recipe, name: str, folder: Path) -> Run:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.tags.papers import rows_of, vectors
-from eval.suites.frozen import read_frozen, title_key
-from products.forecasts.percentiles import CitedPaper, ranked_papers
-from products.forecasts.training import ForecastOptions, train_forecaster
+from eval.frozen import read_frozen, title_key
+from products.forecasts.training import CitedPaper, ForecastOptions, ranked_papers, train_forecaster
 
 MODELS = ("all-MiniLM-L6-v2", "ses-minilm")
 SEEDS = range(5)

@@ -13,7 +13,7 @@ import numpy as np
 import ses
 from benchmarks.common import data_dir
 from encoders.models.formats import Format
-from eval.suites.frozen import read_frozen, title_key
+from eval.frozen import read_frozen, title_key
 from products.tags.hierarchy import Concept, Hierarchy, make_hierarchy
 from products.trained import TrainedVectors
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.tags.papers import arxiv_papers, vectors
+from products.tags.apply import measure_tagger
 from products.tags.labels import labelled_papers
-from products.tags.measuring import measure_tagger
-from products.tags.store import write_tagger
+from products.tags.tagger import write_tagger
 from products.tags.training import TaggerOptions, train_tagger
 
 

@@ -6,11 +6,10 @@ from functools import partial
 
 from corpora.errors import some
 from eval.outcome import outcome_of
-from eval.reports.per_query import differences_table, query_tables, scatter_of, shortened
 from eval.reports.plots import bars
 from eval.reports.provenance import Provenance
 from eval.reports.report import Plot, Report
-from eval.reports.results import Results, groups_of
+from eval.reports.results import Results, differences_table, groups_of, query_tables, scatter_of, shortened
 from eval.reports.tables import TextTable
 from eval.statistics.compare import Comparison
 from eval.statistics.pairs import Pair

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import re
 import shlex
@@ -12,8 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from corpora.checksums import sha256_of
-from corpora.errors import InputError
+from corpora.checksums import data_hash
 from corpora.installed import installed_version
 from corpora.outgoing import in_a_line
 from encoders.models.card import ModelCard
@@ -122,25 +120,3 @@ def gather_provenance(
         packages={name: number for name in PACKAGES if (number := installed_version(name))},
         settings=dict(settings or {}),
     )
-
-
-def data_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and SHA-256s of all files of a folder.
-
-    Args:
-        path: The file or folder.
-
-    Returns:
-        64 hex digits.
-
-    Raises:
-        InputError: If it doesn't exist or can't be read.
-    """
-    try:
-        if not path.is_dir():
-            return sha256_of(path)
-        files = sorted(file for file in path.rglob("*") if file.is_file())
-        listed = "".join(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n" for file in files)
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}.") from error
-    return hashlib.sha256(listed.encode(errors="surrogateescape")).hexdigest()

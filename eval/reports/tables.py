@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.outgoing import in_a_line
+from corpora.outgoing import aligned, in_a_line
 from eval.statistics.interval import Cell, Interval
 
 if TYPE_CHECKING:
@@ -53,9 +53,8 @@ def print_table(table: TextTable, console: Console) -> None:
             drawn.add_row(*map(Text, cells))
         console.print(drawn)
     else:
-        widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
-        for cells in (table.header, *table.rows):
-            print_line("  ".join(map(str.ljust, cells, widths)).rstrip(), console)
+        for line in aligned([table.header, *table.rows]):
+            print_line(line, console)
     for note in table.notes:
         print_line(note, console)
 

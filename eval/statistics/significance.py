@@ -1,4 +1,4 @@
-"""Significance of the difference of two runs: two tests, Holm's correction, the effect size.
+"""Significance of the difference of two runs: two tests by scipy, Holm's correction, the effect size.
 
 All take the differences of two runs by query, float64 (queries,), one or more and finite.
 """
@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from eval.optional import optional
 from eval.statistics.interval import CHUNK
 
-EXACT = 16
-"""If at most this many queries differ, all assignments (65,536 at most) are counted."""
+EXACT = 13
+"""If at most this many queries differ, all assignments (8,192 at most) are counted."""
 
-ROUNDING = 1e-12
+ROUNDING, _DIGITS = 1e-12, 12
 """Relative spread below which differences count as equal up to rounding."""
 
-Extreme = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
-"""Draws samples of a shape (samples, queries), and says which are as extreme as the observed one."""
+NEED = "Tests of significance need scipy"
 
 
 def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: int = 0) -> float:
@@ -36,20 +36,33 @@ def randomization_p(differences: np.ndarray, *, resamples: int = 10_000, seed: i
 
     Returns:
         The p-value, in (0, 1].
+
+    Raises:
+        UnavailableError: If scipy isn't installed.
     """
     changed = differences[_changed(differences)]
-    if not changed.size:
+    if changed.size < 2:
         return 1.0
-    # Sums that differ only by rounding are equal.
-    observed = abs(float(changed.sum())) - ROUNDING * float(np.abs(changed).sum())
-    if changed.size <= EXACT:
-        return float(np.mean(np.abs(_every_sum(changed)) >= observed))
-    return _drawn_p(
-        lambda generator, size: np.abs(changed.sum() - 2 * ((generator.random(size) < 0.5) @ changed)) >= observed,
-        changed.size,
-        resamples,
-        seed,
+    total = np.abs(changed).sum()
+
+    def size_of_mean(samples: np.ndarray, axis: int) -> np.ndarray:
+        # Sums that differ only by rounding are equal.
+        return np.asarray(np.round(np.abs(samples.sum(axis=axis)) / total, _DIGITS))
+
+    if changed.size > EXACT:
+        generator = np.random.default_rng(seed)
+        swapped = lambda size: np.where(generator.random(size) < 0.5, -changed, changed)  # noqa: E731
+        return _drawn_p(changed, swapped, size_of_mean, resamples)
+    test = optional("scipy.stats", NEED).permutation_test
+    found = test(
+        (changed,),
+        size_of_mean,
+        permutation_type="samples",
+        alternative="greater",
+        vectorized=True,
+        n_resamples=2**EXACT,
     )
+    return float(found.pvalue)
 
 
 def least_randomization_p(differences: np.ndarray, *, resamples: int = 10_000) -> float:
@@ -72,20 +85,18 @@ def paired_bootstrap_p(differences: np.ndarray, *, resamples: int = 10_000, seed
 
     Returns:
         The p-value, in (0, 1].
+
+    Raises:
+        UnavailableError: If scipy isn't installed.
     """
     if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
         # All resamples are alike. As the differences near each other, only a resample of one query drawn n times stays
         # as extreme as what was observed: 1 in n^(n-1).
         count = float(differences.size)
         return max(count ** (1 - count), 1 / (1 + resamples)) if differences.any() else 1.0
-    observed = _studentised(differences[None, :])[0]
-    shifted = differences - differences.mean()
-    return _drawn_p(
-        lambda generator, size: _studentised(shifted[generator.integers(shifted.size, size=size)]) >= observed,
-        shifted.size,
-        resamples,
-        seed,
-    )
+    shifted, generator = differences - differences.mean(), np.random.default_rng(seed)
+    drawn = lambda size: shifted[generator.integers(shifted.size, size=size)]  # noqa: E731
+    return _drawn_p(differences, drawn, _studentised, resamples)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -128,23 +139,27 @@ def _changed(differences: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(differences) > ROUNDING * np.abs(differences).max())
 
 
-def _drawn_p(extreme: Extreme, queries: int, resamples: int, seed: int) -> float:
-    """Return the share of draws that are as extreme as the observed one, which counts among them."""
-    generator, rows = np.random.default_rng(seed), max(1, CHUNK // queries)  # as many at a time as fit in memory
-    sizes = ((min(rows, resamples - start), queries) for start in range(0, resamples, rows))
-    return (1 + sum(int(np.count_nonzero(extreme(generator, size))) for size in sizes)) / (1 + resamples)
+def _drawn_p(
+    differences: np.ndarray,
+    draw: Callable[[tuple[int, int]], np.ndarray],
+    statistic: Callable[..., np.ndarray],
+    resamples: int,
+) -> float:
+    """Return the share of draws whose statistic is as large as the observed one, which counts among them."""
+    found = optional("scipy.stats", NEED).monte_carlo_test(
+        differences,
+        draw,
+        statistic,
+        alternative="greater",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, CHUNK // differences.size),  # as many at a time as fit in memory
+    )
+    return float(found.pvalue)
 
 
-def _every_sum(differences: np.ndarray) -> np.ndarray:
-    """Sums under all assignments of signs with the first sign fixed; the other sums are their negatives."""
-    sums = differences[:1]
-    for difference in differences[1:]:
-        sums = np.concatenate([sums + difference, sums - difference])
-    return sums
-
-
-def _studentised(samples: np.ndarray) -> np.ndarray:
-    """|mean| / standard deviation of each row, infinite for equal values other than 0; sqrt(n) cancels out."""
-    size, spread = np.abs(samples.mean(axis=1)), np.ptp(samples, axis=1)
-    deviation = np.where(spread > 0, samples.std(axis=1, ddof=1), 0.0)
+def _studentised(samples: np.ndarray, axis: int) -> np.ndarray:
+    """|mean| / standard deviation of samples, infinite for equal values other than 0; sqrt(n) cancels out."""
+    size, spread = np.abs(samples.mean(axis=axis)), np.ptp(samples, axis=axis)
+    deviation = np.where(spread > 0, samples.std(axis=axis, ddof=1), 0.0)
     return np.asarray(np.divide(size, deviation, out=np.where(size > 0, np.inf, 0.0), where=deviation > 0))

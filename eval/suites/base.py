@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from corpora.checksums import data_hash
 from corpora.errors import require
 from encoders.text_encoder import TextEncoder
 from eval.embedder import Embedder
 from eval.files.text import write_lines
 from eval.outcome import Outcome
-from eval.reports.provenance import data_hash
 from eval.statistics.interval import Interval
 
 VERSION = 3

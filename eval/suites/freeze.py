@@ -1,4 +1,4 @@
-"""Lists the papers that the offline suite tests on: `python -m eval.suites.freeze DATA > eval/suites/frozen.tsv`."""
+"""Lists the papers that the offline suite tests on: `python -m eval.suites.freeze DATA > eval/frozen.tsv`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from corpora.cleaning import text_of
 from eval.files.text import json_objects
+from eval.frozen import ids_of, title_key
 from eval.suites.base import Entry
-from eval.suites.frozen import ids_of, title_key
 from eval.suites.manifest import get_suite
 
 

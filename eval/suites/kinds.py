@@ -5,23 +5,221 @@ Each takes the entry's name and the path of its data from the data folder, then 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import random
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
+from corpora.errors import require
 from encoders.models.formats import Format
 from eval.embedder import Text
 from eval.files.labelled import Labelled, read_labelled
+from eval.files.text import json_objects
 from eval.measures.similarity import minus_distance
-from eval.outcome import Outcome
+from eval.optional import optional
+from eval.outcome import Outcome, outcome_of
 from eval.reranking import ranked_outcome, rerank
+from eval.retrieval.beir import BeirFolder
+from eval.retrieval.protocol import Protocol, evaluate_queries
 from eval.screening import Review, by_likeness, read_reviews, screen
 from eval.suites.base import Bench, Entry
-from eval.suites.retrieval import measured
-from eval.suites.samples import held_out, read_citations, read_numbered
-from eval.suites.words import OkapiBm25
+from eval.trec.judgments import Qrels
 from eval.trec.runs import Run
+from search_plugin.contract.engine import Index
+from search_plugin.request import Mode
+
+_WORD = re.compile(r"\w+")
+
+
+class OkapiBm25:
+    """Texts that queries are compared with (Okapi BM25, k1 1.5 and b 0.75, words stemmed as in English)."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Take the texts, or raise `UnavailableError` without rank-bm25."""
+        import Stemmer
+
+        okapi = optional("rank_bm25", "BM25 in memory needs rank-bm25").BM25Okapi
+        self._stem = Stemmer.Stemmer("english").stemWords
+        index = okapi([self._words(text) or [""] for text in texts])
+        self._texts = len(texts)
+        # By word, the texts that have it and how often, because rank-bm25 itself looks each word up in every text.
+        found: dict[str, tuple[array[int], array[float]]] = {}
+        for row, counts in enumerate(index.doc_freqs):
+            for word, count in counts.items():
+                rows, often = found.setdefault(word, (array("i"), array("d")))
+                rows.append(row)
+                often.append(count)
+        share = index.k1 * (1 - index.b + index.b * np.array(index.doc_len) / index.avgdl)
+        self._postings: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        for word, (rows, often) in found.items():
+            places, counts = np.frombuffer(rows, np.int32), np.frombuffer(often)
+            self._postings[word] = places, index.idf[word] * (counts * (index.k1 + 1) / (counts + share[places]))
+
+    def scores(self, query: str) -> np.ndarray:
+        """Return the score of every text, float64 (texts,); each word of the query counts once."""
+        found = np.zeros(self._texts)
+        for word in dict.fromkeys(self._words(query)):
+            if word in self._postings:
+                rows, parts = self._postings[word]
+                found[rows] += parts
+        return found
+
+    def _words(self, text: str) -> list[str]:
+        stemmed: list[str] = self._stem(_WORD.findall(text.lower()))
+        return stemmed
+
+
+_CITED, _OTHERS = 5, 25
+"""Candidates of a query, as SciDocs has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Papers and a number of each, divided by position."""
+
+    train: tuple[Text, ...]
+    test: tuple[Text, ...]
+    targets: np.ndarray
+    """Of the training papers, then of the test papers."""
+
+
+def read_numbered(path: Path, name: str, *, count: int, log: bool, seed: int = 0) -> Numbered:
+    """Draw papers that have a number, a third of them to test on; papers that share an id are then left out.
+
+    Args:
+        path: JSON lines, plain or compressed.
+        name: The number's key, which may hold it as digits; below 0 it is unknown.
+        count: How many to draw.
+        log: Whether to take log(1 + number), as SciRepEval does for counts of citations.
+        seed: Of the draw.
+
+    Returns:
+        The papers.
+
+    Raises:
+        InputError: If the file can't be read, or holds no such number.
+    """
+    rows, seen = list[tuple[dict[str, Any], float]](), Counter[str]()
+    for _, row in json_objects(path):
+        seen[str(row.get("id"))] += 1
+        if (number := _number(row.get(name))) is not None:
+            rows.append((row, number))
+    # Vectors are stored by id. In some files many papers share an id, such as "cvpr2016:None".
+    repeated = {name for name, times in seen.items() if times > 1}
+    require(rows, f"No paper of {path} has a number under {name!r}; fetch the data again.")
+    drawn = random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311 - not for secrets
+    cut = len(drawn) - len(drawn) // 3
+    train, test = (
+        [row for row in part if str(row[0].get("id")) not in repeated] for part in (drawn[:cut], drawn[cut:])
+    )
+    values = np.array([math.log1p(number) if log else number for _, number in (*train, *test)])
+    return Numbered(tuple(_text(row) for row, _ in train), tuple(_text(row) for row, _ in test), values)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return float(value)
+    known = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return float(value) if known else None  # type: ignore[arg-type]
+
+
+def read_citations(
+    path: Path, *, reviews: Collection[str], queries: int = 500, seed: int = 0
+) -> tuple[dict[str, Text], Qrels]:
+    """Draw papers that cite five others of the file, each with 25 that it does not cite (SciDocs, section 3.2).
+
+    Args:
+        path: JSON lines, plain or compressed with `references_in_set`.
+        reviews: Names in `dataset`; queries and candidates are papers of these alone.
+        queries: How many to draw.
+        seed: Of the draw.
+
+    Returns:
+        Papers by id, and for each query, cited papers among papers that it does not cite.
+
+    Raises:
+        InputError: If the file can't be read.
+    """
+    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    rows = {row["id"]: row for _, row in json_objects(path) if row.get("title") and row.get("dataset") in reviews}
+    cited = {
+        name: [other for other in row.get("references_in_set") or () if other in rows] for name, row in rows.items()
+    }
+    able = sorted(name for name, others in cited.items() if len(others) >= _CITED)
+    gains: dict[str, dict[str, int]] = {}
+    for name in sorted(draw.sample(able, min(queries, len(able)))):
+        # From the same review, because the subject alone would separate papers of another.
+        near = sorted(
+            other for other, row in rows.items() if row.get("dataset") == rows[name].get("dataset") and other != name
+        )
+        others = [other for other in near if other not in cited[name] and name not in cited[other]]
+        if len(others) >= _OTHERS:
+            gains[name] = dict.fromkeys(draw.sample(sorted(cited[name]), _CITED), 1)
+            gains[name] |= dict.fromkeys(draw.sample(others, _OTHERS), 0)
+    used = {*gains, *(other for judged in gains.values() for other in judged)}
+    return {name: _text(rows[name]) for name in sorted(used)}, Qrels(gains)
+
+
+def held_out(path: Path, reviews: Collection[str]) -> set[str]:
+    """Return the ids of all papers of some reviews."""
+    return {str(row["id"]) for _, row in json_objects(path) if row.get("dataset") in reviews}
+
+
+def _text(row: dict[str, Any]) -> Text:
+    return Text(str(row["id"]), row.get("title") or "", row.get("abstract") or "")
+
+
+def measured(bench: Bench, folder: str, mode: Mode) -> Outcome:
+    """Index a BEIR folder (or update its index), and measure its test queries in a search mode.
+
+    Args:
+        bench: The model and the folders.
+        folder: Of the data folder.
+        mode: How to search.
+
+    Returns:
+        The measures, with intervals over queries.
+    """
+    data = BeirFolder(bench.data / folder)
+    index = _indexed(bench, data)
+    found = evaluate_queries(data.judged("test"), index, bench.encoder, Protocol((mode,)))[mode]
+    counts = {
+        "queries": found.scores.queries,
+        "papers": index.count(),
+        "queries_without_text": found.without_text,
+        "queries_without_results": found.scores.without_results,
+    }
+    return outcome_of(found.scores.per_query, counts)
+
+
+def _indexed(bench: Bench, data: BeirFolder) -> Index:
+    from corpora.reading import source_of
+    from corpora.registry import get_corpus
+    from indexer.job import IndexJob
+    from indexer.pipeline import index_corpus
+    from search_plugin.engines.registry import connect
+
+    engine, card = connect(f"embedded:{bench.work}"), bench.encoder.card
+    name = f"suite-{data.path.name.lower()}-{card.fingerprint[:8]}"
+    job = IndexJob(
+        records=lambda: get_corpus("beir").read(data.path, {}),
+        source=source_of("beir", data.path.resolve(), None),
+        index=name,
+        card=card,
+        encoder=lambda: bench.encoder,
+        state_dir=bench.work,
+    )
+    index_corpus(job, engine)
+    return engine.open(name)
+
 
 DRAWN = 6_000
 """Most papers to use: a probe's interval is then about 0.01 wide, and encoding takes about two minutes."""

@@ -19,7 +19,7 @@ from eval.files.text import write_json_lines, write_lines
 from eval.measures.similarity import minus_distance
 from eval.outcome import Outcome
 from eval.suites.base import Bench, Entry
-from eval.suites.retrieval import measured
+from eval.suites.kinds import measured
 from eval.trec.judgments import Qrels
 from search_plugin.request import Mode
 

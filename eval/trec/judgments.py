@@ -16,10 +16,8 @@ from eval.files.text import (
     decode,
     is_id,
     numbered_lines,
-    require_column,
     require_id,
     require_line,
-    write_lines,
 )
 
 LARGEST_GAIN = 1_000_000
@@ -122,28 +120,6 @@ def qrels_of(rows: Iterable[Told], counts: Counter[str]) -> Qrels:
         found.setdefault(str(candidate), int(float(str(score))))
     require(gains, "The table of judgments is empty; each line needs query_id, cand_id and score.")
     return Qrels(gains)
-
-
-def write_trec_qrels(qrels: Qrels, path: Path) -> None:
-    """Write judgments in TREC's form; a query without any judged document has no line there.
-
-    Args:
-        qrels: The judgments.
-        path: The file; an older one is replaced in one step.
-
-    Raises:
-        InputError: If an identifier holds a blank.
-        UnavailableError: If the file can't be written.
-    """
-    write_lines(
-        path,
-        (
-            f"{require_column(query)} {require_column(rounds.get(document, '0'))} {require_column(document)} {gain:d}"
-            for query, judged in qrels.gains.items()
-            for rounds in [qrels.iterations.get(query, {})]
-            for document, gain in judged.items()
-        ),
-    )
 
 
 def _parse(line: bytes, path: Path, number: int, *, beir: bool) -> tuple[str, str, str, int]:

@@ -21,16 +21,10 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def render(name: str, title: str, entries: Sequence[FeedEntry], moment: datetime) -> str:
-    """Return an Atom document.
+    """Return an Atom document, with the entries in the order given.
 
-    Args:
-        name: Of the feed; part of its id.
-        title: Of the feed.
-        entries: Best first; readers show them in the order of the file or by date.
-        moment: When it was made, with a time zone; Atom requires one for each entry, and papers have only years.
-
-    Returns:
-        The document.
+    The name is part of the feed's id. Atom requires a moment for each entry, and papers have only years, so each has
+    the `moment`, which needs a time zone.
     """
     updated = moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     root = ElementTree.Element("feed", xmlns=_NAMESPACE)

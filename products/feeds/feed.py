@@ -42,16 +42,7 @@ class Feed:
 def add_seeds(feed: Feed, liked: Sequence[str], disliked: Sequence[str]) -> Feed:
     """Return the feed with more papers; a paper that was liked and is disliked now changes sides, and vice versa.
 
-    Args:
-        feed: The feed.
-        liked: Ids, which the index holds.
-        disliked: Ids, which the index holds.
-
-    Returns:
-        The feed.
-
-    Raises:
-        InputError: If a paper is given as both, there are too many, or the feed is a saved query.
+    Raises `InputError` if a paper is given as both, there are too many, or the feed is a saved query.
     """
     if feed.query:
         raise InputError("This feed is a saved query, which papers can't be added to", "create another feed for them")

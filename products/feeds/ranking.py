@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, NotFoundError, require
 from products.indexed import IndexedPapers, read_papers
-from products.relevance.model import relevance
-from products.relevance.views import Views, views_of
+from products.relevance import Views, relevance, views_of
 from search_plugin.contract.plan import Plan, VectorClause
 from search_plugin.contract.tree import And, Compare, Filter, Not, OneOf
 from search_plugin.ranking.planning import SEARCHED
@@ -78,20 +77,9 @@ def seeds_of(index: Index, ids: Sequence[str]) -> IndexedPapers:
 
 
 def recommend(index: Index, feed: Feed, where: Filter | None, size: int) -> list[FeedEntry]:
-    """Rank the papers that match a filter for a feed of papers.
+    """Return at most `size` papers that match a filter, ranked for a feed, without the feed's own papers.
 
-    Args:
-        index: That of the feed.
-        feed: With at least one liked paper.
-        where: New papers, and whatever else the feed asks for; None for all papers.
-        size: Entries, fewer if fewer papers are found.
-
-    Returns:
-        The entries; the feed's own papers are not among them.
-
-    Raises:
-        NotFoundError: If the index does not hold one of the feed's papers.
-        InputError: If no paper is liked.
+    Raises `NotFoundError` if the index does not hold one of the feed's papers, and `InputError` if no paper is liked.
     """
     require(feed.liked, "This feed has no liked paper to learn from", "add some first, or save a query as a feed")
     seeds = seeds_of(index, feed.seeds)
@@ -118,18 +106,9 @@ def scores_for(views: Views, liked: Sequence[str]) -> np.ndarray:
 
 
 def since(index: Index, field: str, moment: str) -> Filter:
-    """Return the filter for papers that arrived at a moment or later.
+    """Return the filter for papers that arrived at a moment or later: a year, a month or a day, such as `2024-05`.
 
-    Args:
-        index: Whose fields.
-        field: A number or a date, such as `year`.
-        moment: A year, a month or a day: `2024`, `2024-05` or `2024-05-31`.
-
-    Returns:
-        The filter.
-
-    Raises:
-        InputError: If there is no such field, it is of another kind, or the moment can't be read.
+    Raises `InputError` if there is no such field, it is neither a number nor a date, or the moment can't be read.
     """
     from datetime import date
 
@@ -161,14 +140,9 @@ def _candidates(index: Index, seeds: IndexedPapers, feed: Feed, where: Filter) -
 
 
 def wanted_vector(liked: Sequence[np.ndarray], disliked: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the vector to search for: the mean of the liked ones minus a part of the mean of the disliked ones.
+    """Return the vector to search for, float32 (dimension,), from vectors of liked papers (at least one) and others.
 
-    Args:
-        liked: At least one, float32 (dimension,); all count as vectors of length one.
-        disliked: Of the same dimension.
-
-    Returns:
-        float32 (dimension,).
+    It is the mean of the liked ones minus a part of the mean of the disliked ones; all count as vectors of length one.
     """
     import numpy as np
 

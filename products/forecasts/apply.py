@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
-    from indexer.report import Progress
+    from corpora.progress import Progress
     from search_plugin.contract.engine import Index
     from search_plugin.contract.tree import Filter
 
@@ -43,19 +43,9 @@ class ForecastReport:
 
 
 def apply_forecaster(index: Index, forecaster: Forecaster, where: Filter | None, progress: Progress) -> ForecastReport:
-    """Write the forecasts of the papers of an index into fields of the origin `forecast`, to one decimal.
+    """Write the forecasts of the papers that match into fields of the origin `forecast`, to one decimal.
 
-    Args:
-        index: Open for writing.
-        forecaster: Of the index's model.
-        where: Papers to forecast; None for all.
-        progress: Receives progress reports.
-
-    Returns:
-        What was done.
-
-    Raises:
-        InputError: If the forecaster is of another model, or the index has a field of its name and another origin.
+    Raises `InputError` if the forecaster is of another model, or the index has a field of its name and another origin.
     """
     begun = time.perf_counter()
     check_vectors(f"The forecaster {forecaster.name}", forecaster.source, index)

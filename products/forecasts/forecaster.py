@@ -3,14 +3,22 @@
 The interval of a paper holds the outcomes of the calibration papers with a similar forecast, except for the same share
 of the highest and the lowest (conformal prediction by categories: Vovk, Gammerman & Shafer, "Algorithmic learning in a
 random world", 2005, section 4.5). For papers like those of calibration it holds with at least the stated probability.
+
+A forecaster is kept in a folder: a head as models have it, in safetensors, and `forecaster.json`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from products.trained import TrainedVectors
+import orjson
+
+from corpora.errors import InputError
+from encoders.heads import read_heads
+from encoders.models.folder import read_json, write_json
+from products.trained import TrainedVectors, storing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,10 +97,10 @@ def intervals(forecasts: np.ndarray, outcomes: np.ndarray, level: float, categor
     """Return edges, lower and upper ends of the categories of a forecaster.
 
     Args:
-        forecasts: Of calibration papers, float64 (papers,).
-        outcomes: Theirs.
+        forecasts: Forecasts of the calibration papers, float64 (papers,).
+        outcomes: Their percentiles, float64 (papers,).
         level: Share of future outcomes to hold.
-        categories: At most so many, of equal numbers of papers.
+        categories: The most categories, of equal numbers of papers.
 
     Returns:
         float64 (categories - 1,), and twice (categories,). With n papers in a category, the ends are its outcomes of
@@ -111,3 +119,54 @@ def intervals(forecasts: np.ndarray, outcomes: np.ndarray, level: float, categor
         low.append(float(ordered[rank - 1]) if 0 < rank <= len(ordered) else 0.0)
         high.append(float(ordered[-rank]) if 0 < rank <= len(ordered) else 100.0)
     return edges, np.array(low), np.array(high)
+
+
+DESCRIPTION = "forecaster.json"
+
+
+def write_forecaster(folder: Path, forecaster: Forecaster) -> None:
+    """Write a forecaster into a folder of its own, whole or not at all; `UnavailableError` if it can't be written."""
+    described: dict[str, Any] = {
+        "model": forecaster.source.model,
+        "fingerprint": forecaster.source.fingerprint,
+        **{part: getattr(forecaster, part).tolist() for part in ("edges", "low", "high")},
+        "level": forecaster.level,
+        "made_from": forecaster.made_from,
+        "measures": asdict(forecaster.measures) if forecaster.measures else None,
+    }
+    with storing(folder, forecaster.head) as part:
+        write_json(part / DESCRIPTION, described)
+
+
+def read_forecaster(folder: Path) -> Forecaster:
+    """Read the forecaster of a folder, or raise `InputError` if its files are damaged or don't fit one another."""
+    import numpy as np
+    from pydantic import TypeAdapter
+
+    described = read_json(folder / DESCRIPTION, dict)
+    heads = read_heads(folder)
+    try:
+        (head,) = heads.values()
+        found = described["measures"]
+        edges, low, high = (np.array(described[part], np.float64) for part in ("edges", "low", "high"))
+        forecaster = Forecaster(
+            name=head.name,
+            source=TrainedVectors(str(described["model"]), str(described["fingerprint"]), head.format),
+            head=head,
+            edges=edges,
+            low=low,
+            high=high,
+            level=float(described["level"]),
+            made_from=str(described["made_from"]),
+            measures=TypeAdapter(ForecastMeasures).validate_json(orjson.dumps(found)) if found else None,
+        )
+        _check(forecaster)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"The forecaster in {folder} can't be read ({str(error)[:200]}); train it again.") from error
+    return forecaster
+
+
+def _check(forecaster: Forecaster) -> None:
+    edges, low, high = forecaster.edges, forecaster.low, forecaster.high
+    if forecaster.head.labels or not len(edges) + 1 == len(low) == len(high) or sorted(edges) != list(edges):
+        raise ValueError("its intervals don't fit one another")

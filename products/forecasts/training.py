@@ -1,20 +1,121 @@
-"""Trains a forecaster: ridge regression on part of the papers, intervals on another, measures on the rest."""
+"""Trains a forecaster: ridge regression on part of the papers, intervals on another, measures on the rest.
+
+It learns the percentile of a paper's citations among the papers of its field and year.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError, require
 from encoders.heads import Head
 from products.forecasts.forecaster import Forecaster, ForecastMeasures, intervals
+from products.indexed import read_values
 from products.optional import optional
 
 if TYPE_CHECKING:
     import numpy as np
 
     from products.trained import TrainedVectors
+    from search_plugin.contract.engine import Index
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPaper:
+    """A paper with its citations.
+
+    Attributes:
+        id: Of the paper.
+        citations: How often it is cited.
+        group: Its field and year; equal for papers to compare.
+    """
+
+    id: str
+    citations: float
+    group: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedPapers:
+    """Papers with their percentiles.
+
+    Attributes:
+        ids: Of the papers.
+        percentiles: float64 (papers,), from 0 to 100.
+        groups: How many were compared within.
+        left_out: Papers of groups that are too small.
+    """
+
+    ids: tuple[str, ...]
+    percentiles: np.ndarray
+    groups: int
+    left_out: int
+
+
+def cited_papers(index: Index, citations: str, within: str) -> list[CitedPaper]:
+    """Read the papers of an index whose number of citations, in the field `citations`, and year are known.
+
+    Papers are compared with those of the same year, and of the same value in the field `within` if one is named; of
+    several values the first one counts. Raises `InputError` if there is no such field, its values come from a model, or
+    no paper has both.
+    """
+    field = index.schema.field(citations)
+    if field.kind != "number" or field.origin == "forecast":
+        raise InputError(
+            f"The field {field.name} is of the kind {field.kind} and from {field.origin}; citations are a number that "
+            "a corpus gives."
+        )
+    names = [field.name, "year", *([index.schema.field(within).name] if within else [])]
+    found = []
+    for id_, values in read_values(index, names):
+        number, year = values.get(field.name), values.get("year")
+        if isinstance(number, int | float) and isinstance(year, int | float) and number >= 0:
+            found.append(CitedPaper(id_, float(number), (_first(values, names[2:]), int(year))))
+    if not found:
+        raise InputError(
+            f"No paper of the index {index.name} has both a year and a number in {field.name}; index a corpus that "
+            "gives them."
+        )
+    return found
+
+
+def ranked_papers(papers: Sequence[CitedPaper], fewest: int) -> RankedPapers:
+    """Rank papers within their groups, without those of fewer than `fewest` papers; small groups of a year are one.
+
+    A paper's percentile is the share of its group that is cited less, plus half of the share that is cited as often
+    (Hazen's rule for ties). Raises `InputError` if no group is large enough.
+    """
+    import numpy as np
+
+    groups: dict[tuple[str, int], list[CitedPaper]] = {}
+    for paper in papers:
+        groups.setdefault(paper.group, []).append(paper)
+    for group in [group for group, members in groups.items() if len(members) < fewest]:
+        groups.setdefault(("", group[1]), []).extend(groups.pop(group)) if group[0] else None
+    whole = {group: members for group, members in groups.items() if len(members) >= fewest}
+    if not whole:
+        largest = max(map(len, groups.values()))
+        raise InputError(
+            f"No field and year has {fewest} papers with citations, the largest has {largest}",
+            "lower <fewest>, or compare <within> a wider field",
+        )
+    ids: list[str] = []
+    percentiles = []
+    for members in whole.values():
+        numbers = np.array([paper.citations for paper in members])
+        ordered = np.sort(numbers)
+        below, up_to = np.searchsorted(ordered, numbers, "left"), np.searchsorted(ordered, numbers, "right")
+        percentiles.append(50 * (below + up_to) / len(members))
+        ids += [paper.id for paper in members]
+    return RankedPapers(tuple(ids), np.concatenate(percentiles), len(whole), len(papers) - len(ids))
+
+
+def _first(values: Mapping[str, object], names: Sequence[str]) -> str:
+    value = values.get(names[0], "") if names else ""
+    return str(value[0]) if isinstance(value, tuple) and value else str(value or "")
+
 
 STRENGTHS = tuple(10.0**power for power in range(-2, 4))
 """Ridge penalties to choose from, by leave-one-out error."""
@@ -61,15 +162,15 @@ def train_forecaster(
     *,
     made_from: str = "",
 ) -> Forecaster:
-    """Train a forecaster.
+    """Train a forecaster, and measure it on papers that are held out.
 
     Args:
-        name: Of the forecaster.
-        source: Of the vectors.
+        name: Name of the forecaster.
+        source: What the vectors are.
         vectors: float32 (papers, dimension).
         percentiles: float64 (papers,), from 0 to 100.
-        years: Of publication.
-        options: How.
+        years: The years of publication.
+        options: How to train.
         made_from: Where citations came from, in words.
 
     Returns:
@@ -114,17 +215,10 @@ def train_forecaster(
 def measured_forecasts(
     forecaster: Forecaster, vectors: np.ndarray, percentiles: np.ndarray, years: np.ndarray, how: str
 ) -> ForecastMeasures:
-    """Measure a forecaster.
+    """Measure a forecaster on papers it was not fitted to.
 
-    Args:
-        forecaster: To measure.
-        vectors: Of papers that it was not fitted to, float32 (papers, dimension).
-        percentiles: Theirs.
-        years: Of publication.
-        how: Which papers these are, in words.
-
-    Returns:
-        The measures.
+    Vectors are float32 (papers, dimension), percentiles float64 (papers,), and years of publication int64 (papers,);
+    `how` says in words which papers these are.
     """
     import numpy as np
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corpora.paper import Paper
-from products.reviewers.people import Reviewer
 from products.reviewers.pool import ReviewerPool
+from products.reviewers.venue import Reviewer
 from search_plugin.words.names import fold, same_person, stored_readings
 
 INSTITUTIONS = "institutions"
@@ -24,20 +24,20 @@ def find_conflicts(
     people: Mapping[str, Reviewer],
     declared: Collection[tuple[str, str]] = (),
 ) -> Reasons:
-    """Find who must not review what.
+    """Find who must not review what: `declared`, `institution` or `co-author`; of several reasons the first.
 
     Two names are the same person if their family names agree and given names or initials do not contradict, so `Kim J`
     is a conflict with every J. Kim. A reviewer is an author of their own papers.
 
     Args:
-        submissions: With authors, and their institutions in `extra`.
+        submissions: Papers with authors, and their institutions in `extra`.
         pool: The reviewers.
-        authors: Of each reviewer's papers, by column.
+        authors: The authors of each reviewer's papers, by column.
         people: Facts about reviewers, by id.
         declared: Pairs of a submission's id and a reviewer's.
 
     Returns:
-        The reasons: `declared`, `institution` or `co-author`; of several the first.
+        The reasons.
     """
     by_family: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for column, reviewer in enumerate(pool.reviewers):

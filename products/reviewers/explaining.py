@@ -78,20 +78,9 @@ class Explanation:
 def explain(
     venue: Venue, reviewer: str, builders: Callable[[Path], Mapping[str, FactorBuilder]], options: MatchingOptions
 ) -> Explanation:
-    """Say why a reviewer suits the only submission of a venue.
+    """Say why a reviewer suits the only submission of a venue; `builders` and `options` are those of `match`.
 
-    Args:
-        venue: With one submission.
-        reviewer: Their id.
-        builders: As of `match`.
-        options: As of `match`.
-
-    Returns:
-        The explanation.
-
-    Raises:
-        InputError: If there are several submissions.
-        NotFoundError: If there is no such reviewer.
+    Raises `InputError` if there are several submissions, and `NotFoundError` if there is no such reviewer.
     """
     if len(venue.submissions) != 1:
         raise InputError(f"One submission is explained at a time, not {len(venue.submissions):,}; name one.")

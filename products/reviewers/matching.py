@@ -15,10 +15,9 @@ import numpy as np
 from corpora.errors import ConflictError, InputError
 from encoders.text_encoder import Done, ignore
 from products.indexed import read_documents
-from products.reviewers.assignment import assign
+from products.reviewers.assignment import assign, assign_fairly
 from products.reviewers.conflicts import Reasons, count_reasons, find_conflicts
 from products.reviewers.factors import FactorBuilder, MatchFactor
-from products.reviewers.fairness import assign_fairly
 from products.reviewers.scoring import VenueScores, score_venue
 from products.reviewers.venue import Venue, check_submissions
 
@@ -115,7 +114,7 @@ def match(
     Args:
         venue: Submissions and reviewers.
         builders: Makes what builds each factor, with its files in a folder.
-        options: How.
+        options: How to match.
         done: Receives how many more submissions were compared.
 
     Returns:
@@ -149,17 +148,7 @@ def compared(
     options: MatchingOptions,
     done: Done = ignore,
 ) -> Iterator[Compared]:
-    """Compare all submissions with all reviewers; the scores are in files while the block runs.
-
-    Args:
-        venue: As of `match`.
-        builders: As of `match`.
-        options: As of `match`.
-        done: As of `match`.
-
-    Yields:
-        Factors, scores and conflicts.
-    """
+    """Compare all submissions with all reviewers, with the arguments of `match`; the scores are in files meanwhile."""
     check_submissions(venue.submissions)
     with TemporaryDirectory(prefix="ses-reviewers-") as name:
         made = builders(Path(name))

@@ -66,17 +66,7 @@ class ReviewerPool:
 
 
 def make_pool(profiles: Mapping[str, Sequence[str]]) -> ReviewerPool:
-    """Return the reviewers who have papers.
-
-    Args:
-        profiles: Reviewer to the ids of their papers.
-
-    Returns:
-        The pool.
-
-    Raises:
-        InputError: If nobody has a paper.
-    """
+    """Return the reviewers who have papers, from the ids of each one's papers; `InputError` if nobody has a paper."""
     held = sorted((len(papers), name, tuple(papers)) for name, papers in profiles.items() if papers)
     require(held, "No reviewer has a paper to be matched by", "index the papers of the reviewers first")
     return ReviewerPool(tuple(name for _, name, _ in held), tuple(papers for _, _, papers in held))

@@ -46,17 +46,10 @@ class ProfilePapers:
 
 
 def gather_profiles(records: Iterable[Record], empty: Sequence[str] = ()) -> ProfilePapers:
-    """Join the records of a paper: a paper of several reviewers is one paper.
+    """Join the records of a paper: a paper of several reviewers is one paper, with their ids in `extra`.
 
-    Args:
-        records: Papers with the ids of their reviewers in `extra`; a paper may come once for each of them.
-        empty: Reviewers who are known to have no paper.
-
-    Returns:
-        The papers. A record that names no reviewer is rejected.
-
-    Raises:
-        InputError: If no paper has a reviewer.
+    `empty` names reviewers who are known to have no paper. A record that names no reviewer is rejected. Raises
+    `InputError` if no paper has a reviewer.
     """
     papers: dict[str, Paper] = {}
     rejected = []
@@ -80,16 +73,9 @@ def gather_profiles(records: Iterable[Record], empty: Sequence[str] = ()) -> Pro
 def read_openreview(path: Path) -> ProfilePapers:
     """Read reviewers' papers in OpenReview's form.
 
-    Args:
-        path: A folder of files of JSON lines, one for each reviewer and named after them, or one with a folder
-            `archives` of them (as openreview-expertise has it); or a JSON file: an object of notes by reviewer, or a
-            list of objects with `id` and `publications`.
-
-    Returns:
-        The papers.
-
-    Raises:
-        InputError: If it is none of these, or a reviewer comes twice.
+    That is a folder of files of JSON lines, one for each reviewer and named after them, or one with a folder `archives`
+    of them (as openreview-expertise has it); or a JSON file: an object of notes by reviewer, or a list of objects with
+    `id` and `publications`. Raises `InputError` if it is none of these, or a reviewer comes twice.
     """
     archives = dict(_folder(path) if path.is_dir() else _file(path))
     empty = [reviewer for reviewer, notes in archives.items() if not notes]

@@ -77,22 +77,12 @@ def by_aggregate(aggregate: Aggregate, similarities: Similarities, profiles: Pro
 
 
 def chain_of_factors(similarities: Similarities, profiles: Profiles) -> dict[str, float]:
-    """Score reviewers as the code of Chain-of-Factors does (Zhang et al., WWW 2025).
+    """Score reviewers by semantic, topic and citation factors as the code of Chain-of-Factors (Zhang et al., WWW 2025).
 
     If reviewers have n papers in all, the n // 50 with the largest semantic similarity are kept, and from those the n
     // 100 with the largest citation similarity. The score of a kept paper is the sum of its three factors. The score of
     a reviewer is the sum of the three best papers, always divided by three: missing papers, and papers not kept, count
-    0. A factor that isn't given has no effect.
-
-    Args:
-        similarities: Of semantic, topic and citation, or of fewer.
-        profiles: All reviewers.
-
-    Returns:
-        Scores of all reviewers.
-
-    Raises:
-        InputError: If there are so few papers that none would be kept.
+    0. A factor that isn't given has no effect. Raises `InputError` if there are so few papers that none would be kept.
     """
     total = np.sum(list(similarities.values()), axis=0)
     count = len(total)
@@ -126,16 +116,9 @@ def sum_of_reciprocal_ranks(by_factor: np.ndarray) -> np.ndarray:
 
 
 def openreview(aggregate: str = "max") -> Matching:
-    """Return the matching of openreview-expertise.
+    """Return the matching of openreview-expertise; `InputError` if there is no such aggregate.
 
-    Args:
-        aggregate: `max` (its default), `average`, or a percentile of a reviewer's papers such as `p75`.
-
-    Returns:
-        The matching.
-
-    Raises:
-        InputError: If there is no such aggregate.
+    The aggregate is `max` (its default), `average`, or a percentile of a reviewer's papers such as `p75`.
     """
     percentile = re.fullmatch(r"p(\d{1,2}|100)", aggregate, re.ASCII)
     if aggregate == "max":

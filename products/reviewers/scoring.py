@@ -61,9 +61,9 @@ def score_venue(
     weights of `weights_of`; a factor alone keeps its scores.
 
     Args:
-        factors: By name.
+        factors: The factors by name.
         pool: The reviewers.
-        submissions: How many there are.
+        submissions: Number of submissions.
         folder: Where to keep the scores while they are used.
         aggregate: `top3` or `max`.
         combine: `ranks` or `scores`.

@@ -1,22 +1,81 @@
-"""The next papers to read, learned from the labels so far."""
+"""A review that is being screened: where its papers are, what was decided, and the next papers to read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from products.indexed import read_papers
-from products.relevance.model import relevance
-from products.relevance.views import FOR_SCREENING, views_of
+from products.relevance import FOR_SCREENING, relevance, views_of
 from products.screening.stopping import CONFIDENCE, TARGET, Recall, estimate_recall
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
-    from products.relevance.views import Views
-    from products.screening.review import ReviewState
+    from products.relevance import Views
     from search_plugin.contract.engine import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A label.
+
+    Attributes:
+        id: Of the paper.
+        included: Whether it was included.
+        offered: Whether the review had offered the paper to read; others were known beforehand.
+    """
+
+    id: str
+    included: bool
+    offered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewState:
+    """The state of a review.
+
+    Attributes:
+        index: Name of the index that holds the candidates.
+        engine: Its URL.
+        filter: Expression that the candidates match; empty for all papers of the index.
+        decisions: In the order in which they were made, one for each paper.
+        offered: Ids of papers that were offered to read.
+    """
+
+    index: str
+    engine: str
+    filter: str = ""
+    decisions: tuple[Decision, ...] = ()
+    offered: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> dict[str, bool]:
+        """Whether each paper was included, by id."""
+        return {decision.id: decision.included for decision in self.decisions}
+
+
+def offer(review: ReviewState, ids: Sequence[str]) -> ReviewState:
+    """Return the review with papers offered to read."""
+    return replace(review, offered=tuple(dict.fromkeys([*review.offered, *ids])))
+
+
+def label(review: ReviewState, labels: Mapping[str, bool], *, change: bool = False) -> ReviewState:
+    """Return the review with labels of more candidates, by id; with `change`, a label may replace another in its place.
+
+    Raises `InputError` if a paper has the other label already, and that may not be changed.
+    """
+    held = review.labels
+    contradicted = [id_ for id_, included in labels.items() if held.get(id_, included) != included]
+    if contradicted and not change:
+        was = "included" if held[contradicted[0]] else "excluded"
+        others = f", and so are {len(contradicted) - 1:,} more" if len(contradicted) > 1 else ""
+        raise InputError(f"The paper {contradicted[0]!r} is {was} already{others}", "say <change> to replace its label")
+    offered = set(review.offered)
+    kept = [replace(decision, included=labels.get(decision.id, decision.included)) for decision in review.decisions]
+    new = [Decision(id_, included, id_ in offered) for id_, included in labels.items() if id_ not in held]
+    return replace(review, decisions=(*kept, *new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +123,9 @@ def candidates_of(index: Index, review: ReviewState) -> list[str]:
 
 
 def next_papers(index: Index, review: ReviewState, size: int) -> list[NextPaper]:
-    """Return the papers to read next, the most relevant first.
+    """Return at most `size` papers to read next, the most relevant first; none if all are labelled.
 
-    Args:
-        index: That of the review.
-        review: Its labels so far.
-        size: Papers, fewer if no more are unread.
-
-    Returns:
-        The papers; none if all are labelled.
-
-    Raises:
-        InputError: If the size is below 1, or no paper is included yet.
+    Raises `InputError` if the size is below 1, or no paper is included yet.
     """
     if size < 1:
         raise InputError(f"A batch of {size} papers can't be read", "give a <size> of 1 or more")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
-from products.relevance.model import relevance
+from products.relevance import relevance
 from products.screening.stopping import CONFIDENCE, TARGET, may_stop
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from products.relevance.views import Views
+    from products.relevance import Views
 
 RelevanceLearner = Callable[[Sequence[int], Sequence[bool]], "np.ndarray"]
 """A function from the rows that are labelled, and whether each is relevant, to a score for every row."""
@@ -86,19 +86,19 @@ def simulate(
     confidence: float = CONFIDENCE,
     whole: bool = False,
 ) -> Simulated:
-    """Screen a review again.
+    """Screen a review again, until all relevant papers are found and the estimate of recall says to stop.
 
     Args:
         included: The decision on every paper.
         learner: Ranks the unread papers; equal scores in the order of the rows.
         known: Rows labelled before, with at least one included and one excluded.
         batch: From the number of labelled papers to how many are read before the learner learns again.
-        target: Of the estimate of recall.
-        confidence: Of the estimate of recall.
-        whole: Whether to read on when all relevant papers are found and the estimate has said to stop.
+        target: The recall to reach, for the estimate.
+        confidence: The confidence of the estimate.
+        whole: Whether to read on to the last paper.
 
     Returns:
-        The reading, until all relevant papers are found and the estimate says to stop.
+        The reading.
     """
     import numpy as np
 

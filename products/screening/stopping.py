@@ -106,15 +106,10 @@ def _missing(read: Sequence[bool], unread: int, confidence: float) -> int:
 
 
 def p_value(read: Sequence[bool] | np.ndarray, unread: int, missing: int) -> float:
-    """Return the p-value of the hypothesis that so many relevant papers or more are unread.
+    """Return the p-value of the hypothesis that so many relevant papers or more are missing, that is unread.
 
-    Args:
-        read: Whether each paper was relevant, in the order of reading.
-        unread: Papers not read.
-        missing: Relevant papers unread by the hypothesis, at most as many as are unread.
-
-    Returns:
-        One over the largest mean that the bets have had; larger numbers of missing papers have smaller values.
+    `read` says whether each paper was relevant, in the order of reading. The value is one over the largest mean that
+    the bets have had; larger numbers of missing papers have smaller values. They are at most as many as are unread.
     """
     if not len(read):
         return 1.0

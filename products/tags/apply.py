@@ -1,14 +1,19 @@
-"""Writes tags into an index: its vectors are read, nothing is encoded, and only what has changed is written."""
+"""What is done with a tagger: its tags are written into an index, it is measured, and it suggests papers to label.
+
+The vectors of the index are read, nothing is encoded, and only what has changed is written.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from products.tags.labels import LabelJudgments, judged_yes
+from corpora.errors import require
+from products.tags.labels import LabelJudgments, LabelledPapers, judged_yes
+from products.tags.measures import measured
 from products.tags.tagger import Tagger
 from products.trained import check_vectors, write_values
 from search_plugin.contract.fields import Field
@@ -17,7 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from corpora.custom import FieldValue
-    from indexer.report import Progress
+    from corpora.progress import Progress
+    from products.tags.tagger import Tagger
     from search_plugin.contract.engine import Index
     from search_plugin.contract.tree import Filter
 
@@ -53,21 +59,10 @@ class TaggingReport:
 
 
 def apply_tagger(index: Index, tagger: Tagger, where: Filter | None, progress: Progress) -> TaggingReport:
-    """Tag the papers of an index, in the field of the tagger's name and of the origin `tag`.
+    """Tag the papers that match, in the field of the tagger's name and of the origin `tag`.
 
-    Tags that the tagger gave before are replaced. Fields of corpora and people are not touched.
-
-    Args:
-        index: Open for writing.
-        tagger: Of the index's model.
-        where: Papers to tag; None for all.
-        progress: Receives progress reports.
-
-    Returns:
-        What was done.
-
-    Raises:
-        InputError: If the tagger is of another model, or the index has a field of this name and another origin.
+    Tags that the tagger gave before are replaced. Fields of corpora and people are not touched. Raises `InputError` if
+    the tagger is of another model, or the index has a field of this name and another origin.
     """
     begun = time.perf_counter()
     check_vectors(f"The tagger {tagger.name}", tagger.source, index)
@@ -88,18 +83,86 @@ def apply_tagger(index: Index, tagger: Tagger, where: Filter | None, progress: P
 
 
 def record_labels(index: Index, name: str, judgments: LabelJudgments) -> list[str]:
-    """Write the labels that a person gave into a field of their own, `NAME_by_person`.
+    """Write the true labels that a person gave into a field of their own, `NAME_by_person`.
 
-    Args:
-        index: Open for writing.
-        name: Of the tagger.
-        judgments: By paper and label; labels that are not true are left out.
-
-    Returns:
-        The ids that the index does not hold.
+    Returns the ids that the index does not hold.
     """
     field = Field(f"{name}{BY_PERSON}", "keywords", origin="custom")
     index.add_fields([field])
     missing = list(index.update({id_: {field.name: judged_yes(judged)} for id_, judged in judgments.items()}))
     index.finish()
     return missing
+
+
+def measure_tagger(tagger: Tagger, papers: LabelledPapers, vectors: np.ndarray, made_from: str) -> Tagger:
+    """Return a tagger with its measures on labelled papers with vectors, float32 (papers, dimension).
+
+    `made_from` says in words where the labels came from. The numbers of papers that the tagger's labels were trained on
+    stay. Raises `InputError` if it has none of the labels.
+    """
+    shared = [label for label in tagger.labels if label in papers.labels]
+    require(shared, f"The tagger {tagger.name} has none of the labels from {made_from}.")
+    own = [tagger.labels.index(label) for label in shared]
+    probabilities = tagger.probabilities(vectors)
+    before = {one.label: one.trained for one in tagger.measures.labels} if tagger.measures else {}
+    found = measured(
+        probabilities[:, own],
+        tagger.given(probabilities)[:, own],
+        papers.truth[:, [papers.labels.index(label) for label in shared]],
+        shared,
+        thresholds=tagger.thresholds[own],
+        trained=[before.get(label, 0) for label in shared],
+        how=f"{len(vectors):,} papers with labels from {made_from}",
+    )
+    return replace(tagger, measures=found)
+
+
+_POOL = 20
+"""Candidates per suggestion among which different papers are chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSuggestion:
+    """A paper to label.
+
+    Attributes:
+        id: Of the paper.
+        label: That the tagger is least sure of.
+        probability: Of it.
+    """
+
+    id: str
+    label: str
+    probability: float
+
+
+def suggested(tagger: Tagger, ids: Sequence[str], vectors: np.ndarray, count: int) -> list[LabelSuggestion]:
+    """Choose at most `count` papers that the tagger is unsure of, and that differ from each other; most doubt first.
+
+    A paper's doubt is that of the label whose probability is nearest to its threshold (uncertainty sampling: Lewis &
+    Gale, "A sequential algorithm for training text classifiers", 1994). Among the papers of most doubt, each next one
+    has the largest product of doubt and distance from those chosen. `vectors` are float32 (papers, dimension), of
+    papers that are not labelled yet.
+    """
+    import numpy as np
+
+    if not len(ids):
+        return []
+    probabilities = tagger.probabilities(vectors)
+    thresholds = np.where(np.isfinite(tagger.thresholds), tagger.thresholds, 0.5)
+    doubts = 1 - np.abs(probabilities - thresholds) / np.maximum(thresholds, 1 - thresholds)
+    labels, doubt = doubts.argmax(axis=1), doubts.max(axis=1)
+    pool = np.argsort(-doubt, kind="stable")[: _POOL * count]
+    unit = vectors[pool] / np.maximum(np.linalg.norm(vectors[pool], axis=1, keepdims=True), 1e-12)
+    distance = np.ones(len(pool))
+    chosen: list[int] = []
+    while len(chosen) < min(count, len(pool)):
+        worth = doubt[pool] * distance
+        worth[chosen] = -1
+        chosen.append(int(worth.argmax()))
+        distance = np.minimum(distance, 1 - unit @ unit[chosen[-1]])
+    rows = [int(pool[place]) for place in chosen]
+    return [
+        LabelSuggestion(ids[row], tagger.labels[int(labels[row])], float(probabilities[row, labels[row]]))
+        for row in rows
+    ]

@@ -1,11 +1,20 @@
-"""Hierarchies of labels: a thesaurus, the MeSH tree, fields of study. A paper with a label has all broader ones too."""
+"""Hierarchies of labels: a thesaurus, the MeSH tree, fields of study. A paper with a label has all broader ones too.
+
+They are read from SKOS, NLM's file of MeSH trees, CSV and JSON.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from corpora.errors import InputError
+from corpora.documents import read_json, read_text, read_within
+from corpora.errors import InputError, require
+from corpora.paper import Rejected
+from corpora.tables import open_table
+from products.optional import optional
 
 _SHOWN = 8
 
@@ -99,3 +108,156 @@ def make_hierarchy(concepts: Iterable[Concept]) -> Hierarchy:
             raise InputError(f"Two concepts have the label {concept.label[:60]!r}; rename one of them.")
         by_label[concept.label] = concept
     return Hierarchy(by_label)
+
+
+LARGEST = 1 << 30
+"""In bytes. All of MeSH in SKOS is about half of it."""
+_LARGEST_JSON = 64 << 20
+
+
+def hierarchy_from(given: Path | Hierarchy | None) -> Hierarchy:
+    """Return a hierarchy that is given or in a file; one without labels if there is none."""
+    return read_hierarchy(given) if isinstance(given, Path) else given or Hierarchy()
+
+
+def read_hierarchy(path: Path, language: str = "en") -> Hierarchy:
+    """Read a hierarchy of labels.
+
+    Args:
+        path: By its suffix: SKOS as Turtle (`.ttl`), N-Triples (`.nt`) or RDF/XML (`.rdf`); NLM's file of MeSH trees,
+            lines of `heading;tree number` (`.bin`, `.txt`); `.csv` or `.tsv` with the columns label, broader,
+            definition and aliases, several values of a cell with `;` between; or `.json`, an object of such objects by
+            label.
+        language: Of the labels and definitions of SKOS, where there are several.
+
+    Returns:
+        The hierarchy.
+
+    Raises:
+        InputError: If the file can't be read so, names a label twice, or has a cycle.
+        UnavailableError: If it is SKOS, and rdflib isn't installed.
+    """
+    readers: Mapping[str, Callable[[Path], Iterator[Concept]]] = {
+        ".csv": _read_table,
+        ".tsv": _read_table,
+        ".json": _read_json,
+        ".bin": _read_trees,
+        ".txt": _read_trees,
+        **dict.fromkeys(_SKOS, lambda file: _read_skos(file, language)),
+    }
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path} is no hierarchy that can be read; its name ends in one of {', '.join(readers)}.")
+    try:
+        return make_hierarchy(readers[path.suffix.lower()](path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read ({error}).") from error
+
+
+def _read_table(path: Path) -> Iterator[Concept]:
+    accepted = ("label", "broader", "definition", "aliases")
+    with open_table(path, "a hierarchy of labels", ("csv", "")) as table:
+        if "label" not in table.header:
+            raise InputError(f"{path} has no column label; its columns are {', '.join(table.header)}.")
+        for row in table.rows:
+            if isinstance(row, Rejected):
+                raise InputError(f"{path}, line {row.line}: {row.reason}")
+            cells = {name: row.cells.get(name, "").strip() for name in accepted}
+            if cells["label"]:
+                yield Concept(cells["label"], _parts(cells["broader"]), cells["definition"], _parts(cells["aliases"]))
+
+
+def _parts(cell: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in cell.split(";") if part.strip()))
+
+
+def _read_json(path: Path) -> Iterator[Concept]:
+    try:
+        content = read_json(path, _LARGEST_JSON)
+    except ValueError as error:
+        raise InputError(f"{path} can't be read as JSON ({error}).") from error
+    if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
+        raise InputError(f'{path} should be an object by label, such as {{"Virus": {{"broader": ["Organism"]}}}}.')
+    for label, facts in content.items():
+        yield Concept(
+            label, _strings(facts.get("broader")), str(facts.get("definition") or ""), _strings(facts.get("aliases"))
+        )
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return tuple(dict.fromkeys(str(one) for one in listed))
+
+
+def _read_trees(path: Path) -> Iterator[Concept]:
+    """Read `heading;tree number`: a heading has several numbers, and `C01.252` is below `C01`."""
+    numbers: dict[str, list[str]] = {}
+    for line_number, line in enumerate(read_text(path, LARGEST).splitlines(), start=1):
+        heading, semicolon, number = (part.strip() for part in line.partition(";"))
+        if not line.strip():
+            continue
+        if not (heading and semicolon and number):
+            raise InputError(f"{path}, line {line_number}: a line is a heading and a tree number with ; between.")
+        numbers.setdefault(heading, []).append(number)
+    headings = {number: heading for heading, listed in numbers.items() for number in listed}
+    for heading, listed in numbers.items():
+        above = (headings.get(number.rpartition(".")[0]) for number in listed)
+        # Some headings of MeSH are below another number of their own.
+        broader = dict.fromkeys(name for name in above if name and name != heading)
+        yield Concept(heading, tuple(broader), aliases=tuple(listed))
+
+
+_SKOS = {".ttl": "turtle", ".nt": "nt", ".rdf": "xml"}
+"""Suffixes of SKOS, and the parser of rdflib. Not JSON-LD, whose contexts would be fetched from the web."""
+
+
+def _read_skos(path: Path, language: str) -> Iterator[Concept]:
+    rdflib = optional("rdflib", "SKOS needs rdflib")
+    with path.open("rb") as stream:
+        data = read_within(stream, LARGEST)
+    if path.suffix.lower() == ".rdf" and b"<!ENTITY" in data:
+        raise InputError(f"{path} defines entities of XML, which are not read; save it as Turtle (.ttl).")
+    graph = rdflib.Graph()
+    try:
+        graph.parse(data=data, format=_SKOS[path.suffix.lower()])
+    except Exception as error:  # each of rdflib's parsers has errors of its own
+        raise InputError(f"{path} can't be read as SKOS ({str(error)[:200]}).") from error
+    skos = rdflib.SKOS
+    concepts = sorted({*graph.subjects(rdflib.RDF.type, skos.Concept), *graph.subjects(skos.prefLabel, None)})
+    require(concepts, f"{path} holds no concept of SKOS.")
+    labels = _unique(
+        {concept: _text(graph, concept, skos.prefLabel, language) or _end(concept) for concept in concepts}
+    )
+    above: dict[Any, dict[str, None]] = {concept: {} for concept in concepts}
+    for narrow, broad in [
+        *graph.subject_objects(skos.broader),
+        *((narrow, broad) for broad, narrow in graph.subject_objects(skos.narrower)),
+    ]:
+        if narrow in labels and broad in labels:
+            above[narrow][labels[broad]] = None
+    for concept in concepts:
+        others = [*graph.objects(concept, skos.altLabel), *graph.objects(concept, skos.notation), _end(concept)]
+        yield Concept(
+            labels[concept],
+            tuple(sorted(above[concept])),
+            _text(graph, concept, skos.definition, language) or _text(graph, concept, skos.scopeNote, language),
+            tuple(sorted({str(name) for name in others} - {labels[concept]})),
+        )
+
+
+def _text(graph: Any, concept: Any, predicate: Any, language: str) -> str:
+    """Return a text of a concept: in the language, else without one, else in any."""
+    texts = sorted(graph.objects(concept, predicate), key=str)
+    ranked = sorted(texts, key=lambda text: (getattr(text, "language", None) != language, bool(text.language)))
+    return " ".join(str(ranked[0]).split()) if ranked else ""
+
+
+def _unique(labels: Mapping[Any, str]) -> dict[Any, str]:
+    """Return labels that no two concepts share: those that do get the ends of their URIs."""
+    counts: dict[str, int] = {}
+    for label in labels.values():
+        counts[label] = counts.get(label, 0) + 1
+    return {one: label if counts[label] == 1 else f"{label} ({_end(one)})" for one, label in labels.items()}
+
+
+def _end(concept: Any) -> str:
+    return str(concept).rstrip("/#").replace("#", "/").rpartition("/")[2]

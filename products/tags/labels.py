@@ -49,17 +49,11 @@ class LabelledPapers:
 
 
 def read_judgments(path: Path) -> dict[str, dict[str, bool]]:
-    """Read the labels that a person gave.
+    """Read the labels that a person gave, by paper and label.
 
-    Args:
-        path: A table with the columns id and label, and perhaps value: yes (or empty, if no row has a value), or no. A
-            cell of labels may hold several, with `;` between.
-
-    Returns:
-        By paper and label.
-
-    Raises:
-        InputError: If it can't be read so, or says both yes and no of a paper and a label.
+    The table has the columns id and label, and perhaps value: yes (or empty, if no row has a value), or no. A cell of
+    labels may hold several, with `;` between. Raises `InputError` if it can't be read so, or says both yes and no of a
+    paper and a label.
     """
     found: dict[str, dict[str, bool]] = {}
     twice: list[str] = []
@@ -95,17 +89,9 @@ def _judged(path: Path, row: DelimitedRow) -> bool | None:
 
 
 def judgments_of_index(index: Index, name: str) -> dict[str, dict[str, bool]]:
-    """Return the labels that papers have in a field of their index, from their corpora.
+    """Return the labels that papers have in a field of their index, from their corpora, by paper and label.
 
-    Args:
-        index: That holds them.
-        name: Of the field.
-
-    Returns:
-        By paper and label, of the papers that have one.
-
-    Raises:
-        InputError: If the field does not hold labels, or a model gave them.
+    Raises `InputError` if the field does not hold labels, or a model gave them.
     """
     field = index.schema.field(name)
     if field.origin in ("tag", "forecast"):
@@ -136,19 +122,19 @@ def judgments_from(index: Index, labels: str | Path | LabelJudgments) -> tuple[L
 def labelled_papers(
     judgments: LabelJudgments, held: Iterable[str], hierarchy: Hierarchy, fewest: int
 ) -> LabelledPapers:
-    """Make the labels that a tagger learns.
+    """Make the labels that a tagger learns, of the papers that have a vector.
 
     A paper has all labels that are broader than one of its own. If a label has a no anywhere, its other papers are
     unknown; otherwise they don't have it.
 
     Args:
-        judgments: By paper and label.
+        judgments: Whether labels are true, by paper and label; names and aliases of concepts in any case.
         held: Ids of papers that have a vector, in order.
-        hierarchy: Of the labels; names and aliases of its concepts are recognised in any case.
+        hierarchy: The hierarchy of the labels.
         fewest: Papers that a label needs.
 
     Returns:
-        The papers that have a vector, with the labels of enough papers.
+        The papers, with the labels of enough papers.
 
     Raises:
         InputError: If a label is stated as false of a paper with a narrower label, or no label is left.

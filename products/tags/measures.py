@@ -99,8 +99,8 @@ def measured(
         probabilities: (papers, labels).
         given: bool (papers, labels), what the tagger said.
         truth: int8 (papers, labels), 1 for yes, 0 for no; others are left out.
-        labels: In order.
-        thresholds: Of the labels.
+        labels: The labels, in order.
+        thresholds: The threshold of each label, (labels,).
         trained: Papers of each label that the tagger was trained on.
         how: Which papers these are, in words.
 

@@ -44,15 +44,15 @@ def tagger_of_names(
     most: int = MOST,
     made_from: str = "",
 ) -> Tagger:
-    """Make a tagger from the names of labels.
+    """Make a tagger from the names of labels, and their definitions where there are some.
 
     Args:
-        name: Of the tagger.
-        source: Of the vectors.
-        hierarchy: Labels, with definitions where there are some.
-        encoder: Of the same model.
+        name: Name of the tagger.
+        source: What the vectors are.
+        hierarchy: The labels.
+        encoder: The model of the vectors.
         vectors: float32 (papers, dimension), a sample of the papers to tag.
-        near: Standard deviations above a label's mean.
+        near: Standard deviations above a label's mean from which a paper gets it.
         most: Labels of a paper at most, beside the broader ones.
         made_from: Where the labels came from, in words.
 

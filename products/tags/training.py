@@ -86,20 +86,20 @@ def train_tagger(
     made_from: str = "",
     done: Callable[[int], None] = lambda _: None,
 ) -> Tagger:
-    """Train a tagger.
+    """Train a tagger, and measure it on papers that are held out, or by cross-validation if there are few.
 
     Args:
-        name: Of the tagger.
-        source: Of the vectors.
+        name: Name of the tagger.
+        source: What the vectors are.
         vectors: float32 (papers, dimension), of the labelled papers in their order.
         papers: The labelled papers.
-        hierarchy: Of the labels.
-        options: How.
+        hierarchy: The hierarchy of the labels.
+        options: How to train.
         made_from: Where the labels came from, in words.
         done: Receives how many more labels are trained.
 
     Returns:
-        The tagger, with its measures on papers that were held out, or by cross-validation if there are few.
+        The tagger, with its measures.
 
     Raises:
         InputError: If no label has two papers with it and two without it.
@@ -211,15 +211,10 @@ def _platt(odds: np.ndarray, true: np.ndarray) -> tuple[float, float]:
 
 
 def threshold_for(probabilities: np.ndarray, true: np.ndarray, precision: float | None = None) -> float:
-    """Choose from which probability on a label is given.
+    """Choose from which probability on a label is given: that of the best F1, or that of a precision to reach.
 
-    Args:
-        probabilities: Of papers that the model was not fitted to.
-        true: bool, whether they have the label.
-        precision: To reach; if None, the best F1.
-
-    Returns:
-        The threshold, halfway between two papers; infinite if the precision can't be reached.
+    Probabilities, and whether each is true, are of papers that the model was not fitted to. The threshold is halfway
+    between two papers, and infinite if the precision can't be reached.
     """
     return _best_cut(probabilities, true, precision)[0]
 

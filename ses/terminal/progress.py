@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, 
 from rich.progress import Progress as Bars
 
 from corpora.outgoing import in_a_line
-from indexer.report import Progress
+from corpora.progress import Progress
 from ses.terminal.results import tell
 
 FIRST = 2.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,68 +20,74 @@ _EVERY = 10.0  # seconds between plain lines
 
 
 @contextmanager
-def telling(name: str, *, quiet: bool) -> Iterator[Say]:
+def training_progress(name: str, *, quiet: bool) -> Iterator[Say]:
     """Provide a function that reports each step in a form that suits standard error.
 
     Args:
-        name: Of the variant, or empty.
-        quiet: Report nothing.
+        name: Name of the variant, or empty.
+        quiet: Whether to report nothing.
 
     Yields:
         A function for the reports of `training.train.train`.
     """
+    left = _seconds_left()
     if quiet:
         yield lambda _: None
-        return
-    left = _Left()
-    if not sys.stderr.isatty():
-        yield _Lines(name, left)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        bar = bars.add_task(name or "training", total=None, told="")
+    elif not sys.stderr.isatty():
+        yield _lines(f"{name}: " if name else "", left)
+    else:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[now]}"),
+        )
+        with Progress(*columns, console=Console(stderr=True)) as bars:
+            bar = bars.add_task(name or "training", total=None, now="")
 
-        def say(entry: Mapping[str, Any]) -> None:
-            if "step" not in entry:
-                bars.console.print(_prepared(entry), highlight=False, markup=False)
-                return
-            seconds = left(entry)
-            bars.update(bar, completed=entry["step"], total=entry["total"], told=_told(entry, seconds))
-            if "validation" in entry:
-                bars.console.print(f"step {entry['step']:,}: {_told(entry, seconds)}", highlight=False, markup=False)
+            def say(entry: Mapping[str, Any]) -> None:
+                if "step" not in entry:
+                    bars.console.print(_prepared(entry), highlight=False, markup=False)
+                    return
+                now = _results(entry, left(entry))
+                bars.update(bar, completed=entry["step"], total=entry["total"], now=now)
+                if "validation" in entry:
+                    bars.console.print(f"step {entry['step']:,}: {now}", highlight=False, markup=False)
 
-        yield say
+            yield say
 
 
-class _Left:
-    """Estimate how many seconds the remaining steps will take, from the steps of this process so far."""
+def _seconds_left() -> Callable[[Mapping[str, Any]], float]:
+    """Return a function that estimates the time of the remaining steps, from the steps of this process so far."""
+    begun: tuple[float, int] | None = None
 
-    def __init__(self) -> None:
-        self._begun: tuple[float, int] | None = None
-
-    def __call__(self, entry: Mapping[str, Any]) -> float:
+    def left(entry: Mapping[str, Any]) -> float:
+        nonlocal begun
         now = time.monotonic()
         # The first step's own time is in its entry.
-        self._begun = self._begun or (now - entry["seconds"], entry["step"] - 1)
-        begun, before = self._begun
+        begun = begun or (now - entry["seconds"], entry["step"] - 1)
+        since, before = begun
         share: float = (entry["total"] - entry["step"]) / (entry["step"] - before)
-        return share * (now - begun)
+        return share * (now - since)
+
+    return left
 
 
-class _Lines:
-    def __init__(self, name: str, left: _Left) -> None:
-        self._name, self._left = f"{name}: " if name else "", left
-        self._told = -_EVERY
+def _lines(prefix: str, left: Callable[[Mapping[str, Any]], float]) -> Say:
+    """Return a function that prints a line for each validation, and for other steps from time to time."""
+    printed = -_EVERY
 
-    def __call__(self, entry: Mapping[str, Any]) -> None:
+    def say(entry: Mapping[str, Any]) -> None:
+        nonlocal printed
         if "step" not in entry:
-            tell(f"{self._name}{_prepared(entry)}", err=True)
+            tell(f"{prefix}{_prepared(entry)}", err=True)
             return
-        seconds, now = self._left(entry), time.monotonic()
-        if "validation" not in entry and now - self._told < _EVERY:
-            return
-        self._told = now
-        tell(f"{self._name}step {entry['step']:,} of {entry['total']:,}: {_told(entry, seconds)}", err=True)
+        seconds, now = left(entry), time.monotonic()
+        if "validation" in entry or now - printed >= _EVERY:
+            printed = now
+            tell(f"{prefix}step {entry['step']:,} of {entry['total']:,}: {_results(entry, seconds)}", err=True)
+
+    return say
 
 
 def _prepared(entry: Mapping[str, Any]) -> str:
@@ -94,13 +100,10 @@ def _prepared(entry: Mapping[str, Any]) -> str:
     return f"states of {kept['texts']:,} texts after {kept['layers']} layers: {size}"
 
 
-def _told(entry: Mapping[str, Any], seconds: float) -> str:
+def _results(entry: Mapping[str, Any], seconds: float) -> str:
+    """Return loss and measures of a step, and the time that is left."""
     measures = "".join(f", {name} {value:.4f}" for name, value in entry.get("validation", {}).items())
-    return f"loss {entry['loss']:.4f}{measures}, {shown(seconds)} left"
-
-
-def shown(seconds: float) -> str:
-    """Return a duration as text."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    left = f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    return f"loss {entry['loss']:.4f}{measures}, {left} left"

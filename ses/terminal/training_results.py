@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.outgoing import aligned
 from ses.terminal.results import say_json, tell
 
 if TYPE_CHECKING:
@@ -33,18 +34,18 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
     """Print the result of a run.
 
     Args:
-        name: Of the variant, or empty.
-        recipe: Of the run.
-        trained: Its result.
-        folder: Of the run.
+        name: Name of the variant, or empty.
+        recipe: Recipe of the run.
+        trained: Result of the run.
+        folder: Folder of the run.
     """
     from training.log import read_log
     from training.objectives.registry import OBJECTIVES
 
-    said = f"{name}: " if name else ""
+    prefix = f"{name}: " if name else ""
     for task, number in trained.unusable.items():
         if number:
-            tell(f"{said}{task}: {number:,} records gave no example")
+            tell(f"{prefix}{task}: {number:,} records gave no example")
     found = {entry["step"]: entry["validation"] for entry in read_log(folder) if entry.get("validation")}
     if found:
         marks = {min(found): "first", max(found): "last", trained.chosen: "chosen"}
@@ -54,32 +55,32 @@ def show(name: str, recipe: Recipe, trained: Trained, folder: Path) -> None:
             for task in recipe.tasks
             if task.name in found[trained.chosen]
         ]
-        _table(["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)], rows)
-    tell(f"{said}Waiting for data took {trained.waiting:.1%} of the time.")
-    told = f"{said}Losses by step are in {folder / 'log.jsonl'}"
-    drawn = (
-        f", drawn in {' and '.join(trained.plots)}." if trained.plots else "; they are not drawn without matplotlib."
-    )
-    tell(told + drawn)
+        head = ["validation", "measure", *(f"step {step:,} ({marks[step]})" for step in steps)]
+        for line in aligned([head, *rows]):
+            tell(line)
+    tell(f"{prefix}Waiting for data took {trained.waiting:.1%} of the time.")
+    plots = " and ".join(trained.plots)
+    drawn = f", drawn in {plots}." if plots else "; they are not drawn without matplotlib."
+    tell(f"{prefix}Losses by step are in {folder / 'log.jsonl'}{drawn}")
     if trained.folder:
-        tell(f"{said}The model is in {trained.folder} (step {trained.chosen:,} of {trained.steps:,}).")
+        tell(f"{prefix}The model is in {trained.folder} (step {trained.chosen:,} of {trained.steps:,}).")
     else:
-        tell(f"{said}Stopped after {trained.steps:,} of {trained.total:,} steps; add --resume to go on.")
+        tell(f"{prefix}Stopped after {trained.steps:,} of {trained.total:,} steps; add --resume to go on.")
 
 
 def show_prepared(examples: Mapping[str, Mapping[str, tuple[int, int]]], folder: Path, *, as_json: bool) -> None:
     """Print the numbers of training and validation examples, by variant and task."""
     if as_json:
-        told = {
+        documents = {
             name: {task: {"train": train, "validation": held} for task, (train, held) in tasks.items()}
             for name, tasks in examples.items()
         }
-        say_json(told.get("", {"variants": told}))
+        say_json(documents.get("", {"variants": documents}))
         return
     for name, tasks in examples.items():
         for task, (train, held) in tasks.items():
-            said = f"{name}: {task}" if name else task
-            tell(f"{said}: {train:,} examples for training, {held:,} for validation")
+            prefix = f"{name}: {task}" if name else task
+            tell(f"{prefix}: {train:,} examples for training, {held:,} for validation")
         place = folder / name
         tell(f"The data of the run are in {place}; train with: ses train {place / 'recipe.json'} --output {place}")
 
@@ -96,12 +97,5 @@ def show_variants(results: Mapping[str, Trained | None]) -> None:
             measures = (result.measures.get(task) for task in tasks)
             rows.append([name, f"step {result.chosen:,}", *("" if one is None else f"{one:.4f}" for one in measures)])
     tell()
-    _table(["variant", "", *tasks], rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print cells in columns that are as wide as their longest cell."""
-    lines = [head, *rows]
-    widths = [max(len(line[column]) for line in lines if column < len(line)) for column in range(len(head))]
-    for line in lines:
-        tell("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip())
+    for line in aligned([["variant", "", *tasks], *rows]):
+        tell(line)

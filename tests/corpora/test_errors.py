@@ -19,7 +19,7 @@ from corpora.errors import (
 
 ROOT = Path(__file__).parents[2]
 LOWER = ("corpora", "encoders", "indexer", "search_plugin", "training", "eval", "products")
-STYLES = ("eval/reports/style.py", "eval/reports/svg.py")  # CSS has names such as --page
+STYLES = ("eval/reports/html.py", "eval/reports/plots.py")  # CSS has names such as --page
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 COMMAND = re.compile(r"`ses [a-z]")
 

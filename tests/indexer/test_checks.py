@@ -9,10 +9,10 @@ import pytest
 
 from corpora.errors import InputError, UnavailableError
 from corpora.paper import Accepted, Deleted, Rejected
+from corpora.progress import Silent
 from indexer.moving import rebuilding
 from indexer.pipeline import index_corpus
 from indexer.pruning import Released, release, withdrawn_ids
-from indexer.report import Silent
 from indexer.survey import Survey
 from indexer.target import checked_count
 from indexer.work import DeadLetter

@@ -153,6 +153,12 @@ def test_pages_link_to_what_exists(page):
     assert list(dead_links(page)) == []
 
 
+@pytest.mark.parametrize("page", documents(), ids=lambda page: page.name)
+def test_every_row_of_a_table_is_one_line(page):
+    lines = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
+    assert [line for line in lines if line.startswith("| ") and not line.endswith("|")] == []
+
+
 def test_the_check_of_links_finds_dead_ones(tmp_path):
     (tmp_path / "a.md").write_text("# What's new, here\n")
     page = tmp_path / "b.md"

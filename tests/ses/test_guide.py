@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.guide import PAGES, ROOT, Player, agree, comment, pages
+from tests.readme import PICTURE, README, picture, played, words_of
 
 SHOWN = re.compile(r"^```(?!console$)[^\n]*\n\$ ses .*?^```", re.DOTALL | re.MULTILINE)
 
@@ -30,6 +31,23 @@ def test_a_page_shows_what_its_commands_print(page, player):
     text, played = (PAGES / page).read_text(encoding="utf-8"), player.play(page)
     if not agree(played, text):
         assert played == text, f"out of date: run `python -m tests.guide {page}`"
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_its_code_prints(tmp_path, shared_cache):
+    text = README.read_text(encoding="utf-8")
+    assert text.count("```python\n") == 1
+    printed = played(text, tmp_path, shared_cache)
+    assert agree(printed, text), "out of date: run `python -m tests.readme`"
+    assert not agree(played(text.replace("score {", "{"), tmp_path, shared_cache), text)
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_readme_is_what_a_search_prints(player):
+    shown = PICTURE.read_text(encoding="utf-8")
+    assert agree(words_of(picture(player)), words_of(shown)), "out of date: run `python -m tests.readme`"
+    assert "1 to 3 of 9 candidates" in words_of(shown)
+    assert PICTURE.stat().st_size < 150_000
 
 
 def test_every_output_on_a_page_is_played():

@@ -7,8 +7,7 @@ import pytest
 import ses
 from corpora.paper import Paper
 from products.indexed import read_papers
-from products.relevance.model import relevance
-from products.relevance.views import FOR_SCREENING, views_of
+from products.relevance import FOR_SCREENING, relevance, views_of
 from tests.commands import call, fails, of
 from tests.tiny import make_model, papers
 

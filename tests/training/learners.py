@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from encoders.registry import find_model
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
+from training.batches import parts_of
 from training.data.examples import read_labels
 from training.data.packed import pack
-from training.feed import parts_of
 from training.learner import make_learner
-from training.recipe import read_recipe
 from training.trainables.registry import TRAINABLES
 
 

@@ -8,6 +8,7 @@ import random
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.tiny import WORDS, make_model
+from training.recipe import read_variants
 from training.trainables.adapters import ADAPTERS
 
 LABELS = ("astronomy", "biology", "medicine")
@@ -92,3 +93,9 @@ def write_recipe(folder, objectives=("cross-entropy", "triplet"), options=None, 
     path = folder / "recipe.toml"
     path.write_text(text)
     return path
+
+
+def read_recipe(path, data=None):
+    """Return the recipe of a file without variants."""
+    (recipe,) = read_variants(path, (), data).values()
+    return recipe

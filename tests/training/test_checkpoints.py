@@ -9,8 +9,8 @@ import pytest
 from corpora.errors import InputError
 from tests.training.learners import make
 from training import checkpoints
+from training.batches import parts_of
 from training.checkpoints import TrainingProgress
-from training.feed import parts_of
 
 pytestmark = pytest.mark.torch
 

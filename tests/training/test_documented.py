@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from training.variants import read_variants
+from training.recipe import read_variants
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
 BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)

@@ -7,9 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from training.log import Log, open_log, read_log, write_plots
-from training.recipe import read_recipe
 from training.train import train
 
 

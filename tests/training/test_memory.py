@@ -6,7 +6,7 @@ import pytest
 
 from tests.training.learners import gradients, make
 from tests.training.recipes import TASKS
-from training.feed import part_of, parts_of
+from training.batches import part_of, parts_of
 
 pytestmark = pytest.mark.torch
 

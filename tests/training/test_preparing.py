@@ -11,9 +11,8 @@ import pytest
 from corpora.errors import ConflictError, InputError, UnavailableError
 from encoders.registry import find_model
 from tests.tiny import make_model
-from tests.training.recipes import LABELS, write_recipe
+from tests.training.recipes import LABELS, read_recipe, write_recipe
 from training.preparing import base_of, held, make_ready, prepare
-from training.recipe import read_recipe
 
 TASKS = ("cross-entropy", "contrastive")
 

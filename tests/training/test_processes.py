@@ -16,8 +16,8 @@ from tests.training.recipes import write_recipe
 from tests.training.test_train import all_weights
 from training.log import read_log
 from training.processes import ALONE, Processes, _others_live, joined
+from training.recipe import read_variants
 from training.train import train
-from training.variants import read_variants
 
 pytestmark = pytest.mark.torch
 
@@ -107,6 +107,26 @@ def test_two_processes_are_one_with_steps_twice_as_large(tmp_path):
     # The last of the 24 examples make a batch of 4, whose mean counts as that of 5: so the first steps are compared.
     losses, others = ([entry["loss"] for entry in read_log(tmp_path / run)][:2] for run in ("larger", "two/exact"))
     assert losses == pytest.approx(others, abs=1e-6)
+
+
+ENDING = """
+import pathlib, torch
+from training.processes import joined
+with joined() as processes:
+    torch.optim.AdamW([torch.nn.Parameter(torch.ones(3))])
+    assert processes.summed([1.0]) == [2.0]
+names = {path.read_text().strip() for path in pathlib.Path("/proc/self/task").glob("*/comm")}
+assert not [name for name in names if "gloo" in name], names
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads have names on Linux")
+def test_no_thread_of_the_group_is_left_when_python_ends(tmp_path):
+    (tmp_path / "ending.py").write_text(ENDING)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(tmp_path / "ending.py")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, *launch], env=environment, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
 
 
 def test_batches_are_shared_by_index():

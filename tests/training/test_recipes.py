@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from encoders.models.formats import Format
+from tests.training.recipes import read_recipe
 from training.data.builders.registry import BUILDERS
-from training.recipe import Recipe, read_recipe
-from training.variants import read_variants
+from training.recipe import Recipe, read_variants
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 METHODS = {"specter": "citations", "scincl": "neighbours", "miread": "labels"}

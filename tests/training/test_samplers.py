@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.samplers.registry import SAMPLERS
+from training.samplers import SAMPLERS
 
 SIZES = (7, 3, 12)
 ORIGINAL = {

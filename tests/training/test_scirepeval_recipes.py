@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from encoders.models.formats import Format
-from training.recipe import read_recipe
+from tests.training.recipes import read_recipe
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 METHODS = {"cls": "all", "ctrl": "codes", "adapters": "adapters", "pals": "pals", "fusion": "fusion"}

@@ -10,9 +10,9 @@ import pytest
 from encoders.registry import find_model
 from tests.commands import ses
 from training.objectives.registry import OBJECTIVES
-from training.samplers.registry import SAMPLERS
+from training.recipe import read_variants
+from training.samplers import SAMPLERS
 from training.trainables.registry import TRAINABLES
-from training.variants import read_variants
 
 SMOKE = Path(__file__).parents[2] / "recipes" / "smoke.toml"
 

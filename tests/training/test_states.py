@@ -13,10 +13,9 @@ from encoders.models.model import read_checked
 from encoders.models.module import as_module
 from encoders.registry import find_model
 from tests.tiny import make_model
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from tests.training.test_train import all_weights, losses, same
 from training import states
-from training.recipe import read_recipe
 from training.train import train
 
 pytestmark = pytest.mark.torch

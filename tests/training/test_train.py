@@ -23,12 +23,11 @@ from encoders.encoder import load_encoder
 from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.chance import drawn, kills
-from tests.training.recipes import TASKS, write_recipe
+from tests.training.recipes import TASKS, read_recipe, write_recipe
 from training.checkpoints import TrainingProgress
 from training.log import read_log
 from training.objectives.registry import OBJECTIVES
 from training.processes import Processes
-from training.recipe import read_recipe
 from training.train import _finish, train
 from training.trainables.registry import TRAINABLES
 

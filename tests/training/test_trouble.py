@@ -17,10 +17,9 @@ import pytest
 
 from corpora.errors import InputError, StoppedError, UnavailableError
 from tests.commands import fails, ses
-from tests.training.recipes import write, write_recipe
+from tests.training.recipes import read_recipe, write, write_recipe
 from training import checkpoints
 from training.log import read_log
-from training.recipe import read_recipe
 from training.train import train
 from training.trouble import plainly
 
@@ -174,7 +173,7 @@ def test_a_disk_that_fills_while_saving_leaves_the_state_before(tmp_path):
     # With as many threads: sums of other parts round otherwise.
     code = (
         "import sys; from pathlib import Path\n"
-        "from training.recipe import read_recipe; from training.train import train\n"
+        "from tests.training.recipes import read_recipe; from training.train import train\n"
         "path, *folders = map(Path, sys.argv[1:])\n"
         "for resume, folder in enumerate(folders): print(train(read_recipe(path), folder, resume=bool(resume)).steps)\n"
     )

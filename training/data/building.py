@@ -11,18 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.checksums import sha256_of
+from corpora.checksums import data_hash, sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.registry import find_model
-from eval.reports.provenance import data_hash
-from eval.suites.frozen import FROZEN
+from eval.frozen import FROZEN
 from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, held_out_at
 from training.data.builders.registry import BUILDERS
-from training.data.builders.settings import Build
 from training.data.guard import Guard, make_guard, read_papers
 from training.recipe import Recipe
-from training.task import TrainingTask
+from training.task import Build, TrainingTask
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
@@ -68,10 +66,10 @@ def build_tasks(
     """Write the records of the tasks that are built from papers; keep records of the same input.
 
     Args:
-        recipe: With whole paths.
+        recipe: Recipe with whole paths.
         base: Fingerprint of its base.
         model: Loads the base, or the model of a name.
-        folder: For the records.
+        folder: Folder for the records.
         say: Receives the manifest of every task built, under `built`.
 
     Returns:
@@ -112,17 +110,8 @@ def _built(
         options["multi_label"] = task.multi_label
     sources = _sources(build, recipe.guard) | _models(options)
     # File names are left out: the same files in another place give the same task.
-    facts = [
-        _FORM,
-        build.builder,
-        options,
-        build.validation,
-        share,
-        list(sources.values()),
-        recipe.seed,
-        base,
-        task.fields,
-    ]
+    inputs = [list(sources.values()), recipe.seed, base, task.fields]
+    facts = [_FORM, build.builder, options, build.validation, share, *inputs]
     key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
     place = folder / f"{task.name}-{key}"
     if (place / _MANIFEST).is_file():
@@ -137,12 +126,12 @@ def _built(
     with replacing(place, locked=True) as part:
         part.mkdir()
         records = _write(part, builder.build(source, options), source, build.validation)
-        told = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
+        counts = {**papers, **{f"left out: {reason}": count for reason, count in left_out.items()}}
         if not records["train"]:
-            reasons = ", ".join(f"{name} {count:,}" for name, count in told.items())
+            reasons = ", ".join(f"{name} {count:,}" for name, count in counts.items())
             raise InputError(f"The task {task.name} gets no training record from its papers ({reasons}).")
         outputs = {path.name: sha256_of(path) for path in sorted(part.iterdir())}
-        manifest = BuildManifest(build.builder, options, sources, recipe.seed, base, told, records, outputs)
+        manifest = BuildManifest(build.builder, options, sources, recipe.seed, base, counts, records, outputs)
         (part / _MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
     return place
 

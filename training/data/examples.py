@@ -52,16 +52,10 @@ class Unusable:
 
 
 def read_labels(task: TrainingTask) -> tuple[str, ...]:
-    """Return the labels of a classification task.
+    """Return the labels of a classification task in the order of the head's outputs; none for other tasks.
 
-    Args:
-        task: The task. If it names no file of labels, the labels of its training data are used, sorted.
-
-    Returns:
-        The labels in the order of the head's outputs; none for other tasks.
-
-    Raises:
-        InputError: If there are too few.
+    If the task names no file of labels, the labels of its training data are used, sorted. `InputError` if there are too
+    few.
     """
     if task.type != "classification":
         return ()
@@ -84,32 +78,18 @@ def read_labels(task: TrainingTask) -> tuple[str, ...]:
 def read_examples(
     task: TrainingTask, path: Path, separator: str, labels: Sequence[str]
 ) -> Iterator[Example | Unusable]:
-    """Read the examples of a task file.
+    """Yield every example in the order of a task file, and every record that gives none.
 
-    Args:
-        task: The task, whose type says which shape the records have.
-        path: JSON lines.
-        separator: Text between the fields of a paper.
-        labels: Of the task, from `read_labels`.
-
-    Yields:
-        Every example in the order of the file, and every record that gives none.
+    The type of the task says which shape the records have; `separator` is the text between the fields of a paper, and
+    `labels` come from `read_labels`.
     """
-    make = {
-        "classification": _labelled,
-        "regression": _labelled,
-        "triplet": _triplet,
-        "ir": _judged,
-        "ranked": _ranked,
-        "vectors": _with_vector,
-    }
-    numbers = {label: number for number, label in enumerate(labels)}
+    reader = _Reader(task, separator, {label: number for number, label in enumerate(labels)})
     for line, record in read_records(path):
         if isinstance(record, str):
             yield Unusable(line, record)
             continue
         try:
-            for example in make[task.type](task, record, separator, numbers):
+            for example in reader.examples(record):
                 yield replace(example, line=line)
         except _UnusableError as error:
             yield Unusable(line, str(error))
@@ -119,20 +99,74 @@ class _UnusableError(Exception):
     """Why a record gives no example."""
 
 
-def _text(task: TrainingTask, given: Any, separator: str) -> str:
-    """Return the text of a paper or of a plain query."""
-    if isinstance(given, str):
-        text = given
-    elif isinstance(given, dict):
-        parts = [given.get(field) for field in task.fields]
-        # Years may be numbers with a point (SciRepEval's Search data).
-        parts = [str(int(part)) if isinstance(part, float) and math.isfinite(part) else part for part in parts]
-        text = f" {separator} ".join(str(part) for part in parts if part)
-    else:
-        text = ""
-    if not text.strip():
-        raise _UnusableError(f"a text is empty or not a text: none of {', '.join(task.fields)} is there")
-    return text.strip()
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes the examples of a task's records.
+
+    Attributes:
+        task: The task, whose type says which shape the records have.
+        separator: Text between the fields of a paper.
+        numbers: Numbers of the labels.
+    """
+
+    task: TrainingTask
+    separator: str
+    numbers: Mapping[str, int]
+
+    def examples(self, record: Mapping[str, Any]) -> list[Example]:
+        """Return the examples of a record, which are several of a query with judged candidates."""
+        if self.task.type == "ir":
+            return self._judged(record)
+        if self.task.type == "triplet":
+            return [Example(tuple(self._text(record.get(part)) for part in ("query", "pos", "neg")))]
+        if self.task.type == "ranked":
+            candidates = _candidates(record)
+            texts = (self._text(one) for one in (record.get("query"), *candidates))
+            return [Example(tuple(texts), tuple(float(one["score"]) for one in candidates))]
+        targets = {"classification": self._classes, "regression": self._value, "vectors": self._vector}
+        return [Example((self._text(record),), targets[self.task.type](record))]
+
+    def _text(self, given: Any) -> str:
+        """Return the text of a paper or of a plain query."""
+        if isinstance(given, str):
+            text = given
+        elif isinstance(given, dict):
+            parts = [given.get(field) for field in self.task.fields]
+            # Years may be numbers with a point (SciRepEval's Search data).
+            parts = [str(int(part)) if isinstance(part, float) and math.isfinite(part) else part for part in parts]
+            text = f" {self.separator} ".join(str(part) for part in parts if part)
+        else:
+            text = ""
+        if not text.strip():
+            raise _UnusableError(f"a text is empty or not a text: none of {', '.join(self.task.fields)} is there")
+        return text.strip()
+
+    def _classes(self, record: Mapping[str, Any]) -> tuple[float, ...]:
+        given = _given_labels(self.task, record)
+        if not self.task.multi_label and len(given) != 1:
+            raise _UnusableError(f"{self.task.label} holds {len(given)} labels instead of one")
+        if unknown := [label for label in given if label not in self.numbers]:
+            raise _UnusableError(f"the label {unknown[0]!r} is none of the task's labels")
+        return tuple(sorted({self.numbers[label] for label in given}))
+
+    def _value(self, record: Mapping[str, Any]) -> tuple[float, ...]:
+        return (_number(record.get(self.task.label), self.task.label),)
+
+    def _vector(self, record: Mapping[str, Any]) -> tuple[float, ...]:
+        given = record.get(self.task.label)
+        if not isinstance(given, list) or not given:
+            raise _UnusableError(f"{self.task.label} is not a list of numbers")
+        return tuple(_number(one, f"a part of {self.task.label}") for one in given)
+
+    def _judged(self, record: Mapping[str, Any]) -> list[Example]:
+        """Return up to five triplets. Positives are taken from the first on, repeatedly; negatives from the last on."""
+        query, candidates = self._text(record.get("query")), _candidates(record)
+        positives = [one for one in candidates if one["score"]]
+        negatives = [one for one in candidates if not one["score"]]
+        if not positives or not negatives:
+            raise _UnusableError("it needs one candidate with a score above 0 and one with a score of 0")
+        pairs = zip(itertools.cycle(positives), negatives[: -MOST_TRIPLETS - 1 : -1], strict=False)
+        return [Example((query, self._text(positive), self._text(negative))) for positive, negative in pairs]
 
 
 def _given_labels(task: TrainingTask, record: Mapping[str, Any]) -> list[str]:
@@ -140,69 +174,6 @@ def _given_labels(task: TrainingTask, record: Mapping[str, Any]) -> list[str]:
     if given is None or given == "":
         return []
     return [str(label) for label in given] if isinstance(given, list) else [str(given)]
-
-
-def _labelled(
-    task: TrainingTask, record: Mapping[str, Any], separator: str, numbers: Mapping[str, int]
-) -> Iterator[Example]:
-    text = _text(task, record, separator)
-    if task.type == "regression":
-        yield Example((text,), (_number(record.get(task.label), task.label),))
-        return
-    given = _given_labels(task, record)
-    if not task.multi_label and len(given) != 1:
-        raise _UnusableError(f"{task.label} holds {len(given)} labels instead of one")
-    if unknown := [label for label in given if label not in numbers]:
-        raise _UnusableError(f"the label {unknown[0]!r} is none of the task's labels")
-    yield Example((text,), tuple(sorted({numbers[label] for label in given})))
-
-
-def _with_vector(
-    task: TrainingTask,
-    record: Mapping[str, Any],
-    separator: str,
-    numbers: Mapping[str, int],  # noqa: ARG001
-) -> Iterator[Example]:
-    given = record.get(task.label)
-    if not isinstance(given, list) or not given:
-        raise _UnusableError(f"{task.label} is not a list of numbers")
-    yield Example((_text(task, record, separator),), tuple(_number(one, f"a part of {task.label}") for one in given))
-
-
-def _triplet(
-    task: TrainingTask,
-    record: Mapping[str, Any],
-    separator: str,
-    numbers: Mapping[str, int],  # noqa: ARG001
-) -> Iterator[Example]:
-    yield Example(tuple(_text(task, record.get(part), separator) for part in ("query", "pos", "neg")))
-
-
-def _judged(
-    task: TrainingTask,
-    record: Mapping[str, Any],
-    separator: str,
-    numbers: Mapping[str, int],  # noqa: ARG001
-) -> Iterator[Example]:
-    """Yield up to five triplets. Positives are taken from the first on, repeatedly; negatives from the last on."""
-    query, candidates = _text(task, record.get("query"), separator), _candidates(record)
-    positives = [one for one in candidates if one["score"]]
-    negatives = [one for one in candidates if not one["score"]]
-    if not positives or not negatives:
-        raise _UnusableError("it needs one candidate with a score above 0 and one with a score of 0")
-    for positive, negative in zip(itertools.cycle(positives), negatives[: -MOST_TRIPLETS - 1 : -1], strict=False):
-        yield Example((query, _text(task, positive, separator), _text(task, negative, separator)))
-
-
-def _ranked(
-    task: TrainingTask,
-    record: Mapping[str, Any],
-    separator: str,
-    numbers: Mapping[str, int],  # noqa: ARG001
-) -> Iterator[Example]:
-    candidates = _candidates(record)
-    texts = [_text(task, record.get("query"), separator), *(_text(task, one, separator) for one in candidates)]
-    yield Example(tuple(texts), tuple(float(one["score"]) for one in candidates))
 
 
 def _candidates(record: Mapping[str, Any]) -> list[dict[str, Any]]:

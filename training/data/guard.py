@@ -1,4 +1,4 @@
-"""Refuses papers for training: those that evaluations test on, and duplicates."""
+"""Refuses papers for training: those that evaluations test on, by ids and titles, and duplicates."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.suites.frozen import Frozen, ids_of, read_frozen, title_key
+from corpora.errors import InputError, require
+from corpora.paper import Rejected
+from corpora.tables import open_table
+from eval.files.archives import unpacked
+from eval.frozen import Frozen, ids_of, read_frozen, title_key
 from training.data.builders.base import PaperRecord
 from training.data.records import read_records
-from training.data.titles import titles_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +22,8 @@ class Names:
     """Keys that identify a paper.
 
     Attributes:
-        ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
-        title: As `eval.suites.frozen.title_key` gives it.
+        ids: Identifiers as `eval.frozen.ids_of` gives them.
+        title: Key of the title as `eval.frozen.title_key` gives it.
     """
 
     ids: frozenset[str]
@@ -37,22 +40,18 @@ class Guard:
     """Recognizes papers of evaluation sets by id and by title.
 
     Attributes:
-        ids: Identifiers as `eval.suites.frozen.ids_of` gives them.
-        titles: As `eval.suites.frozen.title_key` gives them.
+        ids: Identifiers as `eval.frozen.ids_of` gives them.
+        titles: Keys of titles as `eval.frozen.title_key` gives them.
     """
 
     ids: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
 
     def reason(self, record: Mapping[str, Any], own: Names | None = None) -> str:
-        """Return why a record is refused; the papers inside a record are checked too.
+        """Return why a record is refused, empty if it is not; the papers inside a record are checked too.
 
-        Args:
-            record: A paper, or a record of a task.
-            own: The keys of the record itself, if they are known already.
-
-        Returns:
-            The reason, empty if it is not refused.
+        The record is a paper, or a record of a task; `own` are the keys of the record itself, if they are known
+        already.
         """
         for names in (own or names_of(record), *map(names_of, _inside(record))):
             if not names.ids.isdisjoint(self.ids):
@@ -66,18 +65,10 @@ class Guard:
 
 
 def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:
-    """Make a guard from the suites' frozen papers and from files that the user names.
+    """Make a guard from the suites' frozen papers and from evaluation data that the user names.
 
-    Args:
-        paths: Files of papers or folders of them, such as a folder in BEIR's form; their titles are refused. Their
-            ids are not: many data sets number their papers from 1.
-        frozen: The file of frozen papers; by default the one in this project.
-
-    Returns:
-        The guard.
-
-    Raises:
-        InputError: If a file can't be read or holds no title.
+    The titles in these files and folders are refused. Their ids are not: many data sets number their papers from 1.
+    `InputError` if a file can't be read or holds no title.
     """
     frozen = frozen or read_frozen()
     titles = {title_key(title) for path in paths for title in titles_of(path)}
@@ -85,41 +76,91 @@ def make_guard(paths: Sequence[Path], frozen: Frozen | None = None) -> Guard:
 
 
 def read_papers(files: Sequence[Path], guard: Guard, counts: Counter[str]) -> Iterator[PaperRecord]:
-    """Read papers that may be trained on, each once.
+    """Yield the papers of JSON files that may be trained on, each once, in the order of the files.
 
-    Args:
-        files: JSON lines, arrays, or objects of objects, plain or compressed.
-        guard: Decides which papers are refused.
-        counts: Set after a complete pass: records read, malformed, refused by reason, and duplicates.
-
-    Yields:
-        The records, in the order of the files.
+    After a complete pass, `counts` has the records read, malformed, refused by reason, and duplicates.
     """
-    told, ids, titles = Counter[str](read=0), set[int](), set[str]()
+    found, ids, titles = Counter[str](read=0), set[int](), set[str]()
     for path in files:
         for _, record in read_records(path):
-            told["read"] += 1
+            found["read"] += 1
             if isinstance(record, str):
-                told["malformed"] += 1
+                found["malformed"] += 1
                 continue
             names = names_of(record)
             # For millions of papers, hashes take a fraction of the memory of titles.
             own, title = set(map(hash, names.ids)), names.title
             if reason := guard.reason(record, names):
-                told[f"refused: {reason}"] += 1
+                found[f"refused: {reason}"] += 1
             elif not own.isdisjoint(ids):
-                told["duplicate: id"] += 1
+                found["duplicate: id"] += 1
             elif title in titles:
-                told["duplicate: title"] += 1
+                found["duplicate: title"] += 1
             else:
                 ids |= own
                 titles |= {title} - {""}
                 yield record
     counts.clear()
-    counts.update(told)
+    counts.update(found)
 
 
 def _inside(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for value in record.values():
         inside = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
         yield from (one for one in inside if isinstance(one, dict))
+
+
+_JSON, _TABLES = {".json", ".jsonl"}, {".csv", ".tsv"}
+_TARS, _OTHER_ARCHIVES = {".tar", ".tgz", ".tbz", ".tbz2", ".txz"}, {".zip", ".7z", ".rar"}
+_DEEPEST = 3
+"""Archives within each other."""
+
+
+def titles_of(path: Path) -> list[str]:
+    """Return every title in evaluation data.
+
+    The path is a file of papers, a folder of such files, such as one in BEIR's form, or a tar archive of a folder, also
+    within another. In JSON, a title is what any object has under `title`; in a table, what the column `title` has.
+    `InputError` if it can't be read, holds no title, or holds an archive that is not a tar archive.
+    """
+    found = list(_in_any(path, _DEEPEST))
+    require(found, f"{path} holds no title to guard: name evaluation data with titles.")
+    return found
+
+
+def _in_any(path: Path, deepest: int) -> Iterator[str]:
+    suffixes = {suffix.lower() for suffix in path.suffixes}
+    if suffixes & _OTHER_ARCHIVES and path.is_file():
+        raise InputError(f"{path} is an archive whose titles can't be guarded: unpack it and name the folder.")
+    if not (path.is_dir() or suffixes & _TARS):
+        yield from _in_file(path, suffixes)
+        return
+    require(
+        deepest > 0, f"{path} is in more than {_DEEPEST} archives within each other: unpack it and name the folder."
+    )
+    with unpacked(path) as folder:
+        for file in sorted(file for file in folder.rglob("*") if file.is_file() and file.stat().st_size):
+            yield from _in_any(file, deepest - (not path.is_dir()))
+
+
+def _in_file(path: Path, suffixes: set[str]) -> Iterator[str]:
+    if suffixes & _JSON:
+        for _, record in read_records(path):
+            yield from _in_value(record)
+    elif suffixes & _TABLES:
+        with open_table(path, "evaluation data", ("csv", "cord19")) as table:
+            named = [name for name in table.header if name.lower() in ("title", "primary_title")]
+            for row in table.rows if named else ():
+                if not isinstance(row, Rejected):
+                    yield from filter(None, (row.cells[name] for name in named))
+
+
+def _in_value(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(title := value.get("title"), str) and title:
+            yield title
+        for part in value.values():
+            yield from _in_value(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _in_value(part)

@@ -20,6 +20,7 @@ from corpora.checksums import sha256_of
 from corpora.errors import InputError
 from corpora.writing import replacing
 from encoders.models.formats import Format
+from encoders.models.model import Model
 from encoders.tokens.batching import pieces
 from encoders.tokens.tokenizer import load_tokenizer, well_formed
 from training.data.examples import Example, read_examples
@@ -27,8 +28,6 @@ from training.task import FILES, TrainingTask
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.model import Model
 
 _EXAMPLES_AT_ONCE = 256
 _FORM = 1
@@ -116,21 +115,10 @@ class Packed:
 
 
 def pack(task: TrainingTask, path: Path, labels: Sequence[str], model: Model, max_tokens: int, cache: Path) -> Packed:
-    """Tokenise the examples of a file, or open the pack if it exists already.
+    """Tokenise the examples of a file, in its order, or open the pack if it exists already in a folder of packs.
 
-    Args:
-        task: The task of the examples.
-        path: The file of records.
-        labels: Labels of the task.
-        model: Gives tokenizer and prompts.
-        max_tokens: Longer texts are cut, special tokens included.
-        cache: Folder of packs.
-
-    Returns:
-        The examples, in the order of the file.
-
-    Raises:
-        InputError: If the file gives no example, or examples with different numbers of texts.
+    Texts of more than `max_tokens` tokens, special tokens included, are cut. `InputError` if the file gives no example,
+    or examples with different numbers of texts.
     """
     source = sha256_of(path)
     facts = [
@@ -191,8 +179,8 @@ def _write(
                 targets.extend(example.targets)
                 ends.append(len(targets))
     if not ends:
-        told = "; ".join(f"{count} x {reason}" for reason, count in unusable.most_common(3)) or "it has no records"
-        raise InputError(f"The task {task.name} gets no example from {path}: {told}.")
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in unusable.most_common(3)) or "it has no records"
+        raise InputError(f"The task {task.name} gets no example from {path}: {reasons}.")
     for name, values, kind in (
         ("starts", starts, np.int64),
         ("targets", targets, np.float64),
@@ -219,9 +207,9 @@ def _blocks(examples: Iterator[Example]) -> Iterator[list[Example]]:
 def _open(folder: Path) -> Packed:
     import numpy as np
 
-    told = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    columns = told.pop("columns")
-    manifest = PackManifest(**told | {"labels": tuple(told["labels"])})
+    content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    columns = content.pop("columns")
+    manifest = PackManifest(**content | {"labels": tuple(content["labels"])})
     arrays = {name: np.load(folder / f"{name}.npy") for name in ("starts", "targets", "ends")}
     tokens = np.memmap(folder / "tokens.bin", dtype=np.int32, mode="r")
     return Packed(columns, manifest, tokens, **arrays)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,8 @@ from corpora.errors import InputError
 from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
 from eval.measures.similarity import SIMILARITIES
-from eval.suites.words import OkapiBm25
-from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, PaperRecord, identity_of
+from eval.suites.kinds import OkapiBm25
+from training.data.builders.base import MODEL, BuilderOptions, BuilderSource, Made, PaperRecord, identity_of
 from training.data.queries import PaperFields, folded, query_of, shown
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Asked:
 
     Attributes:
         key: Identity of the paper that it was made of, or of the query itself.
-        kind: As an `AnsweredQuery` has it.
+        kind: Kind of the query, as an `AnsweredQuery` has it.
         asked: Plain text or a paper.
         answers: Rows of the papers that answer it.
         held_out: Whether it is only validated on.
@@ -56,7 +56,7 @@ class Pool:
         papers: Each paper once, complete.
         answers: The same papers; where a query was made from a paper, the query's text is removed.
         queries: Each text once.
-        identities: Of the papers.
+        identities: Identities of the papers.
         held_out: Rows of the papers on which nothing is trained.
     """
 
@@ -70,9 +70,11 @@ class Pool:
         """Return the rows of papers that are no candidates for a query: those held out, if it trains."""
         return [] if query.held_out else self.held_out
 
-    def identities_of(self, query: Asked, *rows: int) -> tuple[str, ...]:
-        """Return the identities of a query and of papers."""
-        return (query.key, *(self.identities[row] for row in rows))
+    def made(self, query: Asked, scores: Mapping[int, float]) -> Made:
+        """Return the record of a query and of candidates with their scores, by row."""
+        candidates = [{**self.shown(query, row), "score": score} for row, score in scores.items()]
+        papers = (query.key, *(self.identities[row] for row in scores))
+        return Made(papers, {"query": query.asked, "candidates": candidates})
 
     def shown(self, query: Asked, row: int) -> dict[str, Any]:
         """Return a paper as a candidate for a query."""
@@ -80,15 +82,10 @@ class Pool:
 
 
 def read_pool(source: BuilderSource, options: BuilderOptions) -> Pool:
-    """Read papers, and make queries of them.
+    """Read papers, and make queries of them; return both in the order of the files.
 
-    Args:
-        source: Papers, each of which gives at most one query; or judged queries in the form of tasks of the types `ir`
-            and `triplet`, whose candidates are added to the papers.
-        options: As in `training.data.queries.OPTIONS`.
-
-    Returns:
-        The pool, in the order of the files.
+    The source holds papers, each of which gives at most one query; or judged queries in the form of tasks of the types
+    `ir` and `triplet`, whose candidates are added to the papers. The options are `training.data.queries.OPTIONS`.
     """
     pool, rows, seen = Pool(), dict[int, int](), set[int]()
 
@@ -157,9 +154,9 @@ class Judge:
     """Scores every paper of a pool for a query.
 
     Attributes:
-        name: `bm25`, or of the model.
-        scores: From queries to float (queries, papers), larger for better.
-        vectors: Of the papers, float32 (papers, dimension); None of a judge by words.
+        name: `bm25`, or the name of the model.
+        scores: Function of queries that returns float (queries, papers), larger for better.
+        vectors: Vectors of the papers, float32 (papers, dimension); None for a judge by words.
     """
 
     name: str

@@ -15,14 +15,10 @@ _OBJECT_OF_OBJECTS = re.compile(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
 
 
 def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Read the records of a file, plain or compressed.
+    """Yield the records of a file, plain or compressed: the line, and the record or what is wrong with it.
 
-    Args:
-        path: JSON lines; one array; or, if its name holds `.json` and not `.jsonl`, one object of objects by id, as
-            SPECTER's files are.
-
-    Yields:
-        The line and the record, or what is wrong with it. An object of objects gives each its key as `id`.
+    The file holds JSON lines; one array; or, if its name holds `.json` and not `.jsonl`, one object of objects by id,
+    as SPECTER's files are, of which each gets its key as `id`.
     """
     with open_binary(path) as stream:
         begin = stream.peek(BUFFER_BYTES)

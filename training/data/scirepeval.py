@@ -15,17 +15,10 @@ _CONTRASTIVE = "supervised-contrastive"
 
 
 def read_config(path: Path) -> list[dict[str, Any]]:
-    """Read the tasks of a configuration as a recipe's TOML would name them.
+    """Read the tasks of a configuration as a recipe's TOML would name them, with whole paths.
 
-    Args:
-        path: Of the JSON file; the paths in it are relative to its folder, or to the folder above, where SciRepEval's
-            training runs.
-
-    Returns:
-        Tasks, with whole paths.
-
-    Raises:
-        InputError: If it is no such file, or names a data set of the hub in place of files.
+    The paths in it are relative to its folder, or to the folder above, where SciRepEval's training runs. `InputError`
+    if it is no such file, or names a data set of the hub in place of files.
     """
     try:
         content = read_json(path)

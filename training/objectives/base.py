@@ -17,7 +17,7 @@ class Inputs:
     """A batch of one task, encoded.
 
     Attributes:
-        vectors: For each column of the examples (the text itself; or query, positive, negatives) its vectors, float32
+        vectors: Vectors of each column of the examples (the text itself; or query, positive, negatives), float32
             (examples, dimension).
         outputs: The output of the task's head for the first column, float32 (examples, labels); None without a head.
         targets: The targets of each example: one class, some labels, one value, a score for each candidate, a
@@ -35,8 +35,8 @@ class Objective:
 
     Attributes:
         types: The types of tasks it can learn from.
-        loss: From inputs and options to a scalar, the mean over the examples.
-        measure: What validation measures of such a task.
+        loss: Function of inputs and options that returns a scalar, the mean over the examples.
+        measure: Measure of such a task in validation.
         head: Whether it needs a linear layer from a vector to one output a label.
         options: Its options with their defaults.
     """
@@ -48,6 +48,12 @@ class Objective:
     options: Mapping[str, float] = field(default_factory=dict)
 
 
+def outputs_of(inputs: Inputs) -> Tensor:
+    """Return the outputs of the head, float32 (examples, labels), which the trainer gives where `head` asks for one."""
+    assert inputs.outputs is not None  # noqa: S101
+    return inputs.outputs
+
+
 def classes_of(inputs: Inputs) -> Tensor:
     """Return the class of each example, int64 (examples,)."""
     import torch
@@ -57,6 +63,11 @@ def classes_of(inputs: Inputs) -> Tensor:
 
 def values_of(inputs: Inputs) -> Tensor:
     """Return the value of each example, float32 (examples,)."""
+    return targets_of(inputs)[:, 0]
+
+
+def targets_of(inputs: Inputs) -> Tensor:
+    """Return the targets of examples that have equally many, float32 (examples, targets)."""
     import torch
 
-    return torch.tensor([target[0] for target in inputs.targets], device=inputs.vectors[0].device)
+    return torch.tensor([list(target) for target in inputs.targets], device=inputs.vectors[0].device)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.errors import InputError
 from encoders.layouts.own_card import CARD_FILE
+from encoders.models.card import ModelCard
 from encoders.models.folder import write_json, writing
 from encoders.models.formats import Format
+from encoders.models.model import Model, Weights
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model, Weights
 
 TrainableOptions = Mapping[str, Any]
 """Options by name: whole numbers or words. An option in a recipe must have the type of its default."""
@@ -34,18 +33,18 @@ class Trainable:
 
     Attributes:
         options: Its options with their defaults.
-        start: From base, formats, options and a seed to the weights that are new; none where nothing is added.
         write: Writes a model folder from base, formats and the weights of the whole model.
-        trained: From card, options and weights to the names of the trained weights, with the first trained row of each.
+        trained: Names the trained weights by card, options and weights, with the first trained row of each.
+        start: Makes the new weights from base, formats, options and a seed; by default, nothing is added.
         bases: Architectures that it can start from.
         plain: Whether a format may keep the base's own vectors.
-        described: From formats and options to further entries of the folder's own card, beside those of `write`.
+        described: Makes further entries of the folder's own card, beside those of `write`, from formats and options.
     """
 
     options: TrainableOptions
-    start: Callable[[Model, Sequence[Format], TrainableOptions, int], dict[str, Any]]
     write: Callable[[Model, Sequence[Format], Weights, Path], None]
     trained: Callable[[ModelCard, TrainableOptions, Weights], dict[str, int]]
+    start: Callable[[Model, Sequence[Format], TrainableOptions, int], dict[str, Any]] = lambda *_: {}
     bases: tuple[str, ...] = ("plain",)
     plain: bool = False
     described: Callable[[Sequence[Format], TrainableOptions], dict[str, Any]] = lambda _, __: {}
@@ -84,9 +83,9 @@ def everything(card: ModelCard, options: TrainableOptions, weights: Weights) -> 
     return dict.fromkeys(weights, 0)
 
 
-def those_with(part: str, weights: Weights) -> dict[str, int]:
-    """Return the weights whose names contain a string, with all rows."""
-    return {name: 0 for name in weights if part in name}
+def named(part: str) -> Callable[[ModelCard, TrainableOptions, Weights], dict[str, int]]:
+    """Return a function that returns the weights whose names contain a string, with all rows."""
+    return lambda card, options, weights: {name: 0 for name in weights if part in name}  # noqa: ARG005
 
 
 def write_card(folder: Path, content: Mapping[str, Any]) -> None:

@@ -1,7 +1,10 @@
-"""SciRepEval's control codes (section 4.2): tokens before a text. The last state of the token is the text's vector.
+"""Control codes: a token for each format before a text. The last state of the token is the text's vector.
 
-Each format's code is a special token with a new row of the word table, N(0, 0.02). All weights are trained, as in the
-paper; with the option `frozen`, the new rows alone.
+SciRepEval's codes (section 4.2) are special tokens with new rows of the word table, N(0, 0.02). All weights are
+trained, as in the paper; with the option `frozen`, the new rows alone.
+
+Codes over a shared trunk (our method) attend to the text, and the network stays as it is. A row starts as that of
+[CLS], so training starts at the plain network's first-token vector.
 """
 
 from __future__ import annotations
@@ -13,16 +16,18 @@ from typing import TYPE_CHECKING, Any
 from corpora.errors import InputError
 from encoders.architectures.bert import WORDS
 from encoders.layouts.network_writing import card_of, write_network
-from encoders.models.folder import bert_config
+from encoders.layouts.own_card import CARD_FILE
+from encoders.layouts.shared_codes import CODES_FILE
+from encoders.models.card import ModelCard
+from encoders.models.folder import bert_config, write_json, writing
 from encoders.models.formats import Format
+from encoders.models.model import Model, Weights
+from encoders.models.weights import write_safetensors
 from encoders.tokens.tokenizer import load_tokenizer
 from training.trainables.base import DEVIATION, Trainable, TrainableOptions
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model, Weights
 
 
 def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
@@ -65,4 +70,25 @@ def _codes(formats: Sequence[Format]) -> list[str]:
     return sorted(task_format.code for task_format in formats)
 
 
-CODES = Trainable({"frozen": 0}, _start, _write, _trained)
+def _start_shared(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
+    import numpy as np
+
+    words = base.read()[WORDS]
+    first = load_tokenizer(base.folder, base.card).encode("").ids[0]
+    return {WORDS: np.concatenate([words, np.repeat(words[first][None], len(formats), axis=0)])}
+
+
+def _write_shared(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
+    rows = weights[WORDS][base.card.network.vocabulary :]
+    codes = {f"codes.{task_format}": row for task_format, row in zip(formats, rows, strict=True)}
+    with writing(folder):
+        write_json(folder / CARD_FILE, {"architecture": "shared-codes", "base": base.card.name})
+        write_safetensors(folder / CODES_FILE, codes)
+
+
+def _trained_shared(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
+    return {WORDS: card.network.vocabulary - len(card.network.options["codes"])}
+
+
+CODES = Trainable({"frozen": 0}, _write, _trained, _start)
+SHARED_CODES = Trainable({}, _write_shared, _trained_shared, _start_shared)

@@ -9,18 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
 from encoders.layouts import experts
 from encoders.layouts.encoder_params import special_layers
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
+from encoders.models.model import Model, Weights
 from training.trainables import network
 from training.trainables.base import Trainable, TrainableOptions
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model, Weights
 
 _KINDS: dict[str, tuple[experts.ExpertKind, ...]] = {
     "attention": ("attention",),
@@ -78,4 +76,4 @@ def _copied(
         yield from experts.copies(weights, layer, kind, expert).items()
 
 
-EXPERTS = Trainable(_OPTIONS, _start, _write, _trained, described=_described)
+EXPERTS = Trainable(_OPTIONS, _write, _trained, _start, described=_described)

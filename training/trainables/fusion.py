@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
 from encoders.layouts.adapter_files import FUSIONS, prefix_of
 from encoders.layouts.adapter_writing import write_adapter, write_fusion
 from encoders.models.formats import Format
-from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with, write_card
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model, Weights
+from encoders.models.model import Model, Weights
+from training.trainables.base import Trainable, TrainableOptions, named, new_linear, write_card
 
 _BESIDE = 1e-6
 
@@ -61,8 +58,4 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     write_card(folder, card)
 
 
-def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
-    return those_with(f".{FUSIONS[0]}.", weights)
-
-
-FUSION = Trainable({}, _start, _write, _trained, bases=("adapters",))
+FUSION = Trainable({}, _write, named(f".{FUSIONS[0]}."), _start, bases=("adapters",))

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from encoders.architectures.instructions import INSTRUCTOR
 from encoders.layouts.unipr import SEMANTIC
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
+from encoders.models.model import Model, Weights
 from training.trainables import network
 from training.trainables.base import Trainable, TrainableOptions, everything, write_card
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model, Weights
 
 _WORDS: TrainableOptions = {
     "clf": "Tag a scientific paper with relevant scientific topic classes.",
@@ -28,10 +26,6 @@ _WORDS: TrainableOptions = {
     "qry": SEMANTIC,
 }
 """SciMult table 1. Both sides of a search have the same instruction. The one for regression is ours."""
-
-
-def _start(base: Model, formats: Sequence[Format], options: TrainableOptions, seed: int) -> dict[str, Any]:  # noqa: ARG001
-    return {}
 
 
 def _write_two(base: Model, formats: Sequence[Format], weights: Weights, folder: Path) -> None:
@@ -63,5 +57,5 @@ def _one_of_two(card: ModelCard, options: TrainableOptions, weights: Weights) ->
     return {name: 0 for name in weights if name.startswith(INSTRUCTOR) != bool(options["texts"])}
 
 
-INSTRUCTIONS = Trainable(_WORDS, _start, network.write, everything, described=_described)
-PREFIX = Trainable({"texts": 0, **_WORDS}, _start, _write_two, _one_of_two, described=_instructions)
+INSTRUCTIONS = Trainable(_WORDS, network.write, everything, described=_described)
+PREFIX = Trainable({"texts": 0, **_WORDS}, _write_two, _one_of_two, described=_instructions)

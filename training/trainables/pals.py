@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.errors import InputError
 from encoders.architectures.bert import attention_names, layer_name
 from encoders.architectures.pals import ATTENTION_HEADS
 from encoders.layouts.network_writing import write_pals
 from encoders.layouts.pals import EPSILON
+from encoders.models.card import ModelCard
 from encoders.models.formats import Format
-from training.trainables.base import Trainable, TrainableOptions, new_linear, those_with
-
-if TYPE_CHECKING:
-    from encoders.models.card import ModelCard
-    from encoders.models.model import Model, Weights
+from encoders.models.model import Model, Weights
+from training.trainables.base import Trainable, TrainableOptions, everything, named, new_linear
 
 _PALS, _LOW_RANK, _OF = 204, 100, 768
 """SciRepEval's widths of the two variants, and of the hidden states that they project."""
@@ -64,8 +62,8 @@ def _write(base: Model, formats: Sequence[Format], weights: Weights, folder: Pat
     write_pals(folder, base, weights, sorted(formats, key=lambda task_format: task_format.code))
 
 
-def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:  # noqa: ARG001
-    return those_with(".multi_layers.", weights) if options["frozen"] else dict.fromkeys(weights, 0)
+def _trained(card: ModelCard, options: TrainableOptions, weights: Weights) -> dict[str, int]:
+    return (named(".multi_layers.") if options["frozen"] else everything)(card, options, weights)
 
 
-PALS = Trainable({"width": 0, "low_rank": 0, "identity": 0, "frozen": 0}, _start, _write, _trained)
+PALS = Trainable({"width": 0, "low_rank": 0, "identity": 0, "frozen": 0}, _write, _trained, _start)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.trainables.adapters import ADAPTERS
+from training.trainables.adapters import ADAPTERS, LORA
 from training.trainables.base import Trainable
-from training.trainables.codes import CODES
+from training.trainables.codes import CODES, SHARED_CODES
 from training.trainables.experts import EXPERTS
 from training.trainables.fusion import FUSION
 from training.trainables.instructions import INSTRUCTIONS, PREFIX
-from training.trainables.lora import LORA
 from training.trainables.network import ALL, LAST
 from training.trainables.pals import PALS
-from training.trainables.shared_codes import SHARED_CODES
 
 TRAINABLES: Mapping[str, Trainable] = {
     "all": ALL,

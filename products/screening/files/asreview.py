@@ -52,16 +52,9 @@ CREATE TABLE decision_changes (record_id INTEGER, label INTEGER, time FLOAT, use
 
 
 def read(path: Path) -> LabelFile:
-    """Read the labels of a project.
+    """Read the labels of a project; `InputError` if it is no project, or of another version.
 
-    Args:
-        path: The project, `.asreview`.
-
-    Returns:
-        The labels; a record's id is its number in the project, so that papers are found by DOI or title.
-
-    Raises:
-        InputError: If it is no project, or of another version.
+    A record's id is its number in the project, so that papers are found by DOI or title.
     """
     labels, undecided = [], 0
     with TemporaryDirectory() as folder:
@@ -85,12 +78,9 @@ def read(path: Path) -> LabelFile:
 
 
 def write(path: Path, papers: Iterable[Paper], labels: Mapping[str, bool]) -> None:
-    """Write a project that ASReview opens and continues; labels are its decisions, not prior knowledge.
+    """Write a project of all candidates that ASReview opens and continues.
 
-    Args:
-        path: The project.
-        papers: All candidates.
-        labels: By id, in the order of the decisions.
+    Labels, in the order of the decisions, are its decisions, not prior knowledge.
     """
     import time
 

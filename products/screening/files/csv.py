@@ -13,24 +13,16 @@ from corpora.outgoing import cell, text_of_cell
 from corpora.paper import Accepted, Rejected
 from corpora.tables import open_table
 from corpora.writing import replacing
-from products.screening.files.decisions import COLUMNS, label_column, parse_decision
-from products.screening.files.labels import FileLabel, LabelFile
+from products.screening.files.labels import COLUMNS, FileLabel, LabelFile, label_column, parse_decision
 
 if TYPE_CHECKING:
     from corpora.paper import Paper
 
 
 def read(path: Path) -> LabelFile:
-    """Read the labels of a table.
+    """Read the labels of CSV or TSV with a header, plain or compressed.
 
-    Args:
-        path: CSV or TSV with a header, plain or compressed. Records need an id, a DOI or PMID, or a title.
-
-    Returns:
-        The labels.
-
-    Raises:
-        InputError: If it is no table, or has no column of decisions.
+    Records need an id, a DOI or PMID, or a title. Raises `InputError` if it is no table, or has no column of decisions.
     """
     labels, undecided, rejected = [], 0, 0
     with open_table(path, "a CSV or TSV table", ("csv",)) as table:

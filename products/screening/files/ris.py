@@ -12,8 +12,7 @@ from corpora.outgoing import plain
 from corpora.paper import Accepted
 from corpora.readers import ris
 from corpora.writing import replacing
-from products.screening.files.decisions import NOT_SEEN, NOTES, parse_notes
-from products.screening.files.labels import FileLabel, LabelFile
+from products.screening.files.labels import NOT_SEEN, NOTES, FileLabel, LabelFile, parse_notes
 
 if TYPE_CHECKING:
     from corpora.paper import Paper

@@ -20,7 +20,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 @click.group()
 def models() -> None:
-    """List models, describe one, fetch one, or export one for a runtime."""
+    """List models, describe one, fetch one, export one for a runtime, or join several."""
 
 
 @models.command(name="list")
@@ -99,6 +99,25 @@ def export(*, name: str, folder: Path, runtime: str, precision: Precision | None
     say(
         told,
         [f"{folder} holds {name} for {runtime}, {size / 1e6:,.0f} MB; use it with --model {folder}"],
+        as_json=as_json,
+    )
+
+
+@models.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
+@json_option
+def join(*, folder: Path, models: tuple[Path, ...], as_json: bool) -> None:
+    """Join models of adapters that were trained separately on one base into one model.
+
+    FOLDER is written; MODELS are folders that ses train wrote. Formats that none of them has keep the base's vectors.
+    """
+    from training.joining import join_models
+
+    join_models(models, folder)
+    say(
+        {"folder": str(folder.resolve())},
+        [f"{folder} holds the joined model; use it with --model {folder}"],
         as_json=as_json,
     )
 

@@ -14,7 +14,7 @@ from ses.terminal.options import engine_option, given_options, open_index, page_
 from ses.terminal.results import say
 
 if TYPE_CHECKING:
-    from products.suggestions.neighbours import Suggestion
+    from products.suggestions import Suggestion
 
 _LONGEST = 1 << 20
 """In characters; a model reads far less."""

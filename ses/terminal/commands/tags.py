@@ -129,17 +129,13 @@ def report(*, name: str, index: str | None, html: Path | None, as_json: bool, **
 
     It is measured on the papers that were held out in training, or on others (--from, --labels).
     """
-    from corpora.writing import explaining, replacing
-    from products.tags.report import report_page
-
     library = open_library(options)
     if options["field"] or options["labels"]:
         tagger = library.tags.measure(name, index or library.default().name, _labels(options))
     else:
         tagger = library.tags[name]
     if html:
-        with explaining(html), replacing(html) as part:
-            part.write_text(report_page(tagger), encoding="utf-8")
+        _write_page(tagger, html)
     _show(tagger, as_json=as_json)
 
 
@@ -195,6 +191,16 @@ def _labels(options: Mapping[str, Any]) -> str | Path:
     return chosen
 
 
+def _write_page(tagger: Tagger, path: Path) -> None:
+    from eval.files.text import write_lines
+    from eval.reports.html import render
+    from eval.reports.provenance import gather_provenance
+    from eval.tags import tagger_report
+
+    report = tagger_report(tagger, gather_provenance(settings={"vectors": str(tagger.source)}))
+    write_lines(path, render(report).splitlines())
+
+
 def _f1(tagger: Tagger) -> str:
     return f", macro F1 {tagger.measures.macro_f1:.3f}" if tagger.measures else ", not measured"
 
@@ -202,19 +208,12 @@ def _f1(tagger: Tagger) -> str:
 def _show(tagger: Tagger, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from products.tags.report import label_rows, summary_lines
+    from corpora.outgoing import aligned
+    from eval.tags import label_rows, summary_lines
 
     lines = list(summary_lines(tagger))
     if tagger.measures:
-        rows = label_rows(tagger.measures)
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines += [
-            "  ".join(
-                cell.ljust(width) if not place else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
+        lines += aligned(label_rows(tagger.measures), text_columns=1)
     measures = asdict(tagger.measures) if tagger.measures else None
     say(
         {"name": tagger.name, "labels": list(tagger.labels), "vectors": str(tagger.source), "measures": measures},

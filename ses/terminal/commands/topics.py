@@ -12,7 +12,7 @@ from ses.terminal.options import engine_options, open_library
 from ses.terminal.results import say, write_csv
 
 if TYPE_CHECKING:
-    from products.topics.clusters import Topics
+    from products.topics import Topics
 
 
 @click.command()

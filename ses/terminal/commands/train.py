@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,6 @@ from ses.terminal.results import say_json
 
 if TYPE_CHECKING:
     from training.train import Trained
-
-_SECOND = 1 / 60  # in minutes: with less time left, no other variant is started
 
 
 @click.command()
@@ -53,36 +51,31 @@ def train(
     RECIPE is a TOML file. The model is written to DIR/model, which any --model option accepts. Each variant of a recipe
     has its own folder in DIR. Under torchrun, all processes train together.
     """
-    from ses.terminal.steps import telling
+    from ses.terminal.steps import training_progress
     from ses.terminal.training_results import as_dict, show, show_prepared, show_variants
     from training.preparing import prepare as run_prepare
     from training.processes import joined
-    from training.train import train as run
-    from training.variants import read_variants, started
+    from training.recipe import read_variants
+    from training.train import train_variants
 
     variants, folder = read_variants(recipe, variant, data), output or Path(recipe.stem)
-    until = time.monotonic() + 60 * minutes if minutes else None
     if prepare:
         examples = {}
         for name, one in variants.items():
-            with telling(name, quiet=as_json) as say:
-                examples[name] = run_prepare(started(one, folder), folder / name, say=say)
+            with training_progress(name, quiet=as_json) as say:
+                examples[name] = run_prepare(one, folder / name, say=say)
         show_prepared(examples, folder, as_json=as_json)
         return
     results: dict[str, Trained] = {}
     with joined() as processes:
-        for name, one in variants.items():
-            left = max((until - time.monotonic()) / 60, 1e-9) if until else None
-            if results and left and left < _SECOND:
-                break
-            with telling(name, quiet=as_json or not processes.first) as say:
-                results[name] = run(
-                    started(one, folder), folder / name, minutes=left, resume=resume, say=say, processes=processes
-                )
+        report = partial(training_progress, quiet=as_json or not processes.first)
+        options = {"minutes": minutes, "resume": resume, "processes": processes}
+        for name, trained in train_variants(variants, folder, report=report, **options):
+            results[name] = trained
             if not as_json and processes.first:
-                show(name, one, results[name], folder / name)
+                show(name, variants[name], trained, folder / name)
     if as_json and processes.first:
-        told = {name: as_dict(results.get(name)) for name in variants}
-        say_json(told.get("", {"variants": told}))
+        documents = {name: as_dict(results.get(name)) for name in variants}
+        say_json(documents.get("", {"variants": documents}))
     elif processes.first and "" not in variants:
         show_variants({name: results.get(name) for name in variants})

@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 
 from eval.outcome import Outcome
 from eval.reports import plots
-from eval.reports.per_query import MOST_ROWS, query_tables, scatter_plots
-from eval.reports.results import Results, groups_of, results_report
-from eval.reports.svg import DARK, GREY, INK, LIGHT, MARKERS, drawn, label, standalone, style
+from eval.reports.plots import DARK, GREY, INK, LIGHT, MARKERS, drawn, label, standalone, style
+from eval.reports.results import MOST_ROWS, Results, groups_of, query_tables, results_report, scatter_plots
 from eval.statistics.interval import Interval
 from tests.eval.reports.test_forms import PROVENANCE
 

@@ -7,9 +7,10 @@ from importlib.metadata import version
 
 import pytest
 
+from corpora.checksums import data_hash
 from corpora.errors import InputError
 from encoders.registry import find_model
-from eval.reports.provenance import Provenance, data_hash, gather_provenance
+from eval.reports.provenance import Provenance, gather_provenance
 from tests.tiny import make_model
 
 

@@ -10,7 +10,7 @@ import pytest
 from corpora.errors import InputError, UnavailableError
 from encoders.files.embeddings import read_embeddings
 from encoders.models.formats import Format
-from eval.scirepeval.running import run_task, run_tasks
+from eval.scirepeval.protocols import run_task, run_tasks
 from tests.commands import fails, ses
 from tests.eval.scirepeval.worlds import a_task, embedder, write_jsonl, write_papers
 from tests.tiny import make_model

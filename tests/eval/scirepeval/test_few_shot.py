@@ -9,7 +9,7 @@ import pytest
 from sklearn import model_selection as selection
 
 from corpora.errors import InputError
-from eval.scirepeval.labels import few_shot_samples
+from eval.scirepeval.data import few_shot_samples
 from eval.scirepeval.task_file import FewShot
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from encoders.files.embeddings import Embeddings
 from eval.embedder import by_file
-from eval.scirepeval.running import run_tasks
+from eval.scirepeval.protocols import run_tasks
 from eval.scirepeval.task_file import read_tasks
 from tests.eval.scirepeval.synthetic import make_benchmark, write_table
 from tests.eval.scirepeval.worlds import write_jsonl

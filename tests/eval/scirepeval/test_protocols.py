@@ -10,8 +10,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from eval.scirepeval.average import task_table
-from eval.scirepeval.protocols import TaskResult
-from eval.scirepeval.running import run_task, run_tasks
+from eval.scirepeval.protocols import TaskResult, run_task, run_tasks
 from tests.eval.scirepeval.worlds import a_task, embedder, write_jsonl, write_labels, write_papers
 
 SIMPLE = {"meta": {"name": "x/a", "config": "one"}, "simple_format": True}

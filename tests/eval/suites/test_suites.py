@@ -21,11 +21,9 @@ from eval.outcome import Outcome
 from eval.retrieval.beir import BeirFolder
 from eval.statistics.interval import Interval
 from eval.suites.base import WORDS, Bench, Entry, run_suite
-from eval.suites.kinds import KINDS, labels
+from eval.suites.kinds import KINDS, OkapiBm25, held_out, labels, read_citations, read_numbered
 from eval.suites.manifest import OFFLINE, get_suite, read_manifest
-from eval.suites.samples import held_out, read_citations, read_numbered
 from eval.suites.smoke import made_up_papers, write_retrieval
-from eval.suites.words import OkapiBm25
 from tests.commands import fails, ses
 from tests.tiny import make_model
 

@@ -6,7 +6,7 @@ import pytest
 
 from corpora.errors import InputError
 from eval.measures.metrics import evaluate
-from eval.trec.judgments import read_qrels, write_trec_qrels
+from eval.trec.judgments import read_qrels
 from eval.trec.residual import Rounds, parse_rounds, residual
 from eval.trec.runs import Run
 
@@ -33,11 +33,6 @@ def test_earlier_documents_leave_run_and_judgments_and_later_ones_are_unjudged(q
     }
     assert (scores.seen_dropped, scores.unjudged) == (2, 1)
     assert evaluate(run, kept, ["MRR"]).per_query["MRR"]["1"] == 1 / 4
-
-
-def test_rounds_survive_writing(qrels, tmp_path):
-    write_trec_qrels(qrels, tmp_path / "again")
-    assert (tmp_path / "again").read_text() == QRELS
 
 
 @pytest.mark.parametrize("text", ["", "x", "1-", "-1", "1-2-3", "5-4.5", "1e3", "nan", "\u0661"])

@@ -10,14 +10,20 @@ from scipy.stats import percentileofscore, spearmanr
 from sklearn.linear_model import RidgeCV
 
 from corpora.errors import InputError, SesError
+from corpora.progress import Silent
 from encoders.heads import Head
 from encoders.models.formats import Format
-from indexer.report import Silent
 from products.forecasts.apply import apply_forecaster
-from products.forecasts.forecaster import Forecaster, intervals
-from products.forecasts.percentiles import CitedPaper, cited_papers, ranked_papers
-from products.forecasts.store import DESCRIPTION, read_forecaster, write_forecaster
-from products.forecasts.training import ForecastOptions, _correlation, measured_forecasts, train_forecaster
+from products.forecasts.forecaster import DESCRIPTION, Forecaster, intervals, read_forecaster, write_forecaster
+from products.forecasts.training import (
+    CitedPaper,
+    ForecastOptions,
+    _correlation,
+    cited_papers,
+    measured_forecasts,
+    ranked_papers,
+    train_forecaster,
+)
 from products.trained import TrainedVectors
 from tests.damage import EDITS, edited
 from tests.search_plugin.engines.embedded.small import document, make

@@ -6,8 +6,7 @@ from sklearn.svm import LinearSVC
 
 from corpora.errors import InputError
 from corpora.paper import Paper
-from products.relevance.model import relevance
-from products.relevance.views import FOR_FEEDS, FOR_SCREENING, views_of
+from products.relevance import FOR_FEEDS, FOR_SCREENING, relevance, views_of
 
 TITLES = ["masks and virus", "virus in schools", "the galaxy", "stars of a galaxy", "virus", "quantum stars"]
 

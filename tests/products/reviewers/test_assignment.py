@@ -9,9 +9,8 @@ import pytest
 from scipy.optimize import linprog
 
 from corpora.errors import InputError
-from products.reviewers import assignment, fairness
-from products.reviewers.assignment import ScoreFloor, assign
-from products.reviewers.fairness import assign_fairly, reachable, sums_of
+from products.reviewers import assignment
+from products.reviewers.assignment import ScoreFloor, assign, assign_fairly, reachable, sums_of
 from products.reviewers.spool import Spool
 
 
@@ -105,7 +104,7 @@ def test_fairness_takes_from_the_served_and_gives_to_the_worst(spooled):
 
 
 def test_the_reachable_score_is_the_best_bottleneck(spooled, monkeypatch):
-    monkeypatch.setattr("products.reviewers.fairness._FIRST", 1)
+    monkeypatch.setattr("products.reviewers.assignment._FIRST", 1)
     draw = np.random.default_rng(3)
     scores = draw.random((4, 6)).astype(np.float32)
     room = [1, 1, 1, 1, 2, 2]
@@ -167,6 +166,6 @@ def test_nobody_can_be_assigned_where_all_have_a_conflict(spooled):
 
 
 def test_the_nearest_pairs_of_each_submission_are_its_best(spooled):
-    edges, values, least = fairness._best(spooled([[0.25, 1.0, 0.5], [0.75, -np.inf, 0.5]]), 2)
+    edges, values, least = assignment._nearest(spooled([[0.25, 1.0, 0.5], [0.75, -np.inf, 0.5]]), 2)
     assert (edges.tolist(), values.tolist()) == ([[0, 1], [0, 2], [1, 0], [1, 2]], [1.0, 0.5, 0.75, 0.5])
     assert least == 0.25

@@ -12,12 +12,11 @@ from corpora.paper import Paper
 from products.reviewers import matching
 from products.reviewers.explaining import explain
 from products.reviewers.matching import Aggregating, Combining, Match, MatchingOptions, match
-from products.reviewers.people import Reviewer
 from products.reviewers.pool import make_pool
 from products.reviewers.rules import AGGREGATES
 from products.reviewers.scoring import COMBINATIONS, VenueScores
 from products.reviewers.spool import Spool
-from products.reviewers.venue import Venue
+from products.reviewers.venue import Reviewer, Venue
 from tests.search_plugin.engines.embedded.small import document, make
 
 SCORES = np.random.default_rng(0).permutation(28).reshape(7, 4).astype(np.float32)

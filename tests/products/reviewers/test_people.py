@@ -9,9 +9,9 @@ import pytest
 from corpora.errors import InputError
 from corpora.paper import Accepted, Paper, Rejected
 from products.reviewers.conflicts import count_reasons, find_conflicts
-from products.reviewers.people import Reviewer, read_declared, read_people
 from products.reviewers.pool import make_pool
 from products.reviewers.profiles import gather_profiles, read_notes, read_openreview, record_of
+from products.reviewers.venue import Reviewer, read_declared, read_people
 
 
 def note(name, title="A title", **content):

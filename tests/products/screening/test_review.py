@@ -5,9 +5,8 @@ import pytest
 
 from corpora.errors import InputError
 from corpora.paper import Paper
-from products.relevance.views import views_of
-from products.screening.review import Decision, ReviewState, label, offer
-from products.screening.screening import Status, scores_of
+from products.relevance import views_of
+from products.screening.screening import Decision, ReviewState, Status, label, offer, scores_of
 from products.screening.simulation import draw_known, growing, learner_of, papers_until, simulate
 from products.screening.stopping import Recall, may_stop
 

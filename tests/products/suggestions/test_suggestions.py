@@ -10,7 +10,7 @@ import pytest
 
 import ses as api
 from corpora.paper import Paper
-from products.suggestions.neighbours import (
+from products.suggestions import (
     TEMPERATURE,
     TEMPERATURES,
     Neighbour,

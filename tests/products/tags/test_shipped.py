@@ -5,7 +5,7 @@ import pytest
 
 from encoders.encoder import load_encoder
 from encoders.registry import DEFAULT_MODEL, find_model
-from products.tags.store import SHIPPED, read_tagger
+from products.tags.tagger import SHIPPED, read_tagger
 from products.trained import names_in
 
 PAPERS = {

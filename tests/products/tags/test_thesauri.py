@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError, SesError
-from products.tags.thesauri import read_hierarchy
+from products.tags.hierarchy import read_hierarchy
 from tests.damage import EDITS, edited
 
 SKOS = """

@@ -12,8 +12,8 @@ import pytest
 
 import ses as api
 from corpora.errors import InputError
-from products.topics import clusters
-from products.topics.clusters import Projection, clean_field, find_topics, terms_of
+from products import topics
+from products.topics import Projection, clean_field, find_topics, terms_of
 from tests.commands import fails, ses
 from tests.tiny import make_model, papers, write_jsonl
 
@@ -148,7 +148,7 @@ def test_coordinates_are_the_principal_components_of_the_directions():
 
 def test_t_sne_has_a_limit(monkeypatch):
     assert set(get_args(Projection)) == {"pca", "tsne"}  # what the library accepts
-    monkeypatch.setattr(clusters, "_LARGEST_MAP", 35)
+    monkeypatch.setattr(topics, "_LARGEST_MAP", 35)
     with pytest.raises(InputError, match="t-SNE is too slow for 36 papers: up to 35 is possible; use map=pca"):
         find_topics(*three_groups(), projection="tsne")
     assert find_topics(*three_groups(4), count=2, projection="tsne").places.shape == (12, 2)
@@ -157,7 +157,7 @@ def test_t_sne_has_a_limit(monkeypatch):
 def test_a_label_has_three_terms_and_more_or_a_number_if_it_is_taken():
     used = set()
     given = [tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), tuple("abcde"), ("a",), ("a",), (), (), ()]
-    assert [clusters._label(terms, used) for terms in given] == [
+    assert [topics._label(terms, used) for terms in given] == [
         "a / b / c", "a / b / c / d", "a / b / c / d / e", "a / b / c (2)", "a / b / c (3)", "a", "a (2)",
         "no terms", "no terms (2)", "no terms (3)",
     ]  # fmt: skip

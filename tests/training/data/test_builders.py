@@ -11,11 +11,9 @@ import pytest
 from encoders.registry import find_model
 from tests.tiny import make_model, papers
 from tests.training.data.papers import paper, source
-from tests.training.recipes import toml, write
-from training.data.builders.base import id_of, identity_of, some_of
+from tests.training.recipes import read_recipe, toml, write
+from training.data.builders.base import drawn, drawn_papers, id_of, identity_of
 from training.data.builders.registry import BUILDERS
-from training.data.chance import drawn
-from training.recipe import read_recipe
 from training.train import train
 
 _PAGE = (Path(__file__).parents[3] / "docs" / "training.md").read_text()
@@ -156,13 +154,13 @@ def test_some_papers_are_drawn_by_their_ids():
     chances = {one["id"]: drawn(7, one["id"]) for one in papers}
     for most in (1, 5, 39):
         given = source(papers, seed=7)
-        found = [one["id"] for one in some_of(given, most).papers()]
+        found = [one["id"] for one in drawn_papers(given, most).papers()]
         lowest = sorted(chances, key=chances.get)[:most]
         assert found == [one["id"] for one in papers if one["id"] in lowest]
         assert given.left_out == {"not drawn": 40 - most}
     for most in (0, 40, 99):
         given = source(papers, seed=7)
-        assert some_of(given, most) is given
+        assert drawn_papers(given, most) is given
         assert not given.left_out
 
 

@@ -9,15 +9,14 @@ import re
 import pytest
 
 from corpora.errors import InputError
-from eval.suites.frozen import FROZEN
+from eval.frozen import FROZEN
 from tests.commands import ses
 from tests.tiny import make_model
 from tests.training.data.papers import paper
-from tests.training.recipes import toml, write
+from tests.training.recipes import read_recipe, toml, write
 from training.data.building import build_tasks
 from training.data.guard import Guard
 from training.preparing import prepare
-from training.recipe import read_recipe
 from training.train import train
 
 

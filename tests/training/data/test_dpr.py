@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from eval.suites.frozen import title_key
+from eval.frozen import title_key
 from tests.training.data.papers import build, source
 from training.data.guard import Guard, read_papers
 

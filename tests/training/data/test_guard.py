@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.errors import InputError
-from eval.suites.frozen import FROZEN, Frozen, title_key
+from eval.frozen import FROZEN, Frozen, title_key
 from tests.training.data.papers import paper
 from tests.training.recipes import write
-from training.data.guard import Guard, make_guard, read_papers
-from training.data.titles import titles_of
+from training.data.guard import Guard, make_guard, read_papers, titles_of
 
 FROZEN_HERE = Frozen(
     frozenset({"pmid:7", "arxiv:2101.00001", "doi:10.1000/a(b)", "id:conf:7", "id:cvpr2016:none"}),

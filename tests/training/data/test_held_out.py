@@ -7,16 +7,14 @@ import re
 
 import pytest
 
-from eval.suites.frozen import title_key
+from eval.frozen import title_key
 from tests.tiny import WORDS
 from tests.training.data.papers import paper
 from tests.training.data.test_mined import encoder  # noqa: F401 - a fixture
-from tests.training.recipes import write
-from training.data.builders.base import identity_of
+from tests.training.recipes import read_recipe, write
+from training.data.builders.base import drawn, identity_of
 from training.data.builders.registry import BUILDERS
 from training.data.building import build_tasks
-from training.data.chance import drawn
-from training.recipe import read_recipe
 
 SHARE = 0.3
 PAPERS = 150

@@ -16,7 +16,7 @@ from rank_bm25 import BM25Okapi
 from corpora.errors import InputError
 from encoders.encoder import load_encoder
 from encoders.models.formats import Format
-from eval.suites.words import OkapiBm25
+from eval.suites.kinds import OkapiBm25
 from tests.tiny import make_model, papers
 from tests.training.data.papers import build, source
 from training.data.builders import mined

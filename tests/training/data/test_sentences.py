@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.data.sentences import sentences, without_conclusion
+from training.data.queries import sentences, without_conclusion
 
 
 def split(text):

@@ -8,7 +8,7 @@ import pytest
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
-from eval.suites.words import OkapiBm25
+from eval.suites.kinds import OkapiBm25
 from tests.training.data.papers import build, paper, source
 from tests.training.data.test_mined import encoder  # noqa: F401 - a fixture
 from training.data.builders.hybrid_queries import moved

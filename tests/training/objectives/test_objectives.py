@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import pytest
 
 from corpora.errors import InputError
 from training.objectives.base import Inputs
+from training.objectives.classification import contrast
 from training.objectives.registry import OBJECTIVES
-from training.objectives.supervised_contrastive import contrast
 
 pytestmark = pytest.mark.torch
 
@@ -120,6 +122,14 @@ def computed(name, columns, outputs, targets):
 
 def test_every_objective_has_its_formula():
     assert CASES.keys() == OBJECTIVES.keys()
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_example_of_each_loss(name):
+    loss = OBJECTIVES[name].loss
+    (example,) = doctest.DocTestFinder(recurse=False).find(loss, loss.__name__, globs={**loss.__globals__})
+    assert len(example.examples) >= 2
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_what_each_objective_takes_and_is_measured_by():

@@ -12,13 +12,12 @@ import numpy as np
 from encoders.encoder import load_encoder
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
+from training.batches import parts_of
 from training.data.examples import read_labels
 from training.data.packed import pack
-from training.feed import parts_of
 from training.learner import Learner, make_learner
 from training.preparing import write_model
-from training.recipe import read_recipe
 from training.train import train
 
 TEXTS = ["virus lung cell [SEP] protein gene", "galaxy star", "climate ocean water soil"]

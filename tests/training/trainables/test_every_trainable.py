@@ -14,12 +14,11 @@ from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
 from tests.tiny import make_model
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from training import checkpoints
 from training.data.examples import read_labels
 from training.data.packed import pack
 from training.learner import make_learner
-from training.recipe import read_recipe
 from training.train import train
 from training.trainables.registry import TRAINABLES
 

@@ -18,9 +18,8 @@ from tests.encoders.layouts.agreement import check_vectors
 from tests.encoders.layouts.test_scimult import CONTEXT
 from tests.encoders.oracle import Oracle, under
 from tests.tiny import make_model
-from tests.training.recipes import task_files, write_recipe
+from tests.training.recipes import read_recipe, task_files, write_recipe
 from tests.training.trainables.stepped import card_of, encoded, stepped
-from training.recipe import read_recipe
 from training.train import train
 from training.trainables.experts import EXPERTS
 

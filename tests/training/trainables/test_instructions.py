@@ -15,9 +15,8 @@ from tests.encoders.formulas.instructions import instructed_vector
 from tests.encoders.layouts.agreement import check_vectors
 from tests.encoders.layouts.test_unipr import PLAIN, SEMANTIC
 from tests.encoders.oracle import Oracle
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from tests.training.trainables.stepped import card_of, encoded, stepped
-from training.recipe import read_recipe
 from training.train import train
 
 pytestmark = pytest.mark.torch

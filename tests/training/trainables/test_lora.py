@@ -14,7 +14,7 @@ from tests.encoders.layouts.adapted import library_model, library_vectors
 from tests.encoders.layouts.agreement import check_vectors, token_ids
 from tests.encoders.oracle import Oracle
 from tests.tiny import make_model
-from training.trainables.lora import LORA
+from training.trainables.adapters import LORA
 
 TEXTS = ["virus lung cell [SEP] protein gene", "galaxy star", ""]
 

@@ -15,8 +15,7 @@ from tests.encoders.formulas.pals import pals_vector
 from tests.encoders.layouts.agreement import check_vectors
 from tests.encoders.oracle import Oracle
 from tests.tiny import make_model
-from tests.training.recipes import write_recipe
-from training.recipe import read_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from training.train import train
 from training.trainables.pals import PALS
 

@@ -7,9 +7,8 @@ import pytest
 
 from corpora.errors import InputError
 from encoders.models.formats import Format
-from tests.training.recipes import write_recipe
+from tests.training.recipes import read_recipe, write_recipe
 from tests.training.trainables.stepped import encoded
-from training.recipe import read_recipe
 from training.train import train
 
 pytestmark = pytest.mark.torch

@@ -11,7 +11,7 @@ from encoders.models.formats import Format
 from encoders.registry import find_model
 from encoders.tokens.tokenizer import load_tokenizer
 from tests.tiny import make_model
-from training.trainables.shared_codes import SHARED_CODES
+from training.trainables.codes import SHARED_CODES
 
 WORDS = "embeddings.word_embeddings.weight"
 FORMATS = (Format.RGN, Format.PRX)

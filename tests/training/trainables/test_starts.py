@@ -12,12 +12,11 @@ from encoders.models.formats import Format
 from encoders.registry import find_model
 from tests.tiny import make_model
 from tests.training.recipes import adapted
-from training.trainables.adapters import ADAPTERS
+from training.trainables.adapters import ADAPTERS, LORA
 from training.trainables.base import at_least_one, last_layers, new_linear
 from training.trainables.codes import CODES
 from training.trainables.fusion import FUSION
 from training.trainables.instructions import INSTRUCTIONS, PREFIX
-from training.trainables.lora import LORA
 from training.trainables.network import ALL, LAST
 from training.trainables.pals import PALS
 

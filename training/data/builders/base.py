@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.files.labelled import ID_KEYS
-from eval.suites.frozen import ids_of, own_id, title_key
-from training.data.chance import drawn
+from eval.frozen import ids_of, own_id, title_key
 
 if TYPE_CHECKING:
     from encoders.text_encoder import TextEncoder
+
 
 TaskType = Literal["classification", "regression", "ir", "triplet", "ranked", "vectors"]
 """SciRepEval's four; `ranked`: a query and candidates with a teacher's scores; `vectors`: a text and its vector."""
@@ -62,7 +63,7 @@ class Made:
 
     Attributes:
         papers: Identities of the papers in it (`identity_of`), first of the paper or query that it asks about.
-        record: In the form of the task's type (`training.data.examples`).
+        record: Record in the form of the task's type (`training.data.examples`).
     """
 
     papers: tuple[str, ...]
@@ -76,7 +77,7 @@ class Builder:
     Attributes:
         type: The type of the task.
         options: The options with their defaults. The option `multi_label` is set by the task's own key.
-        build: From papers and options to records.
+        build: Function of papers and options that makes the records.
         files: Names of the other files that it can read.
     """
 
@@ -94,11 +95,7 @@ def id_of(paper: PaperRecord) -> str:
 def identity_of(paper: PaperRecord | str) -> str:
     """Return what is the same in every file that holds a paper: its title without case, accents, markup and the like.
 
-    Args:
-        paper: A whole record; or the text of a query.
-
-    Returns:
-        The key of its title; without a title that of an identifier, or else of its text.
+    Of a paper without a title the key of an identifier, or else of its text; of a query in plain text that of the text.
     """
     if isinstance(paper, str):
         return title_key(paper)
@@ -115,7 +112,7 @@ MODEL = "model:"
 """The prefix of a model's name in an option of a builder."""
 
 
-def some_of(source: BuilderSource, most: int) -> BuilderSource:
+def drawn_papers(source: BuilderSource, most: int) -> BuilderSource:
     """Return a source of a number of papers, drawn by their ids; 0 for all papers."""
     chances = sorted(drawn(source.seed, id_of(paper)) for paper in source.papers())
     if not 0 < most < len(chances):
@@ -125,3 +122,9 @@ def some_of(source: BuilderSource, most: int) -> BuilderSource:
     return replace(
         source, papers=lambda: (paper for paper in source.papers() if drawn(source.seed, id_of(paper)) <= last)
     )
+
+
+def drawn(seed: int | str, key: str) -> float:
+    """Return a number from 0 to below 1 that a seed and a key alone decide: a draw is the same in any order."""
+    digest = hashlib.sha256(f"{seed}\t{key}".encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48

@@ -17,16 +17,9 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
     any paper that is neither. It differs from the program (its triplet_sampling_parallel.py) in two ways: no triplet
     comes twice, and papers without a hard negative get easy ones, where the program leaves them out.
 
-    Args:
-        source: The papers; its file `graph` may give the citations (`training.data.builders.graph.read_graph`).
-        options: `references` is the field with what a paper cites, `per_query` the triplets of a paper, `hard` the
-            share of them with a hard negative, rounded up.
-
-    Yields:
-        Triplets.
-
-    Raises:
-        InputError: If no paper cites another.
+    The file `graph` may give the citations (`read_graph`). Options: `references` is the field with what a paper cites,
+    `per_query` the triplets of a paper, `hard` the share of them with a hard negative, rounded up. `InputError` if no
+    paper cites another.
     """
     graph = read_graph(source, options["references"])
     source.left_out["cites none of the papers"] += len(graph.ids) - len(graph.cited)

@@ -14,18 +14,11 @@ from training.data.builders.graph import Graph, others
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Make triplets of papers that share entries of a list.
+    """Make triplets of papers that share entries of a list; the texts of those with entries are kept in memory.
 
-    Args:
-        source: The papers; the texts of those with entries are kept in memory.
-        options: `field` holds the list. Positives share `fewest` entries or more, negatives none; those between are
-            neither. Up to `per_query` positives of a paper are drawn, each with a negative.
-
-    Yields:
-        Triplets.
-
-    Raises:
-        InputError: If no two papers share so many.
+    Options: `field` holds the list. Positives share `fewest` entries or more, negatives none; those between are
+    neither. Up to `per_query` positives of a paper are drawn, each with a negative. `InputError` if no two papers share
+    so many.
     """
     graph, entries = _with_entries(source, options["field"])
     having: dict[str, list[int]] = {}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from search_plugin.contract.legs import Scored, ranked
 from search_plugin.fusion.fusions import get_fusion
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
-from training.data.chance import drawn
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
 from training.data.pool import Asked, best, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
 
@@ -18,20 +17,13 @@ if TYPE_CHECKING:
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Score candidates of each query.
+    """Score candidates of each query; yield it with their fused scores, its answer first.
 
-    Args:
-        source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
-        options: Those of `pseudo-queries`; `teachers` names who scores: `bm25`, `base`, or `model:` and a model's name;
-            `weights` has a number for each, separated by spaces; empty for equal weights. Each teacher's scores are
-            fused by `fusion` over the best `depth` papers of every teacher. A query gets `candidates`: its answer
-            first, then the `top` best others, then others of those papers, drawn.
-
-    Yields:
-        A query and its candidates with the fused scores, the answer first.
-
-    Raises:
-        InputError: If an option is wrong.
+    The source holds papers, of which queries are made, or judged queries (types `ir` and `triplet`). Options: those of
+    `pseudo-queries`; `teachers` names who scores: `bm25`, `base`, or `model:` and a model's name; `weights` has a
+    number for each, separated by spaces; empty for equal weights. Each teacher's scores are fused by `fusion` over the
+    best `depth` papers of every teacher. A query gets `candidates`: its answer first, then the `top` best others, then
+    others of those papers, drawn. `InputError` if an option is wrong.
     """
     fuse, count = get_fusion(options["fusion"]), int(options["candidates"])
     pool = read_pool(source, options)
@@ -46,8 +38,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         if len(chosen) < count - 1:
             source.left_out["too few candidates"] += 1
             continue
-        candidates = [{**pool.shown(query, row), "score": fused[row]} for row in (answer, *chosen)]
-        yield Made(pool.identities_of(query, answer, *chosen), {"query": query.asked, "candidates": candidates})
+        yield pool.made(query, {row: fused[row] for row in (answer, *chosen)})
 
 
 def leg_of(scores: np.ndarray, rows: Sequence[int]) -> list[Scored]:

@@ -11,22 +11,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpora.cleaning import text_of
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, identity_of
-from training.data.chance import drawn
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, drawn, identity_of
 
 _SEPARATOR = "[SEP]"
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Read questions, each with one positive and one negative, as the originals train on.
+    """Read questions; yield each with one positive and one negative as a triplet, as the originals train on.
 
-    Args:
-        source: Files in that form.
-        options: `pairs` is the most positives of a question, the first ones. The negative is drawn from the hard ones,
-            or from the others if there are no hard ones. Without any, the positive of the previous question is used.
-
-    Yields:
-        A question, a positive and a negative, as a triplet.
+    The option `pairs` is the most positives of a question, the first ones. The negative is drawn from the hard ones, or
+    from the others if there are no hard ones. Without any, the positive of the previous question is used.
     """
     before: dict[str, str] = {}
     for record in source.papers():

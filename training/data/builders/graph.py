@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.cleaning import texts_of
 from corpora.errors import InputError
-from eval.suites.frozen import ids_of
+from eval.frozen import ids_of
 from training.data.builders.base import BuilderSource, Made, id_of, identity_of
 from training.data.records import read_records
 
@@ -24,8 +24,8 @@ class Graph:
     """Papers with text, by row, and what each of them cites.
 
     Attributes:
-        ids: Of the papers.
-        identities: Of the papers, as `identity_of` gives them.
+        ids: Ids of the papers.
+        identities: Identities of the papers, as `identity_of` gives them.
         texts: Their fields that the task reads.
         cited: Rows of the papers that a paper cites, in order.
         cited_by_cited: Rows of those that its cited papers cite and it does not, in order.
@@ -46,18 +46,11 @@ class Graph:
 
 
 def read_graph(source: BuilderSource, references: str) -> Graph:
-    """Read papers and their citations of each other; all texts are kept in memory.
+    """Read papers and their citations of each other; all texts are kept in memory, citations of missing papers are not.
 
-    Args:
-        source: Papers whose field `references` lists what they cite, or its file `graph`, in the form of SPECTER's
-            data.json: {id: {id: {"count": 5 or 1}}}, 5 for a citation and 1 for a citation of a citation.
-        references: That field; the ids in it may be written differently from the papers' own.
-
-    Returns:
-        The graph, without citations of missing papers.
-
-    Raises:
-        InputError: If no paper cites another.
+    The field `references` lists what a paper cites; the ids in it may be written differently from the papers' own. Or
+    the source's file `graph` does, in the form of SPECTER's data.json: {id: {id: {"count": 5 or 1}}}, 5 for a citation
+    and 1 for a citation of a citation. `InputError` if no paper cites another.
     """
     ids, identities, texts = list[str](), list[str](), list[dict[str, Any]]()
     rows, given = dict[str, int](), list[list[str]]()

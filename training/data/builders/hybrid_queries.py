@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from encoders.models.formats import Format
 from search_plugin.fusion.fusions import get_fusion
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, some_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn_papers
 from training.data.builders.distilled import leg_of
 from training.data.builders.whitened import DIGITS
 from training.data.pool import best, by_vectors, by_words, judged, read_pool
@@ -24,21 +24,17 @@ if TYPE_CHECKING:
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Find the vector of each query.
+    """Find the vector of each query; yield the query as a title, and its vector in `label`.
 
-    Args:
-        source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
-        options: Those of `pseudo-queries`; `most` papers are drawn, 0 for all. The teacher is the mean of BM25's and
-            the base's scores, each scaled to 0 to 1 over the best `depth` papers of both. Its chances are the softmax
-            over `teacher_temperature`, of which a share `answer` goes to the paper that the query was made of; the
-            vectors' are those of the cosine over `temperature`. `steps` of length `rate` are taken.
-
-    Yields:
-        A query as a title, and its vector in `label`.
+    The source holds papers, of which queries are made, or judged queries (types `ir` and `triplet`). Options: those of
+    `pseudo-queries`; `most` papers are drawn, 0 for all. The teacher is the mean of BM25's and the base's scores, each
+    scaled to 0 to 1 over the best `depth` papers of both. Its chances are the softmax over `teacher_temperature`, of
+    which a share `answer` goes to the paper that the query was made of; the vectors' are those of the cosine over
+    `temperature`. `steps` of length `rate` are taken.
     """
     import numpy as np
 
-    fuse, pool = get_fusion("minmax"), read_pool(some_of(source, int(options["most"])), options)
+    fuse, pool = get_fusion("minmax"), read_pool(drawn_papers(source, int(options["most"])), options)
     encoder = source.model(precision="int8")
     base = by_vectors(encoder, pool)
     papers, depth = base.vectors, int(options["depth"])
@@ -58,16 +54,10 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
 
 def moved(query: np.ndarray, papers: np.ndarray, teacher: np.ndarray, options: BuilderOptions) -> np.ndarray:
-    """Return a query's vector after some steps down the divergence.
+    """Return a query's vector after some steps down the divergence, float64 (dimension,), of unit length.
 
-    Args:
-        query: Its own vector (dimension,).
-        papers: Those of its candidates (candidates, dimension).
-        teacher: Their chances (candidates,).
-        options: As of `build`.
-
-    Returns:
-        float64 (dimension,), of unit length.
+    From its own vector (dimension,), those of its candidates (candidates, dimension), and the teacher's chances
+    (candidates,).
     """
     import numpy as np
 

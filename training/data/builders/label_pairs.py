@@ -8,29 +8,22 @@ from typing import Any
 
 from corpora.cleaning import text_of
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
-from training.data.chance import drawn
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn, id_of, identity_of
+from training.data.fields import Related, draw_any, names_in
 from training.data.records import read_records
-from training.data.related import Related, draw_any, names_in
 
 _FEWEST_LABELS = 2
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Pair each paper with each of its labels.
+    """Pair each paper with each of its labels; yield the paper, its label and a negative label, as a triplet.
 
-    Args:
-        source: The papers. Its file `labels`, in the form of SciMult's `_label.json`, gives each `label` its `name` and
-            `definition`; labels that it lacks are left out. Without it, a label is its own name.
-        options: `field` holds the labels; of [name, level, ...] those of a lower `level` are left out. A label is in
-            `most` pairs at most, drawn; 0 for all. The negative is a label of a paper with the same `related` (a field
-            such as the venue, the authors, or the ids of cited papers) that this paper lacks, or else of any paper.
-
-    Yields:
-        The paper, its label and the negative label, as a triplet.
-
-    Raises:
-        InputError: If the papers have fewer than two labels, or the file of labels is malformed.
+    The file `labels`, in the form of SciMult's `_label.json`, gives each `label` its `name` and `definition`; labels
+    that it lacks are left out. Without it, a label is its own name. Options: `field` holds the labels; of [name, level,
+    ...] those of a lower `level` are left out. A label is in `most` pairs at most, drawn; 0 for all. The negative is a
+    label of a paper with the same `related` (a field such as the venue, the authors, or the ids of cited papers) that
+    this paper lacks, or else of any paper. `InputError` if the papers have fewer than two labels, or the file of labels
+    is malformed.
     """
     known = _known(source)
 

@@ -7,28 +7,29 @@ from array import array
 from collections.abc import Iterator, Mapping
 
 from corpora.errors import InputError
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, PaperRecord, id_of, identity_of
-from training.data.chance import drawn
+from training.data.builders.base import (
+    Builder,
+    BuilderOptions,
+    BuilderSource,
+    Made,
+    PaperRecord,
+    drawn,
+    id_of,
+    identity_of,
+)
 from training.data.fields import labels_in
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Make a record of every paper with a label that enough papers have.
+    """Make a record of every paper with a label, or several in a list, that enough papers have.
 
-    Args:
-        source: The papers. Its file `classes` has lines of a label and its class, with a tab or semicolon between,
-            and replaces labels by classes; those that it lacks are left out. NLM's file of MeSH trees is of this form.
-        options: `field` holds a label, a list of labels, or a list of [label, level, score], as OpenAlex's concepts
-            are. Labels of another `level` (-1 for all) or a lower `score` are left out of such lists. A label ends
-            before the first `until`, if given: with `.`, `cs.CL` becomes `cs`. Labels of fewer than `fewest` papers are
-            left out. `most` papers of a label are drawn, 0 for all; with `multi_label`, a paper is kept if it is drawn
-            for any of its labels. Without `multi_label`, a paper's first label counts.
-
-    Yields:
-        Papers with a label, or a list of labels, in `label`.
-
-    Raises:
-        InputError: If fewer than two labels are left.
+    The file `classes` has lines of a label and its class, with a tab or semicolon between, and replaces labels by
+    classes; those that it lacks are left out. NLM's file of MeSH trees is of this form. Options: `field` holds a label,
+    a list of labels, or a list of [label, level, score], as OpenAlex's concepts are. Labels of another `level` (-1 for
+    all) or a lower `score` are left out of such lists. A label ends before the first `until`, if given: with `.`,
+    `cs.CL` becomes `cs`. Labels of fewer than `fewest` papers are left out. `most` papers of a label are drawn, 0 for
+    all; with `multi_label`, a paper is kept if it is drawn for any of its labels. Without `multi_label`, a paper's
+    first label counts. `InputError` if fewer than two labels are left.
     """
     classes = _classes(source)
     chances: dict[str, array[float]] = {}

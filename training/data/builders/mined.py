@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import InputError
 from eval.measures.similarity import SIMILARITIES
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
-from training.data.chance import drawn
-from training.data.pool import Asked, Pool, best, by_vectors, judged, judges_of, read_pool
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
+from training.data.pool import Asked, best, by_vectors, judged, judges_of, read_pool
 from training.data.queries import OPTIONS
 
 if TYPE_CHECKING:
@@ -22,21 +21,13 @@ if TYPE_CHECKING:
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Find hard negatives for each query.
+    """Find hard negatives for each query; yield it with its answers, scored 1, and its negatives, scored 0.
 
-    Args:
-        source: Papers, of which queries are made, or judged queries (types `ir` and `triplet`).
-        options: Those of `pseudo-queries`; `by` names who ranks the papers: `bm25`, `base`, or `model:` and a model's
-            name. From each, the ranks `first` to `last` among the papers that pass as wrong are candidates, and
-            `negatives` of them are drawn, or the `hardest` taken. A paper passes if each judge scores it at most
-            `most_score` times the answer, and its vector's cosine to the answer's is at most `most_alike` (1 asks
-            nothing).
-
-    Yields:
-        A query, its answers with the score 1 and its negatives with 0.
-
-    Raises:
-        InputError: If an option is wrong.
+    The source holds papers, of which queries are made, or judged queries (types `ir` and `triplet`). Options: those of
+    `pseudo-queries`; `by` names who ranks the papers: `bm25`, `base`, or `model:` and a model's name. From each, the
+    ranks `first` to `last` among the papers that pass as wrong are candidates, and `negatives` of them are drawn, or
+    the `hardest` taken. A paper passes if each judge scores it at most `most_score` times the answer, and its vector's
+    cosine to the answer's is at most `most_alike` (1 asks nothing). `InputError` if an option is wrong.
     """
     if not 1 <= options["first"] <= options["last"]:
         raise InputError("The builder mined takes the ranks from first to last: first must be 1 or more, last no less.")
@@ -51,12 +42,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         if not negatives:
             source.left_out["no paper passes as wrong"] += 1
             continue
-        rows = [(row, 1) for row in query.answers] + [(row, 0) for row in negatives]
-        yield Made(pool.identities_of(query, *(row for row, _ in rows)), _record(pool, query, rows))
-
-
-def _record(pool: Pool, query: Asked, rows: Sequence[tuple[int, float]]) -> dict[str, object]:
-    return {"query": query.asked, "candidates": [{**pool.shown(query, row), "score": score} for row, score in rows]}
+        yield pool.made(query, dict.fromkeys(query.answers, 1) | dict.fromkeys(negatives, 0))
 
 
 def _wrong(

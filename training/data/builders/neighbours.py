@@ -22,20 +22,13 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 
     The embeddings are a truncated singular value decomposition of the citation matrix, made symmetric and divided by
     the roots of the papers' degrees; SciNCL trained its own with PyTorch BigGraph on 52 million papers. Neighbours are
-    exact, by cosine.
+    exact, by cosine. A paper's positives and negatives are paired at random, and the longer list is cut.
 
-    Args:
-        source: The papers, as for the builder citations.
-        options: `references` is the field with what a paper cites, `dimension` that of the embeddings. Positives are
-            the `positives` neighbours that end with the one of rank `positive_end`, hard negatives the `hard` ones
-            that end with rank `hard_end`, and `easy` negatives are drawn from papers of higher ranks.
-
-    Yields:
-        Triplets; a paper's positives and negatives are paired at random, and the longer list is cut.
-
-    Raises:
-        InputError: If no paper cites another, the ranks do not fit each other, or there are fewer papers than ranks.
-        UnavailableError: If scipy is not installed.
+    Options: `references` is the field with what a paper cites (or the file `graph`, as for the builder citations),
+    `dimension` that of the embeddings. Positives are the `positives` neighbours that end with the one of rank
+    `positive_end`, hard negatives the `hard` ones that end with rank `hard_end`, and `easy` negatives are drawn from
+    papers of higher ranks. `InputError` if no paper cites another, the ranks do not fit each other, or there are fewer
+    papers than ranks; `UnavailableError` if scipy is not installed.
     """
     count, first, end, last = (int(options[name]) for name in ("positives", "positive_end", "hard_end", "hard"))
     if not count <= first <= end - last:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made
-from training.data.chance import drawn
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn
 from training.data.pool import read_pool
 from training.data.queries import OPTIONS
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Make one query of each paper that can give one.
+    """Make one query of each paper that can give one; yield it with its candidates, of which the first has the score 1.
 
-    Args:
-        source: The papers.
-        options: `titles`, `conclusions`, `keywords` and `citations` are the shares of the kinds of queries: a title,
-            answered by the abstract; the concluding sentence, by title and the rest of the abstract; two to four
-            keywords, of the first of `keyword_fields` that has two; a sentence that cites the paper, under
-            `citation_field`. A query has from `shortest` to `longest` words, its answer `least` or more. `negatives`
-            papers are drawn at random; objectives that contrast within the batch need one.
-
-    Yields:
-        A query and its candidates; the first has the score 1.
+    Options: `titles`, `conclusions`, `keywords` and `citations` are the shares of the kinds of queries: a title,
+    answered by the abstract; the concluding sentence, by title and the rest of the abstract; two to four keywords, of
+    the first of `keyword_fields` that has two; a sentence that cites the paper, under `citation_field`. A query has
+    from `shortest` to `longest` words, its answer `least` or more. `negatives` papers are drawn at random; objectives
+    that contrast within the batch need one.
     """
     pool = read_pool(source, options)
     for query in pool.queries:
@@ -31,11 +25,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
         if not others:
             source.left_out["there is no other paper"] += 1
             continue
-        rows = [(row, 1) for row in query.answers] + [(row, 0) for row in others]
-        yield Made(
-            pool.identities_of(query, *(row for row, _ in rows)),
-            {"query": query.asked, "candidates": [{**pool.shown(query, row), "score": score} for row, score in rows]},
-        )
+        yield pool.made(query, dict.fromkeys(query.answers, 1) | dict.fromkeys(others, 0))
 
 
 def _others(count: int, without: set[int], wanted: int, seed: str) -> list[int]:

@@ -6,21 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, id_of, identity_of
-from training.data.related import Related, draw_any, names_in
+from training.data.fields import Related, draw_any, names_in
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Pair papers by topic.
+    """Yield triplets of a paper, one that shares a fine-grained topic with it, and one that does not.
 
-    Args:
-        source: The papers.
-        options: `field` holds the topics. A topic is fine-grained if at most the share `widest` of the papers has it.
-            Topics of the form [name, level, ...] must also have `level` or a deeper one (UniPR takes layer 3 and
-            deeper). `pairs` are drawn of a paper. The negative has the same `related` (a field such as the venue) and
-            no fine-grained topic in common, or else is any such paper.
-
-    Yields:
-        A paper, one that shares a fine-grained topic with it and one that does not, as a triplet.
+    Options: `field` holds the topics. A topic is fine-grained if at most the share `widest` of the papers has it.
+    Topics of the form [name, level, ...] must also have `level` or a deeper one (UniPR takes layer 3 and deeper).
+    `pairs` are drawn of a paper. The negative has the same `related` (a field such as the venue) and no fine-grained
+    topic in common, or else is any such paper.
     """
     texts, keys, identities, held = [], [], [], []
     for paper in source.papers():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corpora.errors import InputError
 from encoders.models.formats import Format
 from eval.embedder import Text, by_encoder
-from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, identity_of, some_of
+from training.data.builders.base import Builder, BuilderOptions, BuilderSource, Made, drawn_papers, identity_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,23 +23,16 @@ DIGITS = 5
 
 
 def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
-    """Encode papers, and whiten their vectors.
+    """Encode papers, and whiten their vectors; yield each paper with its vector in `label`.
 
-    Args:
-        source: The papers.
-        options: `most` papers are drawn, 0 for all; `strength` is the power of whitening, from 0 (vectors as they are,
-            less their mean) to 1 (the same variance in all directions).
-
-    Yields:
-        A paper with its vector in `label`.
-
-    Raises:
-        InputError: If the strength is not from 0 to 1, or there are too few papers to tell the directions.
+    Options: `most` papers are drawn, 0 for all; `strength` is the power of whitening, from 0 (vectors as they are, less
+    their mean) to 1 (the same variance in all directions). `InputError` if the strength is not from 0 to 1, or there
+    are too few papers to tell the directions.
     """
     if not 0 <= options["strength"] <= 1:
         raise InputError(f"The builder whitened has the strength {options['strength']}; choose a number from 0 to 1.")
-    papers = [(identity_of(paper), source.text_of(paper)) for paper in some_of(source, int(options["most"])).papers()]
-    papers = [(key, text) for key, text in papers if text]
+    drawn = drawn_papers(source, int(options["most"])).papers()
+    papers = [(identity_of(paper), text) for paper in drawn if (text := source.text_of(paper))]
     encoder = source.model(precision="int8")
     if len(papers) <= encoder.card.dimension:
         raise InputError(
@@ -55,12 +48,7 @@ def build(source: BuilderSource, options: BuilderOptions) -> Iterator[Made]:
 def whitened(vectors: np.ndarray, strength: float) -> np.ndarray:
     """Return vectors without their mean, each principal axis divided by its deviation to a power, of unit length.
 
-    Args:
-        vectors: (papers, dimension), more than dimensions.
-        strength: The power, from 0 to 1.
-
-    Returns:
-        float64 (papers, dimension).
+    From (papers, dimension), with more papers than dimensions, to float64 of the same shape; the power is from 0 to 1.
     """
     import numpy as np
 

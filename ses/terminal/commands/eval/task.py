@@ -59,8 +59,7 @@ def task(
     Measures are printed from 0 to 1, with 95 % confidence intervals over queries or test papers (for few-shot means,
     over runs). The averages of the paper follow, beside the published ones. The exit code is 1 if a task was not run.
     """
-    from eval.scirepeval.protocols import TaskResult
-    from eval.scirepeval.running import run_tasks
+    from eval.scirepeval.protocols import TaskResult, run_tasks
     from eval.scirepeval.task_file import choose_tasks, read_tasks
 
     chosen = choose_tasks(read_tasks(file), names)

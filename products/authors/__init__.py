@@ -1,1 +1,0 @@
-"""Author disambiguation: which papers of one name are by the same person."""

@@ -1,1 +1,0 @@
-"""What a person wants, learned from papers that they chose: for feeds and for screening."""
